@@ -1,0 +1,1 @@
+"""kubesched-lint: will every pod of these manifests find a node?"""

@@ -1,0 +1,1 @@
+"""Facts about workloads on a cluster, computed once and shared by rules."""

@@ -1,0 +1,1 @@
+"""One module per rule, named after its card."""

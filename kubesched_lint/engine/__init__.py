@@ -1,0 +1,1 @@
+"""The pipeline from documents and cluster to a report."""

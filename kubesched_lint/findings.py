@@ -1,0 +1,214 @@
+"""What a rule says and what a report shows: severities, evidence, hazards, places and findings.
+
+The lowest layer: it knows nothing of Kubernetes, so that everything above may speak of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Protocol
+
+Path = tuple[str | int, ...]
+"""Where a value sits inside its object: keys and list indexes from the root, ``("spec", "replicas")``."""
+
+
+class Severity(IntEnum):
+    """Ordered, so that ``finding.severity >= fail_on`` reads as it sounds."""
+
+    NOTE = 1
+    WARNING = 2
+    ERROR = 3
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Why we believe a hazard.
+
+    ``proof`` holds for every order in which the scheduler may act; ``witness`` is one concrete order that ends
+    badly; ``pattern`` is text alone. Only a proof may back an error.
+    """
+
+    kind: str
+    text: str = ""
+    """One line with the numbers: ``demand 6 > supply 3 zones (eu-west-1a, eu-west-1b, eu-west-1c)``."""
+    demand: int | None = None
+    supply: int | None = None
+    assumes: tuple[str, ...] = ()
+    """The premises on which it stands, as sentences."""
+    trace: tuple[str, ...] = ()
+    """For a witness: the events in order."""
+
+
+def proof(
+    text: str, *, demand: int | None = None, supply: int | None = None, assumes: tuple[str, ...] = ()
+) -> Evidence:
+    return Evidence("proof", text, demand, supply, assumes)
+
+
+def witness(text: str, *, trace: tuple[str, ...] = (), assumes: tuple[str, ...] = ()) -> Evidence:
+    return Evidence("witness", text, assumes=assumes, trace=trace)
+
+
+def pattern(text: str = "", *, assumes: tuple[str, ...] = ()) -> Evidence:
+    return Evidence("pattern", text, assumes=assumes)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Lines and columns count from 1, columns in code points; the end is exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    path: str
+    span: Span
+
+
+class Source(Protocol):
+    """The text an object came from: answers where each of its values stands."""
+
+    path: str
+
+    def span(self, path: Path, *, key: bool = False) -> Span:
+        """The span of the value at ``path`` (of its key with ``key``); of the nearest parent that exists, if absent."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectRef:
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place that a check points to: a path inside an object. ``source`` None is the object under check."""
+
+    at: Path
+    label: str = ""
+    source: Source | None = None
+    owner: ObjectRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text of ``span`` in ``path`` by ``text``; an empty span inserts."""
+
+    path: str
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    title: str
+    safe: bool
+    edits: tuple[Edit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hazard:
+    """What a check yields: facts and a place; the card has the words and the severity.
+
+    ``values`` fill the card's message and help templates. ``severity`` may only lower or, with a proof, raise to what
+    the card allows. ``at`` points into ``source`` (the object under check when None). ``victim`` is the object that
+    suffers when that is not the object under check.
+    """
+
+    at: Path
+    evidence: Evidence
+    values: Mapping[str, object] = field(default_factory=dict)
+    related: tuple[Place, ...] = ()
+    severity: Severity | None = None
+    source: Source | None = None
+    victim: ObjectRef | None = None
+    variant: str = ""
+    """Selects ``message.<variant>`` and ``help.<variant>`` of a card that words several cases."""
+    key: bool = False
+    """Point at the key of ``at`` rather than at its value."""
+    fixes: tuple[Fix, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    location: Location
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    reason: str
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A judged and placed hazard: all that any report may show."""
+
+    rule: str
+    severity: Severity
+    message: str
+    help: str
+    evidence: Evidence
+    object: ObjectRef
+    location: Location
+    related: tuple[Related, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    suppressed: Suppression | None = None
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class InputError:
+    """Something that could not be read or understood: one clear message with its place (0 when there is none)."""
+
+    path: str
+    message: str
+    line: int = 0
+    column: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A rule, or a document, that was not checked, and why."""
+
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    files: int = 0
+    documents: int = 0
+    workloads: int = 0
+    unread_kinds: Mapping[str, int] = field(default_factory=dict)
+    """Documents of kinds that are counted, not parsed."""
+    cluster: str = ""
+    """One sentence on the snapshot: what, how old, what it lacks; empty without one."""
+    rules: int = 0
+    """Rules that ran."""
+    notes: tuple[str, ...] = ()
+    """Further lines for the footer: skipped Helm sources and Kustomize patches, passing taints, premises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    findings: tuple[Finding, ...] = ()
+    skipped: tuple[Skip, ...] = ()
+    errors: tuple[InputError, ...] = ()
+    summary: Summary = field(default_factory=Summary)

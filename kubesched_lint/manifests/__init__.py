@@ -1,0 +1,1 @@
+"""Files to documents to values whose places are known."""

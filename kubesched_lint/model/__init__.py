@@ -1,0 +1,1 @@
+"""What the scheduler sees, in Kubernetes' own nouns."""

@@ -1,0 +1,169 @@
+"""Typed access to plain values: what is absent or null is None, what has the wrong type is one located error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kubesched_lint.findings import Path
+from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.quantity import QuantityError, resource_value
+
+Value = dict[str, Any]
+
+
+class DecodeError(ValueError):
+    """A value that the API server could not decode either; ``path`` says where."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+        self.message = message
+
+
+def words(path: Path) -> str:
+    """``spec.template.spec.containers[0].name``, as the API server writes field paths."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def wrong(path: Path, expected: str, found: object) -> DecodeError:
+    return DecodeError(path, f"{words(path) or 'the document'}: expected {expected}, found {_describe(found)}")
+
+
+def _describe(value: object) -> str:
+    match value:
+        case bool():
+            return f"the boolean {str(value).lower()}"
+        case str():
+            return f"the string {value[:40]!r}"
+        case int() | float():
+            return f"the number {value}"
+        case list():
+            return "a list"
+        case dict():
+            return "a mapping"
+    return "null" if value is None else f"a {type(value).__name__}"
+
+
+def mapping(value: Value, key: str, path: Path) -> Value:
+    found = value.get(key)
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise wrong((*path, key), "a mapping", found)
+    return found
+
+
+def optional_mapping(value: Value, key: str, path: Path) -> Value | None:
+    return None if value.get(key) is None else mapping(value, key, path)
+
+
+def text(value: Value, key: str, path: Path, default: str = "") -> str:
+    found = value.get(key)
+    if found is None:
+        return default
+    if not isinstance(found, str):
+        raise wrong((*path, key), "a string", found)
+    return found
+
+
+def integer(value: Value, key: str, path: Path) -> int | None:
+    found = value.get(key)
+    if found is None:
+        return None
+    if isinstance(found, bool) or not isinstance(found, (int, float)) or found != found // 1:
+        raise wrong((*path, key), "an integer", found)
+    return int(found)
+
+
+def boolean(value: Value, key: str, path: Path, default: bool = False) -> bool:
+    found = value.get(key)
+    if found is None:
+        return default
+    if not isinstance(found, bool):
+        raise wrong((*path, key), "true or false", found)
+    return found
+
+
+def int_or_percent(value: Value, key: str, path: Path) -> int | str | None:
+    """An IntOrString, as written."""
+    found = value.get(key)
+    if isinstance(found, str):
+        return found
+    return integer(value, key, path)
+
+
+def items(value: Value, key: str, path: Path) -> Iterator[tuple[Value, Path]]:
+    """The mappings of a list with their paths; null elements count as empty, as they do for the API server."""
+    found = value.get(key)
+    if found is None:
+        return
+    here = (*path, key)
+    if not isinstance(found, list):
+        raise wrong(here, "a list", found)
+    for i, item in enumerate(found):
+        if item is None:
+            item = {}
+        elif not isinstance(item, dict):
+            raise wrong((*here, i), "a mapping", item)
+        yield item, (*here, i)
+
+
+def texts(value: Value, key: str, path: Path) -> tuple[str, ...]:
+    found = value.get(key)
+    if found is None:
+        return ()
+    here = (*path, key)
+    if not isinstance(found, list):
+        raise wrong(here, "a list of strings", found)
+    for i, item in enumerate(found):
+        if not isinstance(item, str):
+            raise wrong((*here, i), "a string", item)
+    return tuple(found)
+
+
+def labels(value: Value, key: str, path: Path) -> dict[str, str]:
+    """A map of strings to strings; null values count as empty strings, as they do for the API server."""
+    found = mapping(value, key, path)
+    for name, item in found.items():
+        if not isinstance(name, str):
+            raise wrong((*path, key, name), "a string as the key", name)
+        if not isinstance(item, str):
+            if item is None:
+                return {k: "" if v is None else v for k, v in found.items()}
+            raise wrong((*path, key, name), "a string", item)
+    return found
+
+
+def resources(value: Value, key: str, path: Path) -> dict[str, int]:
+    """A ResourceList as integers: millicores for cpu, whole units for all else."""
+    amounts = {}
+    for name, amount in mapping(value, key, path).items():
+        here = (*path, key, name)
+        if not isinstance(amount, (str, int, float)) or isinstance(amount, bool):
+            raise wrong(here, "a quantity", amount)
+        try:
+            amounts[name] = resource_value(name, amount)
+        except QuantityError as error:
+            raise DecodeError(here, f"{words(here)}: {str(amount)[:40]!r}: {error}") from None
+    return amounts
+
+
+def requirement(item: Value, here: Path) -> Requirement:
+    return Requirement(text(item, "key", here), text(item, "operator", here), texts(item, "values", here), here)
+
+
+def selector(value: Value, key: str, path: Path) -> Selector | None:
+    """A LabelSelector; None where it is null, which selects nothing."""
+    found = optional_mapping(value, key, path)
+    if found is None:
+        return None
+    here = (*path, key)
+    equal = labels(found, "matchLabels", here)
+    # metav1.LabelSelectorAsSelector sorts requirements; conjunction does not care.
+    wanted = [Requirement(k, "In", (v,), (*here, "matchLabels", k)) for k, v in equal.items()]
+    wanted += [requirement(item, at) for item, at in items(found, "matchExpressions", here)]
+    return Selector(tuple(wanted), here)

@@ -1,0 +1,65 @@
+"""Nodes and running pods from plain values."""
+
+from __future__ import annotations
+
+from kubesched_lint.findings import Source
+from kubesched_lint.model.decode.fields import Value, boolean, integer, items, labels, mapping, resources, text, texts
+from kubesched_lint.model.decode.pods import decode_pod
+from kubesched_lint.model.node import Node, Taint
+from kubesched_lint.model.pod import BoundPod, Owner, Pod
+
+
+def decode_node(value: Value, source: Source | None = None) -> Node:
+    """A Node. Raises DecodeError."""
+    meta, spec, status = mapping(value, "metadata", ()), mapping(value, "spec", ()), mapping(value, "status", ())
+    images: dict[str, int] = {}
+    for image, at in items(status, "images", ("status",)):
+        size = integer(image, "sizeBytes", at) or 0
+        images |= dict.fromkeys(texts(image, "names", at), size)
+    return Node(
+        name=text(meta, "name", ("metadata",)),
+        labels=labels(meta, "labels", ("metadata",)),
+        taints=tuple(
+            Taint(text(t, "key", at), text(t, "value", at), text(t, "effect", at))
+            for t, at in items(spec, "taints", ("spec",))
+        ),
+        unschedulable=boolean(spec, "unschedulable", ("spec",)),
+        allocatable=resources(status, "allocatable", ("status",)) if "allocatable" in status else None,
+        ready=all(
+            c.get("status") == "True" for c, _ in items(status, "conditions", ("status",)) if c.get("type") == "Ready"
+        ),
+        images=images,
+        declared_features=texts(status, "declaredFeatures", ("status",)),
+    )
+
+
+def decode_pod_object(value: Value, namespace: str = "default") -> Pod:
+    """The scheduling part of a stored Pod. Raises DecodeError."""
+    meta = mapping(value, "metadata", ())
+    return decode_pod(
+        mapping(value, "spec", ()),
+        text(meta, "namespace", ("metadata",)) or namespace,
+        labels(meta, "labels", ("metadata",)),
+        ("spec",),
+        ("metadata", "labels"),
+    )
+
+
+def decode_bound_pod(value: Value, pod: Pod | None = None) -> BoundPod:
+    """A Pod of a snapshot, waiting ones included; ``pod`` when an equal one was decoded before. Raises DecodeError."""
+    meta, status = mapping(value, "metadata", ()), mapping(value, "status", ())
+    owner = next((o for o, _ in items(meta, "ownerReferences", ("metadata",)) if o.get("controller") is True), None)
+    conditions = {c.get("type"): c.get("status") for c, _ in items(status, "conditions", ("status",))}
+    return BoundPod(
+        name=text(meta, "name", ("metadata",)),
+        node=text(mapping(value, "spec", ()), "nodeName", ("spec",)),
+        pod=decode_pod_object(value) if pod is None else pod,
+        owner=None
+        if owner is None
+        else Owner(str(owner.get("kind", "")), str(owner.get("name", "")), str(owner.get("uid", ""))),
+        terminating=meta.get("deletionTimestamp") is not None,
+        start_time=text(status, "startTime", ("status",)),
+        created=text(meta, "creationTimestamp", ("metadata",)),
+        nominated_node=text(status, "nominatedNodeName", ("status",)),
+        ready=conditions.get("Ready", "True") == "True",
+    )

@@ -1,0 +1,79 @@
+"""One table from kind to decoder and to its place in an Inventory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any
+
+from kubesched_lint.findings import Source
+from kubesched_lint.model.decode.fields import Value
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.workload import KINDS
+
+_POLICY = "kubesched_lint.model.decode.policy"
+_STORAGE = "kubesched_lint.model.decode.storage"
+
+# kind -> (API group, field of Inventory, module, decoder). Modules load when a document of the kind is met.
+_OTHERS: dict[str, tuple[str, str, str, str]] = {
+    "Namespace": ("", "namespaces", _POLICY, "decode_namespace"),
+    "Service": ("", "services", _POLICY, "decode_service"),
+    "HorizontalPodAutoscaler": ("autoscaling", "autoscalers", _POLICY, "decode_autoscaler"),
+    "PodDisruptionBudget": ("policy", "budgets", _POLICY, "decode_budget"),
+    "PriorityClass": ("scheduling.k8s.io", "priority_classes", _POLICY, "decode_priority_class"),
+    "RuntimeClass": ("node.k8s.io", "runtime_classes", _POLICY, "decode_runtime_class"),
+    "LimitRange": ("", "limit_ranges", _POLICY, "decode_limit_range"),
+    "ResourceQuota": ("", "quotas", _POLICY, "decode_quota"),
+    "PersistentVolumeClaim": ("", "claims", _STORAGE, "decode_claim"),
+    "PersistentVolume": ("", "volumes", _STORAGE, "decode_volume"),
+    "StorageClass": ("storage.k8s.io", "storage_classes", _STORAGE, "decode_storage_class"),
+    "CSINode": ("storage.k8s.io", "csi_nodes", _STORAGE, "decode_csi_node"),
+    "CSIStorageCapacity": ("storage.k8s.io", "storage_capacities", _STORAGE, "decode_storage_capacity"),
+    "VolumeAttachment": ("storage.k8s.io", "volume_attachments", _STORAGE, "decode_volume_attachment"),
+}
+_WORKLOAD_GROUPS = {
+    "Deployment": "apps",
+    "DaemonSet": "apps",
+    "StatefulSet": "apps",
+    "ReplicaSet": "apps",
+    "Job": "batch",
+    "CronJob": "batch",
+    "Pod": "",
+}
+_NAMESPACED = frozenset({"claims", "services", "autoscalers", "budgets", "limit_ranges", "quotas"})
+
+READ_KINDS = frozenset(KINDS) | frozenset(_OTHERS)
+
+
+def is_read(api_version: object, kind: object) -> bool:
+    """Whether we read this kind: the name alone is not enough, a Knative ``Service`` is none of ours."""
+    if not isinstance(kind, str) or not isinstance(api_version, str) or kind not in READ_KINDS:
+        return False
+    group = api_version.rpartition("/")[0]
+    wanted = _WORKLOAD_GROUPS[kind] if kind in _WORKLOAD_GROUPS else _OTHERS[kind][0]
+    return group == wanted
+
+
+def decode_object(value: Value, namespace: str, source: Source | None = None, order: int = 0) -> tuple[str, Any]:
+    """The Inventory field an object belongs to, and the object. ``namespace`` fills a missing one.
+
+    The caller has checked ``is_read``. Raises DecodeError.
+    """
+    kind = value["kind"]
+    if kind in _WORKLOAD_GROUPS:
+        from kubesched_lint.model.decode.workloads import decode_workload
+
+        return "workloads", decode_workload(value, namespace, source, order)
+    _, field, module, name = _OTHERS[kind]
+    decode: Callable[..., Any] = getattr(import_module(module), name)
+    if module == _POLICY or field in _NAMESPACED:
+        return field, decode(value, namespace, source)
+    return field, decode(value, source)
+
+
+def gather(objects: Iterable[tuple[str, Any]]) -> Inventory:
+    """An Inventory of decoded objects, in their order."""
+    fields: dict[str, list[Any]] = {}
+    for field, item in objects:
+        fields.setdefault(field, []).append(item)
+    return Inventory(**{field: tuple(found) for field, found in fields.items()})

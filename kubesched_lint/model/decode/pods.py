@@ -1,0 +1,249 @@
+"""Pod specs from plain values, with the defaults that the API server fills in.
+
+Mirrors ``pkg/apis/core/v1/defaults.go`` (v1.36) where a default changes scheduling.
+"""
+
+from __future__ import annotations
+
+from kubesched_lint.findings import Path
+from kubesched_lint.model.decode.fields import (
+    Value,
+    boolean,
+    integer,
+    items,
+    labels,
+    mapping,
+    optional_mapping,
+    requirement,
+    resources,
+    selector,
+    text,
+    texts,
+)
+from kubesched_lint.model.labels import Labels
+from kubesched_lint.model.pod import (
+    Container,
+    HostPort,
+    NodeSelectorTerm,
+    Pod,
+    PodAffinityTerm,
+    PreferredNodeTerm,
+    SpreadConstraint,
+    Toleration,
+    Volume,
+    WeightedPodAffinityTerm,
+)
+from kubesched_lint.model.resources import effective_requests
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+INLINE_DISKS = ("awsElasticBlockStore", "azureDisk", "azureFile", "cinder", "csi", "gcePersistentDisk", "iscsi", "rbd")
+
+
+def decode_pod(spec: Value, namespace: str, pod_labels: Labels, path: Path, labels_path: Path) -> Pod:
+    """Raises DecodeError for a value of the wrong type."""
+    affinity = mapping(spec, "affinity", path)
+    here = (*path, "affinity")
+    node_affinity = mapping(affinity, "nodeAffinity", here)
+    pod_affinity = mapping(affinity, "podAffinity", here)
+    pod_anti_affinity = mapping(affinity, "podAntiAffinity", here)
+    containers = tuple(_container(c, at) for c, at in items(spec, "containers", path))
+    init_containers = tuple(_container(c, at) for c, at in items(spec, "initContainers", path))
+    pod_level = _pod_level_requests(spec, path, containers, init_containers)
+    overhead = resources(spec, "overhead", path)
+    host_network = boolean(spec, "hostNetwork", path)
+    return Pod(
+        namespace=namespace,
+        labels=pod_labels,
+        node_name=text(spec, "nodeName", path),
+        scheduler_name=text(spec, "schedulerName", path) or "default-scheduler",
+        node_selector=labels(spec, "nodeSelector", path),
+        required_node_terms=_required_node_terms(node_affinity, (*here, "nodeAffinity")),
+        preferred_node_terms=tuple(
+            PreferredNodeTerm(
+                integer(p, "weight", at) or 0,
+                node_term(mapping(p, "preference", at), (*at, "preference")),
+                at,
+            )
+            for p, at in items(node_affinity, _PREFERRED, (*here, "nodeAffinity"))
+        ),
+        tolerations=tuple(toleration(t, at) for t, at in items(spec, "tolerations", path)),
+        required_affinity=_required_terms(pod_affinity, (*here, "podAffinity")),
+        required_anti_affinity=_required_terms(pod_anti_affinity, (*here, "podAntiAffinity")),
+        preferred_affinity=_preferred_terms(pod_affinity, (*here, "podAffinity")),
+        preferred_anti_affinity=_preferred_terms(pod_anti_affinity, (*here, "podAntiAffinity")),
+        spread=tuple(_spread(c, at) for c, at in items(spec, "topologySpreadConstraints", path)),
+        containers=containers,
+        init_containers=init_containers,
+        pod_requests=pod_level,
+        overhead=overhead,
+        requests=effective_requests(containers, init_containers, pod_level, overhead),
+        host_ports=tuple(_host_ports(spec, path, host_network)),
+        host_network=host_network,
+        volumes=tuple(_volumes(spec, path)),
+        scheduling_gates=tuple(text(g, "name", at) for g, at in items(spec, "schedulingGates", path)),
+        priority=integer(spec, "priority", path),
+        priority_class=text(spec, "priorityClassName", path),
+        preemption_policy=text(spec, "preemptionPolicy", path),
+        runtime_class=text(spec, "runtimeClassName", path),
+        resource_claims=tuple(text(c, "name", at) for c, at in items(spec, "resourceClaims", path)),
+        path=path,
+        labels_path=labels_path,
+    )
+
+
+def toleration(item: Value, here: Path) -> Toleration:
+    return Toleration(
+        key=text(item, "key", here),
+        operator=text(item, "operator", here) or "Equal",
+        value=text(item, "value", here),
+        effect=text(item, "effect", here),
+        seconds=integer(item, "tolerationSeconds", here),
+        path=here,
+    )
+
+
+def node_term(item: Value, here: Path) -> NodeSelectorTerm:
+    return NodeSelectorTerm(
+        tuple(requirement(r, at) for r, at in items(item, "matchExpressions", here)),
+        tuple(requirement(r, at) for r, at in items(item, "matchFields", here)),
+        here,
+    )
+
+
+def node_terms(node_selector: Value | None, here: Path) -> tuple[NodeSelectorTerm, ...] | None:
+    """The terms of a NodeSelector; None where the selector itself is null."""
+    if node_selector is None:
+        return None
+    return tuple(node_term(t, at) for t, at in items(node_selector, "nodeSelectorTerms", here))
+
+
+def _required_node_terms(node_affinity: Value, here: Path) -> tuple[NodeSelectorTerm, ...] | None:
+    return node_terms(optional_mapping(node_affinity, _REQUIRED, here), (*here, _REQUIRED))
+
+
+def _pod_affinity_term(item: Value, here: Path) -> PodAffinityTerm:
+    return PodAffinityTerm(
+        topology_key=text(item, "topologyKey", here),
+        selector=selector(item, "labelSelector", here),
+        namespaces=texts(item, "namespaces", here),
+        namespace_selector=selector(item, "namespaceSelector", here),
+        match_label_keys=texts(item, "matchLabelKeys", here),
+        mismatch_label_keys=texts(item, "mismatchLabelKeys", here),
+        path=here,
+    )
+
+
+def _required_terms(value: Value, path: Path) -> tuple[PodAffinityTerm, ...]:
+    return tuple(_pod_affinity_term(t, at) for t, at in items(value, _REQUIRED, path)) if value else ()
+
+
+def _preferred_terms(value: Value, path: Path) -> tuple[WeightedPodAffinityTerm, ...]:
+    if not value:
+        return ()
+    return tuple(
+        WeightedPodAffinityTerm(
+            integer(t, "weight", at) or 0,
+            _pod_affinity_term(mapping(t, "podAffinityTerm", at), (*at, "podAffinityTerm")),
+            at,
+        )
+        for t, at in items(value, _PREFERRED, path)
+    )
+
+
+def _spread(item: Value, here: Path) -> SpreadConstraint:
+    return SpreadConstraint(
+        max_skew=integer(item, "maxSkew", here) or 0,
+        topology_key=text(item, "topologyKey", here),
+        when_unsatisfiable=text(item, "whenUnsatisfiable", here),
+        selector=selector(item, "labelSelector", here),
+        min_domains=integer(item, "minDomains", here),
+        node_affinity_policy=text(item, "nodeAffinityPolicy", here) or "Honor",
+        node_taints_policy=text(item, "nodeTaintsPolicy", here) or "Ignore",
+        match_label_keys=texts(item, "matchLabelKeys", here),
+        path=here,
+    )
+
+
+def _container(item: Value, here: Path) -> Container:
+    wanted = mapping(item, "resources", here)
+    limits = resources(wanted, "limits", (*here, "resources")) if wanted else {}
+    requests = resources(wanted, "requests", (*here, "resources")) if wanted else {}
+    return Container(
+        name=text(item, "name", here),
+        requests={**limits, **requests},
+        limits=limits,
+        restart_always=text(item, "restartPolicy", here) == "Always",
+        image=text(item, "image", here),
+        path=here,
+    )
+
+
+def _pod_level_requests(
+    spec: Value, path: Path, containers: tuple[Container, ...], init_containers: tuple[Container, ...]
+) -> dict[str, int] | None:
+    """defaultPodRequests: a pod-level limit without request takes the containers' sum, else the limit."""
+    wanted = optional_mapping(spec, "resources", path)
+    if wanted is None:
+        return None
+    here = (*path, "resources")
+    requests, limits = resources(wanted, "requests", here), resources(wanted, "limits", here)
+    if not requests and not limits:
+        return None
+    total = effective_requests(containers, init_containers)
+    for name, amount in limits.items():
+        requests.setdefault(name, total.get(name, amount))
+    for name, amount in total.items():
+        if name in ("cpu", "memory") or name.startswith("hugepages-"):
+            requests.setdefault(name, amount)
+    return requests
+
+
+def _host_ports(spec: Value, path: Path, host_network: bool) -> list[HostPort]:
+    """Ports taken on the node; with hostNetwork every containerPort is one (SetDefaults_Pod)."""
+    ports = []
+    for key in ("containers", "initContainers"):
+        for container, at in items(spec, key, path):
+            if "ports" not in container or (key == "initContainers" and container.get("restartPolicy") != "Always"):
+                continue
+            for port, here in items(container, "ports", at):
+                number = integer(port, "hostPort", here) or 0
+                where: Path = (*here, "hostPort")
+                if host_network and not number:
+                    number, where = integer(port, "containerPort", here) or 0, (*here, "containerPort")
+                if number > 0:
+                    ports.append(
+                        HostPort(
+                            number,
+                            text(port, "protocol", here) or "TCP",
+                            text(port, "hostIP", here) or "0.0.0.0",
+                            where,
+                        )
+                    )
+    return ports
+
+
+def _volumes(spec: Value, path: Path) -> list[Volume]:
+    volumes = []
+    for volume, here in items(spec, "volumes", path):
+        name = text(volume, "name", here)
+        if "persistentVolumeClaim" in volume:
+            at = (*here, "persistentVolumeClaim")
+            claim = mapping(volume, "persistentVolumeClaim", here)
+            volumes.append(
+                Volume(
+                    name, "persistentVolumeClaim", text(claim, "claimName", at), boolean(claim, "readOnly", at), path=at
+                )
+            )
+        elif "ephemeral" in volume:
+            volumes.append(
+                Volume(name, "ephemeral", disk=mapping(volume, "ephemeral", here), path=(*here, "ephemeral"))
+            )
+        else:
+            for kind in INLINE_DISKS:
+                if kind in volume:
+                    disk = mapping(volume, kind, here)
+                    read_only = boolean(disk, "readOnly", (*here, kind))
+                    volumes.append(Volume(name, kind, read_only=read_only, disk=disk, path=(*here, kind)))
+    return volumes

@@ -1,0 +1,151 @@
+"""Namespaces, services, autoscalers, budgets, classes and limits from plain values."""
+
+from __future__ import annotations
+
+from kubesched_lint.findings import ObjectRef, Source
+from kubesched_lint.model.decode.fields import (
+    DecodeError,
+    Value,
+    boolean,
+    int_or_percent,
+    integer,
+    items,
+    labels,
+    mapping,
+    optional_mapping,
+    resources,
+    selector,
+    text,
+    texts,
+)
+from kubesched_lint.model.decode.pods import toleration
+from kubesched_lint.model.policy import (
+    Autoscaler,
+    DisruptionBudget,
+    LimitRange,
+    Namespace,
+    PriorityClass,
+    ReplicaSet,
+    ResourceQuota,
+    RuntimeClass,
+    Service,
+)
+
+_META = ("metadata",)
+_SPEC = ("spec",)
+
+
+def _name(value: Value) -> str:
+    return text(mapping(value, "metadata", ()), "name", _META)
+
+
+def _namespace(value: Value, default: str) -> str:
+    return text(mapping(value, "metadata", ()), "namespace", _META) or default
+
+
+def decode_namespace(value: Value, namespace: str, source: Source | None) -> Namespace:
+    """The label ``kubernetes.io/metadata.name`` is always there: the API server sets it."""
+    name = _name(value)
+    found = labels(mapping(value, "metadata", ()), "labels", _META)
+    return Namespace(name, {**found, "kubernetes.io/metadata.name": name}, source)
+
+
+def decode_service(value: Value, namespace: str, source: Source | None) -> Service:
+    spec = mapping(value, "spec", ())
+    return Service(_namespace(value, namespace), _name(value), labels(spec, "selector", _SPEC), source)
+
+
+def decode_autoscaler(value: Value, namespace: str, source: Source | None) -> Autoscaler:
+    spec = mapping(value, "spec", ())
+    target, at = mapping(spec, "scaleTargetRef", _SPEC), ("spec", "scaleTargetRef")
+    namespace = _namespace(value, namespace)
+    least = integer(spec, "minReplicas", _SPEC)
+    return Autoscaler(
+        namespace,
+        _name(value),
+        ObjectRef(text(target, "kind", at), namespace, text(target, "name", at)),
+        1 if least is None else least,
+        integer(spec, "maxReplicas", _SPEC) or 0,
+        (*_SPEC, "maxReplicas"),
+        source,
+    )
+
+
+def decode_budget(value: Value, namespace: str, source: Source | None) -> DisruptionBudget:
+    spec, status = mapping(value, "spec", ()), optional_mapping(value, "status", ())
+    return DisruptionBudget(
+        _namespace(value, namespace),
+        _name(value),
+        selector(spec, "selector", _SPEC),
+        int_or_percent(spec, "minAvailable", _SPEC),
+        int_or_percent(spec, "maxUnavailable", _SPEC),
+        text(spec, "unhealthyPodEvictionPolicy", _SPEC) or "IfHealthyBudget",
+        integer(status, "disruptionsAllowed", ("status",)) if status else None,
+        _SPEC,
+        source,
+    )
+
+
+def decode_priority_class(value: Value, namespace: str, source: Source | None) -> PriorityClass:
+    return PriorityClass(
+        _name(value),
+        integer(value, "value", ()) or 0,
+        text(value, "preemptionPolicy", ()) or "PreemptLowerPriority",
+        boolean(value, "globalDefault", ()),
+        source,
+    )
+
+
+def decode_runtime_class(value: Value, namespace: str, source: Source | None) -> RuntimeClass:
+    scheduling = mapping(value, "scheduling", ())
+    at = ("scheduling",)
+    return RuntimeClass(
+        _name(value),
+        resources(mapping(value, "overhead", ()), "podFixed", ("overhead",)),
+        labels(scheduling, "nodeSelector", at),
+        tuple(toleration(t, here) for t, here in items(scheduling, "tolerations", at)),
+        source,
+    )
+
+
+def decode_limit_range(value: Value, namespace: str, source: Source | None) -> LimitRange:
+    """Only limits of type Container give defaults; defaultRequest falls back as SetDefaults_LimitRangeItem does."""
+    requests: dict[str, int] = {}
+    limits: dict[str, int] = {}
+    for item, here in items(mapping(value, "spec", ()), "limits", _SPEC):
+        if text(item, "type", here) == "Container":
+            limits |= {**resources(item, "max", here), **resources(item, "default", here)}
+            requests |= {**resources(item, "min", here), **limits, **resources(item, "defaultRequest", here)}
+    return LimitRange(_namespace(value, namespace), _name(value), requests, limits, source)
+
+
+def decode_quota(value: Value, namespace: str, source: Source | None) -> ResourceQuota:
+    spec, status = mapping(value, "spec", ()), optional_mapping(value, "status", ())
+    return ResourceQuota(
+        _namespace(value, namespace),
+        _name(value),
+        resources(spec, "hard", _SPEC),
+        resources(status, "used", ("status",)) if status else None,
+        texts(spec, "scopes", _SPEC),
+        source,
+    )
+
+
+def decode_replica_set_revision(value: Value, namespace: str, source: Source | None) -> ReplicaSet:
+    """A ReplicaSet of a snapshot, as the revision of its Deployment."""
+    meta, spec = mapping(value, "metadata", ()), mapping(value, "spec", ())
+    owner = next(
+        (text(o, "name", at) for o, at in items(meta, "ownerReferences", _META) if o.get("controller") is True), ""
+    )
+    revision = labels(meta, "annotations", _META).get("deployment.kubernetes.io/revision", "0")
+    if not revision.isdigit():
+        raise DecodeError((*_META, "annotations"), "the revision annotation is not a number")
+    replicas = integer(spec, "replicas", _SPEC)
+    return ReplicaSet(
+        _namespace(value, namespace),
+        _name(value),
+        owner,
+        1 if replicas is None else replicas,
+        labels(meta, "labels", _META).get("pod-template-hash", ""),
+        int(revision),
+    )

@@ -1,0 +1,138 @@
+"""Controllers from plain values, with the API server's defaults for their kind.
+
+Mirrors ``pkg/apis/apps/v1/defaults.go`` and ``pkg/apis/batch/v1/defaults.go`` (v1.36).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kubesched_lint.findings import Path, Source
+from kubesched_lint.model.decode.fields import (
+    Value,
+    int_or_percent,
+    integer,
+    items,
+    labels,
+    mapping,
+    selector,
+    text,
+)
+from kubesched_lint.model.decode.pods import decode_pod
+from kubesched_lint.model.decode.storage import decode_claim
+from kubesched_lint.model.workload import Strategy, Workload
+
+
+def decode_workload(value: Value, namespace: str, source: Source | None = None, order: int = 0) -> Workload:
+    """A workload of one of ``model.workload.KINDS``. ``namespace`` fills a missing one. Raises DecodeError."""
+    kind = value["kind"]
+    meta = mapping(value, "metadata", ())
+    spec = mapping(value, "spec", ())
+    namespace = text(meta, "namespace", ("metadata",)) or namespace
+    template, path = _template(kind, value, spec)
+    template_meta = mapping(template, "metadata", path)
+    labels_path: Path = (*path, "metadata", "labels")
+    pod = decode_pod(
+        mapping(template, "spec", path),
+        namespace,
+        labels(template_meta, "labels", (*path, "metadata")),
+        (*path, "spec"),
+        labels_path,
+    )
+    written = integer(spec, "replicas", ("spec",)) if kind in ("Deployment", "StatefulSet", "ReplicaSet") else None
+    workload = Workload(
+        kind=kind,
+        namespace=namespace,
+        name=text(meta, "name", ("metadata",)) or text(meta, "generateName", ("metadata",)),
+        pod=pod,
+        replicas=1 if written is None else written,
+        replicas_written=written is not None,
+        selector=selector(spec, "selector", ("spec",)) if kind not in ("Pod", "Job", "CronJob") else None,
+        min_ready_seconds=integer(spec, "minReadySeconds", ("spec",)) or 0 if kind != "Pod" else 0,
+        labels=labels(meta, "labels", ("metadata",)),
+        annotations=labels(meta, "annotations", ("metadata",)),
+        uid=text(meta, "uid", ("metadata",)),
+        template=template,
+        source=source,
+        order=order,
+    )
+    return _of_kind(workload, spec)
+
+
+def _template(kind: str, value: Value, spec: Value) -> tuple[Value, Path]:
+    if kind == "Pod":
+        return value, ()
+    if kind == "CronJob":
+        job = mapping(spec, "jobTemplate", ("spec",))
+        job_spec = mapping(job, "spec", ("spec", "jobTemplate"))
+        at: Path = ("spec", "jobTemplate", "spec")
+        return mapping(job_spec, "template", at), (*at, "template")
+    return mapping(spec, "template", ("spec",)), ("spec", "template")
+
+
+def _of_kind(workload: Workload, spec: Value) -> Workload:
+    match workload.kind:
+        case "Deployment":
+            return replace(workload, strategy=_deployment_strategy(spec))
+        case "DaemonSet":
+            return replace(workload, replicas=0, strategy=_update_strategy(spec, max_unavailable=1, max_surge=0))
+        case "StatefulSet":
+            return replace(
+                workload,
+                strategy=_update_strategy(spec, max_unavailable=1, max_surge=None),
+                pod_management=text(spec, "podManagementPolicy", ("spec",)) or "OrderedReady",
+                claim_templates=tuple(
+                    decode_claim(c, workload.namespace, workload.source, at)
+                    for c, at in items(spec, "volumeClaimTemplates", ("spec",))
+                ),
+            )
+        case "Job":
+            return _with_parallelism(workload, spec, ("spec",))
+        case "CronJob":
+            job = mapping(spec, "jobTemplate", ("spec",))
+            at: Path = ("spec", "jobTemplate")
+            return _with_parallelism(workload, mapping(job, "spec", at), (*at, "spec"))
+    return workload
+
+
+def _with_parallelism(workload: Workload, spec: Value, path: Path) -> Workload:
+    """A Job runs as many pods at once as parallelism allows and completions still need."""
+    parallelism = integer(spec, "parallelism", path)
+    completions = integer(spec, "completions", path)
+    wanted = 1 if parallelism is None else parallelism
+    if completions is not None:
+        wanted = min(wanted, completions)
+    return replace(workload, replicas=wanted, replicas_written=parallelism is not None)
+
+
+def _deployment_strategy(spec: Value) -> Strategy:
+    at: Path = ("spec", "strategy")
+    strategy = mapping(spec, "strategy", ("spec",))
+    kind = text(strategy, "type", at) or "RollingUpdate"
+    if kind != "RollingUpdate":
+        return Strategy(kind, path=at)
+    rolling, here = mapping(strategy, "rollingUpdate", at), (*at, "rollingUpdate")
+    surge, unavailable = int_or_percent(rolling, "maxSurge", here), int_or_percent(rolling, "maxUnavailable", here)
+    return Strategy(
+        kind,
+        max_surge="25%" if surge is None else surge,
+        max_unavailable="25%" if unavailable is None else unavailable,
+        path=at,
+    )
+
+
+def _update_strategy(spec: Value, *, max_unavailable: int, max_surge: int | None) -> Strategy:
+    at: Path = ("spec", "updateStrategy")
+    strategy = mapping(spec, "updateStrategy", ("spec",))
+    kind = text(strategy, "type", at) or "RollingUpdate"
+    if kind != "RollingUpdate":
+        return Strategy(kind, path=at)
+    rolling, here = mapping(strategy, "rollingUpdate", at), (*at, "rollingUpdate")
+    surge, unavailable = int_or_percent(rolling, "maxSurge", here), int_or_percent(rolling, "maxUnavailable", here)
+    return Strategy(
+        kind,
+        max_surge=max_surge if surge is None else surge,
+        max_unavailable=max_unavailable if unavailable is None else unavailable,
+        partition=integer(rolling, "partition", here) or 0,
+        path=at,
+    )

@@ -1,0 +1,52 @@
+"""All objects of one side, manifests or snapshot, by kind; two inventories can be laid over each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kubesched_lint.model.node import Node
+from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.model.policy import (
+    Autoscaler,
+    DisruptionBudget,
+    LimitRange,
+    Namespace,
+    PriorityClass,
+    ReplicaSet,
+    ResourceQuota,
+    RuntimeClass,
+    Service,
+)
+from kubesched_lint.model.storage import (
+    Claim,
+    CSINode,
+    PersistentVolume,
+    StorageCapacity,
+    StorageClass,
+    VolumeAttachment,
+)
+from kubesched_lint.model.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """``workloads`` keep the order in which they were read; ``nodes`` and ``pods`` come from snapshots only."""
+
+    workloads: tuple[Workload, ...] = ()
+    namespaces: tuple[Namespace, ...] = ()
+    services: tuple[Service, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    volumes: tuple[PersistentVolume, ...] = ()
+    storage_classes: tuple[StorageClass, ...] = ()
+    csi_nodes: tuple[CSINode, ...] = ()
+    storage_capacities: tuple[StorageCapacity, ...] = ()
+    volume_attachments: tuple[VolumeAttachment, ...] = ()
+    autoscalers: tuple[Autoscaler, ...] = ()
+    budgets: tuple[DisruptionBudget, ...] = ()
+    priority_classes: tuple[PriorityClass, ...] = ()
+    runtime_classes: tuple[RuntimeClass, ...] = ()
+    limit_ranges: tuple[LimitRange, ...] = ()
+    quotas: tuple[ResourceQuota, ...] = ()
+    replica_sets: tuple[ReplicaSet, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    pods: tuple[BoundPod, ...] = ()

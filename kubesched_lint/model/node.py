@@ -1,0 +1,42 @@
+"""A node as the scheduler sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kubesched_lint.findings import Path
+from kubesched_lint.model.labels import Labels
+from kubesched_lint.model.pod import Resources
+
+HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+REGION = "topology.kubernetes.io/region"
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    key: str
+    value: str = ""
+    effect: str = "NoSchedule"
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """``allocatable`` None: the sketch gives no resources, so every rule about resources skips this node."""
+
+    name: str
+    labels: Labels = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    allocatable: Resources | None = None
+    ready: bool = True
+    elastic: bool = False
+    """Made and removed by an autoscaler."""
+    images: Mapping[str, int] = field(default_factory=dict)
+    """Image name → size in bytes, as ``status.images`` lists them."""
+    declared_features: tuple[str, ...] = ()
+    path: Path = field(default=(), compare=False)

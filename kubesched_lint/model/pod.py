@@ -1,0 +1,190 @@
+"""A pod as the scheduler sees it: what it asks of nodes and of other pods, nothing else.
+
+Field names follow ``k8s.io/api/core/v1`` (v1.36) in Python's spelling. Resources are integers: millicores for cpu,
+bytes or counts for the rest. ``path`` fields say where the manifest says so, and never take part in equality.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kubesched_lint.findings import Path
+from kubesched_lint.model.labels import Labels, Requirement, Selector
+
+Resources = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+    seconds: int | None = None
+    path: Path = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSelectorTerm:
+    """``expressions`` read labels, ``fields`` metadata.name; all of both must hold. Both empty: matches nothing."""
+
+    expressions: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()
+    path: Path = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PreferredNodeTerm:
+    weight: int
+    term: NodeSelectorTerm
+    path: Path = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PodAffinityTerm:
+    """``namespaces`` empty and ``namespace_selector`` null mean the pod's own namespace.
+
+    ``selector`` None selects nothing; ``namespace_selector`` with no requirement selects every namespace.
+    """
+
+    topology_key: str
+    selector: Selector | None = None
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: Selector | None = None
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+    path: Path = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedPodAffinityTerm:
+    weight: int
+    term: PodAffinityTerm
+    path: Path = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadConstraint:
+    max_skew: int
+    topology_key: str
+    when_unsatisfiable: str
+    selector: Selector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str = "Honor"
+    node_taints_policy: str = "Ignore"
+    match_label_keys: tuple[str, ...] = ()
+    path: Path = field(default=(), compare=False)
+
+    @property
+    def is_hard(self) -> bool:
+        return self.when_unsatisfiable == "DoNotSchedule"
+
+
+@dataclass(frozen=True, slots=True)
+class HostPort:
+    port: int
+    protocol: str = "TCP"
+    host_ip: str = "0.0.0.0"
+    path: Path = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """``requests`` already hold the limit where only a limit was written, as the API server stores it."""
+
+    name: str
+    requests: Resources = field(default_factory=dict)
+    limits: Resources = field(default_factory=dict)
+    restart_always: bool = False
+    """For an init container: it is a sidecar."""
+    image: str = ""
+    path: Path = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A volume that scheduling looks at: a claim, an ephemeral claim, or an inline disk.
+
+    ``kind`` is ``persistentVolumeClaim``, ``ephemeral``, ``csi``, or the field name of an inline disk
+    (``awsElasticBlockStore``, ``gcePersistentDisk``, ``iscsi``, ``rbd``…), whose fields are then in ``disk``.
+    """
+
+    name: str
+    kind: str
+    claim: str = ""
+    read_only: bool = False
+    disk: Mapping[str, object] = field(default_factory=dict)
+    path: Path = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """The scheduling part of a pod spec with its labels; identical pods are one Pod.
+
+    From a template this is what the user wrote with the API server's defaults; ``model.admission.admit`` adds what
+    admission would (merged matchLabelKeys, priority, default tolerations, RuntimeClass, LimitRange).
+    """
+
+    namespace: str
+    labels: Labels
+    node_name: str = ""
+    scheduler_name: str = "default-scheduler"
+    node_selector: Labels = field(default_factory=dict)
+    required_node_terms: tuple[NodeSelectorTerm, ...] | None = None
+    """None: no required node affinity. An empty tuple matches no node."""
+    preferred_node_terms: tuple[PreferredNodeTerm, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    required_affinity: tuple[PodAffinityTerm, ...] = ()
+    required_anti_affinity: tuple[PodAffinityTerm, ...] = ()
+    preferred_affinity: tuple[WeightedPodAffinityTerm, ...] = ()
+    preferred_anti_affinity: tuple[WeightedPodAffinityTerm, ...] = ()
+    spread: tuple[SpreadConstraint, ...] = ()
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    pod_requests: Resources | None = None
+    """``spec.resources.requests`` (pod level) where given."""
+    overhead: Resources = field(default_factory=dict)
+    requests: Resources = field(default_factory=dict)
+    """Effective request per resource: what NodeResourcesFit subtracts. See ``model.resources.effective_requests``."""
+    host_ports: tuple[HostPort, ...] = ()
+    host_network: bool = False
+    volumes: tuple[Volume, ...] = ()
+    scheduling_gates: tuple[str, ...] = ()
+    priority: int | None = None
+    priority_class: str = ""
+    preemption_policy: str = ""
+    runtime_class: str = ""
+    resource_claims: tuple[str, ...] = ()
+    path: Path = field(default=(), compare=False)
+    """The path of the pod spec in its object: ``("spec", "template", "spec")``, or ``("spec",)`` of a Pod."""
+    labels_path: Path = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundPod:
+    """One running pod of a snapshot: its identity, and a Pod shared with all that are alike."""
+
+    name: str
+    node: str
+    """Name of its node; empty while it waits."""
+    pod: Pod
+    owner: Owner | None = None
+    terminating: bool = False
+    start_time: str = ""
+    created: str = ""
+    nominated_node: str = ""
+    ready: bool = True
+
+    @property
+    def namespace(self) -> str:
+        return self.pod.namespace
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The controlling ownerReference."""
+
+    kind: str
+    name: str
+    uid: str = ""

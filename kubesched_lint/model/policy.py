@@ -1,0 +1,105 @@
+"""Cluster objects that change a verdict without being pods, nodes or storage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kubesched_lint.findings import ObjectRef, Path, Source
+from kubesched_lint.model.labels import Labels, Selector
+from kubesched_lint.model.pod import Resources, Toleration
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    name: str
+    labels: Labels = field(default_factory=dict)
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    namespace: str
+    name: str
+    selector: Labels = field(default_factory=dict)
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Autoscaler:
+    """A HorizontalPodAutoscaler."""
+
+    namespace: str
+    name: str
+    target: ObjectRef
+    min_replicas: int = 1
+    max_replicas: int = 1
+    path: Path = field(default=(), compare=False)
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DisruptionBudget:
+    """A PodDisruptionBudget. Bounds are as written: an int, or text such as ``50%``."""
+
+    namespace: str
+    name: str
+    selector: Selector | None = None
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+    unhealthy_pod_eviction_policy: str = "IfHealthyBudget"
+    disruptions_allowed: int | None = None
+    """From its status, where a snapshot has one."""
+    path: Path = field(default=(), compare=False)
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityClass:
+    name: str
+    value: int = 0
+    preemption_policy: str = "PreemptLowerPriority"
+    is_default: bool = False
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeClass:
+    name: str
+    overhead: Resources = field(default_factory=dict)
+    node_selector: Labels = field(default_factory=dict)
+    tolerations: tuple[Toleration, ...] = ()
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitRange:
+    """Container defaults of a namespace."""
+
+    namespace: str
+    name: str
+    default_requests: Resources = field(default_factory=dict)
+    default_limits: Resources = field(default_factory=dict)
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceQuota:
+    namespace: str
+    name: str
+    hard: Mapping[str, int] = field(default_factory=dict)
+    used: Mapping[str, int] | None = None
+    scopes: tuple[str, ...] = ()
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaSet:
+    """A revision of a Deployment in a snapshot."""
+
+    namespace: str
+    name: str
+    owner: str = ""
+    replicas: int = 0
+    template_hash: str = ""
+    revision: int = 0

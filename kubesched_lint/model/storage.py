@@ -1,0 +1,95 @@
+"""Claims, volumes and classes: what VolumeBinding, VolumeZone, VolumeRestrictions and NodeVolumeLimits read.
+
+Sizes are bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kubesched_lint.findings import Path, Source
+from kubesched_lint.model.labels import Labels, Selector
+from kubesched_lint.model.pod import NodeSelectorTerm
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A PersistentVolumeClaim. ``storage_class`` None is the cluster's default class, "" is no class."""
+
+    namespace: str
+    name: str
+    storage_class: str | None = None
+    volume_name: str = ""
+    request: int = 0
+    access_modes: tuple[str, ...] = ()
+    volume_mode: str = "Filesystem"
+    selector: Selector | None = None
+    phase: str = ""
+    annotations: Labels = field(default_factory=dict)
+    deleting: bool = False
+    uid: str = ""
+    path: Path = field(default=(), compare=False)
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PersistentVolume:
+    name: str
+    storage_class: str = ""
+    capacity: int = 0
+    access_modes: tuple[str, ...] = ()
+    volume_mode: str = "Filesystem"
+    labels: Labels = field(default_factory=dict)
+    node_terms: tuple[NodeSelectorTerm, ...] | None = None
+    claim_ref: tuple[str, str, str] | None = None
+    """namespace, name and uid of the claim it is bound to or reserved for."""
+    phase: str = ""
+    csi_driver: str = ""
+    volume_handle: str = ""
+    kind: str = ""
+    """The field name of its source: ``csi``, ``hostPath``, ``awsElasticBlockStore``…"""
+    annotations: Labels = field(default_factory=dict)
+    deleting: bool = False
+    path: Path = field(default=(), compare=False)
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StorageClass:
+    name: str
+    provisioner: str = ""
+    binding_mode: str = "Immediate"
+    allowed_topologies: tuple[Mapping[str, tuple[str, ...]], ...] = ()
+    """Terms are ORed; inside a term every key must have one of its values. Empty: anywhere."""
+    is_default: bool = False
+    path: Path = field(default=(), compare=False)
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CSINode:
+    """Per driver: how many volumes the node takes (None: no limit)."""
+
+    name: str
+    limits: Mapping[str, int | None] = field(default_factory=dict)
+    drivers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """driver → its topology keys."""
+    migrated: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StorageCapacity:
+    """A CSIStorageCapacity: how much room a class has on the nodes of ``topology``."""
+
+    storage_class: str
+    topology: Selector | None = None
+    capacity: int | None = None
+    maximum_volume_size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeAttachment:
+    node: str
+    attacher: str
+    volume: str

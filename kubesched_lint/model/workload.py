@@ -1,0 +1,67 @@
+"""A controller and the pods it will make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kubesched_lint.findings import ObjectRef, Path, Source
+from kubesched_lint.model.labels import Selector
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.storage import Claim
+
+KINDS = ("Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "Job", "CronJob", "Pod")
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """How a template change reaches the pods. Bounds are as written: an int, or text such as ``25%``.
+
+    ``type`` is RollingUpdate, Recreate or OnDelete; defaults are the API server's for the kind.
+    """
+
+    type: str = "RollingUpdate"
+    max_surge: int | str | None = None
+    max_unavailable: int | str | None = None
+    partition: int = 0
+    path: Path = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A Deployment, DaemonSet, StatefulSet, ReplicaSet, Job, CronJob or bare Pod.
+
+    ``replicas`` is what the manifest says after defaulting: parallelism of a Job, 1 of a Pod, 0 of a DaemonSet (its
+    number follows the nodes). ``replicas_written`` tells a default from a wish.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    pod: Pod
+    replicas: int = 1
+    replicas_written: bool = False
+    selector: Selector | None = None
+    strategy: Strategy = field(default_factory=Strategy)
+    pod_management: str = "OrderedReady"
+    claim_templates: tuple[Claim, ...] = ()
+    min_ready_seconds: int = 0
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    uid: str = ""
+    template: object = field(default=None, compare=False)
+    """The template as plain values (labels and spec), to compare with a running revision."""
+    source: Source | None = field(default=None, compare=False)
+    order: int = field(default=0, compare=False)
+    """Its place in the order in which files and documents were read."""
+
+    @property
+    def ref(self) -> ObjectRef:
+        return ObjectRef(self.kind, self.namespace, self.name)
+
+    @property
+    def replicas_path(self) -> Path:
+        return ("spec", "parallelism" if self.kind in ("Job", "CronJob") else "replicas")
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"

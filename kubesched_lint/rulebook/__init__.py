@@ -1,0 +1,1 @@
+"""Cards: the rules' words, parameters and executed examples."""

@@ -60,6 +60,11 @@ class Workload:
         return ObjectRef(self.kind, self.namespace, self.name)
 
     @property
+    def stays(self) -> bool:
+        """Whether its pods are there together and to stay: those of a Job end, those of a DaemonSet follow the nodes."""
+        return self.kind not in ("DaemonSet", "Job", "CronJob")
+
+    @property
     def replicas_path(self) -> Path:
         return ("spec", "parallelism" if self.kind in ("Job", "CronJob") else "replicas")
 

@@ -1,0 +1,57 @@
+"""Whether conditions on labels can all hold of one node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kubesched_lint.model.labels import Requirement, go_int
+
+
+def contradiction(requirements: Iterable[Requirement]) -> tuple[Requirement, Requirement] | None:
+    """Two conditions on the same label that exclude each other; None where some value may meet them all."""
+    by_key: dict[str, list[Requirement]] = {}
+    for requirement in requirements:
+        by_key.setdefault(requirement.key, []).append(requirement)
+    for group in by_key.values():
+        if len(group) > 1:
+            clash = _clash(group)
+            if clash is not None:
+                return clash
+    return None
+
+
+def _clash(group: Sequence[Requirement]) -> tuple[Requirement, Requirement] | None:
+    for i, first in enumerate(group):
+        for second in group[i + 1 :]:
+            if not _compatible(first, second):
+                return first, second
+    # Three may clash where no two do: In (a, b) with NotIn (a) and NotIn (b), or bounds around the values of an In.
+    for wanted in group:
+        if wanted.operator == "In":
+            rest = [r for r in group if r is not wanted]
+            if not any(all(r.matches({r.key: v}) for r in rest) for v in wanted.values):
+                return wanted, rest[-1]
+    return None
+
+
+def _compatible(first: Requirement, second: Requirement) -> bool:
+    if second.operator == "In" or first.operator == "DoesNotExist":
+        first, second = second, first
+    match first.operator:
+        case "In":
+            return any(second.matches({second.key: value}) for value in first.values)
+        case "DoesNotExist":
+            return second.matches({})
+        case "Gt" | "Lt" if second.operator in ("Gt", "Lt"):
+            return _bounds_meet(first, second)
+    return first.operator != "DoesNotExist" and (second.operator != "DoesNotExist" or first.matches({}))
+
+
+def _bounds_meet(first: Requirement, second: Requirement) -> bool:
+    if first.operator == second.operator:
+        return True
+    low, high = (first, second) if first.operator == "Gt" else (second, first)
+    if len(low.values) != 1 or len(high.values) != 1:
+        return True
+    bottom, top = go_int(low.values[0]), go_int(high.values[0])
+    return bottom is None or top is None or top - bottom > 1

@@ -1,0 +1,306 @@
+"""What is true of a manifest set on a cluster: every question a check may ask, computed once.
+
+Facts judge nothing. Whatever concerns the fit of a pod on a node is asked of ``scheduler``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kubesched_lint.analysis.namespaces import Namespaces
+from kubesched_lint.analysis.nearest import Miss, nearest_key, node_miss
+from kubesched_lint.analysis.order import apply_order
+from kubesched_lint.analysis.reachability import Blocked, blocked_workloads
+from kubesched_lint.analysis.selection import Selection
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import Node, Taint
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
+from kubesched_lint.model.policy import Autoscaler
+from kubesched_lint.model.workload import Workload
+
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.cluster.index import NodeIndex
+    from kubesched_lint.cluster.nodeset import NodeSet
+    from kubesched_lint.cluster.state import ClusterState
+
+
+@dataclass(frozen=True, slots=True)
+class Premises:
+    """What the user told us beside manifests and snapshot."""
+
+    apply_order: str = "kubectl"
+    kubernetes_version: str = "1.36"
+    set_is_complete: bool = True
+    """False when documents were met that make pods we cannot see: Helm sources, patches, custom resources."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Where the replicas of a workload can stand when each needs a topology domain to itself."""
+
+    topology_key: str
+    domains: tuple[str, ...]
+    """Values of the key on the nodes the pod can use."""
+    usable: int
+    """How many nodes the pod can use."""
+    unlabelled: tuple[str, ...]
+    """Usable nodes without the key: each takes any number of replicas."""
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.usable > 0 and not self.unlabelled
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far the nodes let a pod in, each set inside the one before; NodeSets of ``facts.index``."""
+
+    matching: NodeSet
+    """nodeName, nodeSelector and required node affinity agree."""
+    tolerated: NodeSet
+    """… and the pod tolerates the taints."""
+    usable: NodeSet
+    """… and the node is not cordoned and its bare allocatable holds the pod: what any replica may ever use."""
+
+
+class Facts:
+    """``cluster`` None: only what manifests say. Needs of a rule are checked before its check runs."""
+
+    def __init__(self, manifests: Inventory, cluster: Cluster | None = None, premises: Premises | None = None) -> None:
+        self.manifests = manifests
+        self.cluster = cluster
+        self.premises = premises or Premises()
+        self._pods: dict[int, Pod] = {}
+        self._reach: dict[int, Reach] = {}
+
+    # -- workloads and their pods ------------------------------------------------------------------------------------
+
+    def pod(self, workload: Workload) -> Pod:
+        """The pod as the API server would store it: defaults, admission, and the labels that its controller adds."""
+        found = self._pods.get(id(workload))
+        if found is None:
+            from kubesched_lint.model.admission import admit
+
+            found = admit(
+                workload.pod,
+                extra_labels=controller_labels(workload),
+                priority_classes=self._classes,
+                runtime_classes=self._runtime_classes,
+                limit_ranges=self._limit_ranges.get(workload.namespace, ()),
+            )
+            self._pods[id(workload)] = found
+        return found
+
+    def replicas(self, workload: Workload) -> int:
+        """How many pods it starts with: as written, else as it runs, within the bounds of its autoscaler."""
+        count = workload.replicas
+        scaler = self.autoscaler(workload)
+        if not workload.replicas_written and self.cluster is not None and scaler is not None:
+            from kubesched_lint.cluster.revisions import live_replicas
+
+            live = live_replicas(workload, self.cluster)
+            count = count if live is None else live
+        if scaler is not None and count > 0:  # an autoscaler leaves a workload that is scaled to 0 alone
+            count = max(min(count, scaler.max_replicas), scaler.min_replicas)
+        return count
+
+    def autoscaler(self, workload: Workload) -> Autoscaler | None:
+        return self._autoscalers.get((workload.kind, workload.namespace, workload.name))
+
+    def running_pods(self, workload: Workload) -> tuple[BoundPod, ...]:
+        """Pods of its previous revision in the snapshot: they are replaced, never added to."""
+        if self.cluster is None:
+            return ()
+        from kubesched_lint.cluster.revisions import running_pods_of
+
+        return running_pods_of(workload, self.cluster)
+
+    @cached_property
+    def other_pods(self) -> tuple[BoundPod, ...]:
+        """Running pods that no workload of the set owns."""
+        if self.cluster is None:
+            return ()
+        ours = {id(p) for w in self.manifests.workloads for p in self.running_pods(w)}
+        return tuple(p for p in self.cluster.inventory.pods if id(p) not in ours)
+
+    # -- premises ----------------------------------------------------------------------------------------------------
+
+    def node_premises(self, workload: Workload) -> tuple[str, ...]:
+        """On what a proof about the nodes of a workload stands."""
+        return ("the nodes stay as in the snapshot",)
+
+    @property
+    def proves_absence(self) -> bool:
+        """Whether we may say that no pod matches: all running pods and all manifests were seen."""
+        return self.knows_running_pods and self.premises.set_is_complete
+
+    @property
+    def set_premises(self) -> tuple[str, ...]:
+        return ("no other pods are made than those of the manifests and the snapshot",)
+
+    @property
+    def knows_running_pods(self) -> bool:
+        return self.cluster is not None and self.cluster.has("Pod")
+
+    # -- nodes -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def index(self) -> NodeIndex:
+        from kubesched_lint.cluster.index import NodeIndex
+
+        assert self.cluster is not None, "a rule that reads nodes runs only with a cluster"
+        return NodeIndex(self.cluster.inventory.nodes)
+
+    def reach(self, workload: Workload) -> Reach:
+        found = self._reach.get(id(workload))
+        if found is None:
+            from kubesched_lint.scheduler.framework import static_reach
+
+            found = Reach(*static_reach(self.pod(workload), self.index))
+            self._reach[id(workload)] = found
+        return found
+
+    def usable(self, workload: Workload) -> NodeSet:
+        """Nodes that a pod of the workload may ever use, whatever other pods do."""
+        return self.reach(workload).usable
+
+    def room(self, workload: Workload, topology_key: str) -> Room:
+        """The topology domains of a key among the usable nodes."""
+        usable = self.usable(workload)
+        lacking = usable & ~self.index.with_key(topology_key)
+        domains = tuple(v for v, nodes in self.index.domains(topology_key).items() if nodes & usable)
+        return Room(topology_key, domains, usable.bit_count(), self.names(lacking))
+
+    def names(self, nodes: NodeSet) -> tuple[str, ...]:
+        return tuple(self.index.names_of(nodes))
+
+    @property
+    def _nodes(self) -> Sequence[Node]:
+        return () if self.cluster is None else self.cluster.inventory.nodes
+
+    def node_miss(self, workload: Workload) -> Miss:
+        """Why no node has the labels asked for, and what comes nearest."""
+        return node_miss(self.pod(workload), self._nodes)
+
+    def nearest_key(self, key: str) -> str:
+        """A label key of the nodes that reads like ``key``; empty without one."""
+        return nearest_key(key, self._nodes)
+
+    def taints_in_the_way(self, workload: Workload, nodes: NodeSet) -> Mapping[Taint, int]:
+        """The taint that turns the pod away, with the number of ``nodes`` where it does, most frequent first."""
+        from kubesched_lint.scheduler.framework import untolerated_taint
+
+        counts: dict[Taint, int] = {}
+        for node in self.index.nodes_of(nodes):
+            taint = untolerated_taint(self.pod(workload), node)
+            if taint is not None:
+                counts[taint] = counts.get(taint, 0) + 1
+        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+    # -- who selects whom --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def namespaces(self) -> Namespaces:
+        live = () if self.cluster is None else self.cluster.inventory.namespaces
+        return Namespaces.of(live, self.manifests.namespaces)
+
+    @cached_property
+    def selection(self) -> Selection:
+        return Selection(self.manifests.workloads, self.pod, self.namespaces)
+
+    def repels_itself(self, workload: Workload, term: PodAffinityTerm) -> bool:
+        """Whether a term of the workload surely selects pods of the same revision."""
+        return self.namespaces.selects(term, workload.namespace, self.pod(workload), unknown=False)
+
+    def selected_workloads(self, workload: Workload, term: PodAffinityTerm) -> Iterator[Workload]:
+        """Workloads of the set, itself included, that a term may select."""
+        return self.selection.selected_by(term, workload.namespace)
+
+    def running_match(self, terms: Sequence[PodAffinityTerm], holder: str) -> BoundPod | None:
+        """A pod of the snapshot, waiting ones excluded, that all the terms may select."""
+        if self.cluster is None:
+            return None
+        seen: set[int] = set()
+        for bound in self.cluster.inventory.pods:
+            if bound.node and id(bound.pod) not in seen:
+                seen.add(id(bound.pod))
+                if all(self.namespaces.selects(t, holder, bound.pod, unknown=True) for t in terms):
+                    return bound
+        return None
+
+    @cached_property
+    def blocked(self) -> Mapping[int, Blocked]:
+        """Workloads whose required pod affinity nothing can ever answer, by ``id(workload)``."""
+        needy = [w for w in self.manifests.workloads if w.pod.required_affinity]
+
+        def targets(workload: Workload) -> tuple[Workload, ...]:
+            terms = self.pod(workload).required_affinity
+            return tuple(
+                t for t in self.selection.selected_by_all(terms, workload.namespace) if t is not workload
+            )
+
+        def answered(workload: Workload) -> bool:
+            pod = self.pod(workload)
+            itself = all(
+                self.namespaces.selects(t, workload.namespace, pod, unknown=True) for t in pod.required_affinity
+            )
+            return itself or self.running_match(pod.required_affinity, workload.namespace) is not None
+
+        return blocked_workloads(needy, targets, answered)
+
+    # -- order -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _ranks(self) -> Mapping[int, int]:
+        ordered = apply_order(self.manifests.workloads, self.premises.apply_order)
+        return {id(w): rank for rank, w in enumerate(ordered)}
+
+    def comes_before(self, one: Workload, other: Workload) -> bool:
+        """Whether the apply order creates ``one`` before ``other``."""
+        return self._ranks[id(one)] < self._ranks[id(other)]
+
+    @cached_property
+    def daemon_sets(self) -> tuple[Workload, ...]:
+        return tuple(w for w in self.manifests.workloads if w.kind == "DaemonSet")
+
+    # -- lookups -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _autoscalers(self) -> Mapping[tuple[str, str, str], Autoscaler]:
+        live = () if self.cluster is None else self.cluster.inventory.autoscalers
+        return {(a.target.kind, a.namespace, a.target.name): a for a in (*live, *self.manifests.autoscalers)}
+
+    @cached_property
+    def _classes(self) -> Mapping[str, object]:
+        live = () if self.cluster is None else self.cluster.inventory.priority_classes
+        return {c.name: c for c in (*live, *self.manifests.priority_classes)}
+
+    @cached_property
+    def _runtime_classes(self) -> Mapping[str, object]:
+        live = () if self.cluster is None else self.cluster.inventory.runtime_classes
+        return {c.name: c for c in (*live, *self.manifests.runtime_classes)}
+
+    @cached_property
+    def _limit_ranges(self) -> Mapping[str, tuple[object, ...]]:
+        live = () if self.cluster is None else self.cluster.inventory.limit_ranges
+        found: dict[str, tuple[object, ...]] = {}
+        for limit in (*live, *self.manifests.limit_ranges):
+            found[limit.namespace] = (*found.get(limit.namespace, ()), limit)
+        return found
+
+
+def controller_labels(workload: Workload) -> Mapping[str, str]:
+    """Labels that the controller puts on the pods of one revision, hashes as placeholders that no other one shares."""
+    revision = f"{workload.name}-new"
+    match workload.kind:
+        case "Deployment":
+            return {"pod-template-hash": revision}
+        case "StatefulSet" | "DaemonSet":
+            return {"controller-revision-hash": revision}
+        case "Job" | "CronJob":
+            return {"job-name": workload.name, "batch.kubernetes.io/job-name": workload.name}
+    return {}

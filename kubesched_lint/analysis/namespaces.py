@@ -1,0 +1,50 @@
+"""Which namespaces a pod affinity term looks at, when some namespaces' labels are unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kubesched_lint.model.labels import Labels
+from kubesched_lint.model.pod import Pod, PodAffinityTerm
+from kubesched_lint.model.policy import Namespace
+
+_NAME_LABEL = "kubernetes.io/metadata.name"
+
+
+@dataclass(frozen=True, slots=True)
+class Namespaces:
+    """Labels of the namespaces that the manifests or the snapshot describe; of others only the name is known."""
+
+    labels: Mapping[str, Labels]
+
+    @classmethod
+    def of(cls, *groups: Iterable[Namespace]) -> Namespaces:
+        """Later groups override earlier ones."""
+        return cls({namespace.name: namespace.labels for group in groups for namespace in group})
+
+    def reaches(self, term: PodAffinityTerm, holder: str, other: str, *, unknown: bool) -> bool:
+        """Whether a term of a pod in namespace ``holder`` looks at namespace ``other``.
+
+        ``unknown`` is the answer where it hangs on labels that nobody told us.
+        """
+        if term.namespace_selector is None:
+            return other in term.namespaces if term.namespaces else other == holder
+        if other in term.namespaces or term.namespace_selector.is_empty:
+            return True
+        known = self.labels.get(other)
+        if known is not None:
+            return term.namespace_selector.matches(known)
+        named = {_NAME_LABEL: other}
+        requirements = term.namespace_selector.requirements
+        if not all(r.matches(named) for r in requirements if r.key == _NAME_LABEL):
+            return False
+        return unknown or all(r.key == _NAME_LABEL for r in requirements)
+
+    def selects(self, term: PodAffinityTerm, holder: str, other: Pod, *, unknown: bool) -> bool:
+        """Whether a term of a pod in namespace ``holder`` selects the pod ``other``."""
+        return (
+            term.selector is not None
+            and term.selector.matches(other.labels)
+            and self.reaches(term, holder, other.namespace, unknown=unknown)
+        )

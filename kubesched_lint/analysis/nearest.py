@@ -1,0 +1,125 @@
+"""When nothing matches, what almost did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from kubesched_lint.findings import Path
+from kubesched_lint.model.labels import Requirement
+from kubesched_lint.model.node import Node
+from kubesched_lint.model.pod import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """``wanted`` in the user's terms, ``at`` the condition that fails, ``nearest`` a sentence or empty."""
+
+    at: Path
+    wanted: str
+    nearest: str = ""
+
+
+def node_miss(pod: Pod, nodes: Sequence[Node]) -> Miss:
+    """Why no node matches nodeSelector and required node affinity, blaming the condition closest to being met."""
+    selector = [Requirement(k, "In", (v,), (*pod.path, "nodeSelector", k)) for k, v in pod.node_selector.items()]
+    terms = pod.required_node_terms
+    if terms is not None and not any(t.expressions or t.fields for t in terms):
+        at = terms[0].path if terms else (*pod.path, "affinity", "nodeAffinity")
+        return Miss(at, "an empty node selector term, which matches nothing")
+    alternatives = [[*selector, *t.expressions] for t in terms or () if t.expressions or t.fields] or [selector]
+    fields = [f for t in terms or () for f in t.fields]
+    conditions = min(alternatives, key=lambda a: _failing(a, nodes))
+    alone = [c for c in conditions if not any(c.matches(n.labels) for n in nodes)]
+    if alone:
+        worst = alone[0]
+        return Miss(worst.path, _words(worst), nearest_label(worst, nodes))
+    if fields and not conditions:
+        names = ", ".join(v for f in fields for v in f.values)
+        return Miss(fields[0].path, f"metadata.name {names}", _nearest_name(fields, nodes))
+    if fields:
+        return Miss(fields[0].path, "the pinned node with these labels")
+    wanted = " and ".join(_words(c) for c in conditions)
+    return Miss(conditions[-1].path, wanted, _best_node(conditions, nodes))
+
+
+def nearest_label(wanted: Requirement, nodes: Sequence[Node]) -> str:
+    """``3 nodes have disktype=ssd``: another spelling of the key or of the value that nodes do carry."""
+    counts: dict[tuple[str, str], int] = {}
+    for node in nodes:
+        for pair in node.labels.items():
+            counts[pair] = counts.get(pair, 0) + 1
+    values = {v for k, v in counts if k == wanted.key}
+    if values:
+        if wanted.operator not in ("In", "Gt", "Lt"):
+            return ""
+        close = _closest(wanted.values[0], values) if wanted.values else None
+        if close:
+            return f"{_nodes(counts[wanted.key, close])} {wanted.key}={close}"
+        shown = ", ".join(sorted(values)[:5]) + (", …" if len(values) > 5 else "")
+        return f"nodes have {wanted.key} only as {shown}"
+    same_value = {k for k, v in counts if v in wanted.values}
+    key = _closest(wanted.key, same_value) or _closest(wanted.key, {k for k, _ in counts})
+    if key is None:
+        return ""
+    pairs = [(n, v) for (k, v), n in counts.items() if k == key]
+    value = next((v for _, v in pairs if v in wanted.values), max(pairs)[1])
+    return f"{_nodes(counts[key, value])} {key}={value}; you wrote {wanted.key}"
+
+
+def nearest_key(key: str, nodes: Iterable[Node]) -> str:
+    """A label key that nodes carry and that reads like ``key``; empty without one."""
+    return _closest(key, {k for node in nodes for k in node.labels}) or ""
+
+
+def _failing(conditions: Sequence[Requirement], nodes: Sequence[Node]) -> int:
+    """How many conditions fail on the node that meets most of them."""
+    return min((sum(not c.matches(n.labels) for c in conditions) for n in nodes), default=len(conditions))
+
+
+def _best_node(conditions: Sequence[Requirement], nodes: Sequence[Node]) -> str:
+    if not nodes:
+        return ""
+    best = min(nodes, key=lambda n: sum(not c.matches(n.labels) for c in conditions))
+    failing = [c for c in conditions if not c.matches(best.labels)]
+    return f"node {best.name} has all but {' and '.join(map(_words, failing))}"
+
+
+def _nearest_name(fields: Sequence[Requirement], nodes: Sequence[Node]) -> str:
+    close = _closest(fields[0].values[0], {n.name for n in nodes}) if fields[0].values else None
+    return f"there is a node {close}" if close else ""
+
+
+def _closest(word: str, choices: Iterable[str]) -> str | None:
+    """The choice that reads most like ``word``: the same letters, or the same last part, or a small slip."""
+    from difflib import get_close_matches
+
+    pool = sorted(choices)
+    plain = {_plain(c): c for c in reversed(pool)}
+    if _plain(word) in plain:
+        return plain[_plain(word)]
+    tails = {_plain(c.rpartition("/")[2]): c for c in reversed(pool)}
+    tail = _plain(word.rpartition("/")[2])
+    if tail in tails:
+        return tails[tail]
+    found = get_close_matches(word, pool, n=1, cutoff=0.75)
+    return found[0] if found else None
+
+
+def _plain(word: str) -> str:
+    return "".join(c for c in word.lower() if c.isalnum())
+
+
+def _nodes(count: int) -> str:
+    return "1 node has" if count == 1 else f"{count} nodes have"
+
+
+def _words(r: Requirement) -> str:
+    match r.operator:
+        case "In" if len(r.values) == 1:
+            return f"{r.key}={r.values[0]}"
+        case "In" | "NotIn":
+            return f"{r.key} {r.operator} ({', '.join(r.values)})"
+    return f"{r.key} {r.operator}{' ' + r.values[0] if r.values else ''}"
+
+

@@ -1,0 +1,49 @@
+"""In which order the objects of a manifest set come into being: it depends on the tool that applies them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from kubesched_lint.model.workload import Workload
+
+APPLY_ORDERS = ("kubectl", "helm", "kustomize", "argocd")
+
+# helm v3 pkg/releaseutil/kind_sorter.go InstallOrder, the workload kinds only.
+_HELM = ("DaemonSet", "Pod", "ReplicaSet", "Deployment", "StatefulSet", "Job", "CronJob")
+# As `kubectl kustomize` v5.5 prints them (legacy order, also its default): three kinds are ranked, the rest follows by
+# group and kind.
+_KUSTOMIZE = ("Deployment", "StatefulSet", "CronJob", "DaemonSet", "ReplicaSet", "Job", "Pod")
+# argo-cd gitops-engine pkg/sync/sync_tasks.go kindOrder, the workload kinds only.
+_ARGOCD = ("DaemonSet", "Pod", "ReplicaSet", "Deployment", "StatefulSet", "Job", "CronJob")
+_WAVE = "argocd.argoproj.io/sync-wave"
+
+
+def apply_order(workloads: Iterable[Workload], tool: str) -> tuple[Workload, ...]:
+    """The workloads in the order in which ``tool`` creates them.
+
+    kubectl: files in name order, documents in file order. helm: by kind, then name. kustomize: its legacy order.
+    argocd: sync waves, then kind, then name.
+    """
+    found = list(workloads)
+    match tool:
+        case "helm":
+            found.sort(key=lambda w: (_rank(_HELM, w.kind), w.name))
+        case "kustomize":
+            found.sort(key=lambda w: (_rank(_KUSTOMIZE, w.kind), w.namespace, w.name))
+        case "argocd":
+            found.sort(key=lambda w: (sync_wave(w.annotations), _rank(_ARGOCD, w.kind), w.namespace, w.name))
+        case "kubectl":
+            found.sort(key=lambda w: w.order)
+        case _:
+            raise ValueError(f"unknown apply order {tool!r}: one of {', '.join(APPLY_ORDERS)}")
+    return tuple(found)
+
+
+def _rank(kinds: tuple[str, ...], kind: str) -> int:
+    return kinds.index(kind) if kind in kinds else len(kinds)
+
+
+def sync_wave(annotations: Mapping[str, str]) -> int:
+    """Argo CD's wave: an integer annotation, 0 where absent or not a number."""
+    text = annotations.get(_WAVE, "0")
+    return int(text) if text.lstrip("+-").isdecimal() else 0

@@ -1,0 +1,76 @@
+"""Which workloads of the set a pod affinity term selects, without asking each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+
+from kubesched_lint.analysis.namespaces import Namespaces
+from kubesched_lint.model.pod import Pod, PodAffinityTerm
+from kubesched_lint.model.workload import Workload
+
+
+class Selection:
+    """The pods of a manifest set by their labels. ``pod_of`` gives a workload's pod as admission leaves it."""
+
+    def __init__(
+        self, workloads: Iterable[Workload], pod_of: Callable[[Workload], Pod], namespaces: Namespaces
+    ) -> None:
+        self._workloads = tuple(workloads)
+        self._pod_of = pod_of
+        self._namespaces = namespaces
+
+    @cached_property
+    def _by_label(self) -> dict[tuple[str, str], list[Workload]]:
+        postings: dict[tuple[str, str], list[Workload]] = {}
+        for workload in self._workloads:
+            # Labels as written: those that admission adds (pod-template-hash) are never typed into a selector.
+            for pair in workload.pod.labels.items():
+                postings.setdefault(pair, []).append(workload)
+        return postings
+
+    def selected_by(self, term: PodAffinityTerm, holder: str, *, unknown: bool = True) -> Iterator[Workload]:
+        """Workloads whose pods a term of a pod in namespace ``holder`` selects, in the set's order.
+
+        ``unknown`` decides where namespace labels are not known.
+        """
+        for workload in self._candidates(term):
+            if self._namespaces.selects(term, holder, self._pod_of(workload), unknown=unknown):
+                yield workload
+
+    def selected_by_all(
+        self, terms: Sequence[PodAffinityTerm], holder: str, *, unknown: bool = True
+    ) -> Iterator[Workload]:
+        """Workloads whose pods every one of the terms selects: only such a pod answers required affinity."""
+        for workload in self.selected_by(terms[0], holder, unknown=unknown):
+            pod = self._pod_of(workload)
+            if all(self._namespaces.selects(t, holder, pod, unknown=unknown) for t in terms[1:]):
+                yield workload
+
+    def _candidates(self, term: PodAffinityTerm) -> Sequence[Workload]:
+        """A superset of what the term selects: the shortest posting list among its equality requirements."""
+        if term.selector is None:
+            return ()
+        best: Sequence[Workload] = self._workloads
+        for requirement in term.selector.requirements:
+            if requirement.operator == "In" and len(requirement.values) == 1:
+                found = self._by_label.get((requirement.key, requirement.values[0]), ())
+                if len(found) < len(best) and requirement.key not in _ADDED_BY_CONTROLLERS:
+                    best = found
+        return best
+
+
+_ADDED_BY_CONTROLLERS = frozenset(
+    {
+        "pod-template-hash",
+        "controller-revision-hash",
+        "statefulset.kubernetes.io/pod-name",
+        "apps.kubernetes.io/pod-index",
+        "job-name",
+        "controller-uid",
+        "batch.kubernetes.io/job-name",
+        "batch.kubernetes.io/controller-uid",
+        "topology.kubernetes.io/zone",
+        "topology.kubernetes.io/region",
+    }
+)

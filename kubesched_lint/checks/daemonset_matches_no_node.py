@@ -1,0 +1,32 @@
+"""A DaemonSet that no node takes makes no pods, and says nothing about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    reach = facts.reach(workload)
+    if workload.kind != "DaemonSet" or reach.tolerated:
+        return
+    nodes = facts.index.all.bit_count()
+    if reach.matching:
+        taints = facts.taints_in_the_way(workload, reach.matching)
+        yield Hazard(
+            at=(*workload.pod.path, "tolerations"),
+            key=True,
+            evidence=pattern(f"{reach.matching.bit_count()} matching nodes, all tainted"),
+            values={"nodes": nodes, "taints": tuple(str(t) for t in taints), "nearest": ""},
+            variant="taints",
+        )
+        return
+    miss = facts.node_miss(workload)
+    yield Hazard(
+        at=miss.at,
+        evidence=pattern(f"0 of {nodes} nodes match {miss.wanted}"),
+        values={"nodes": nodes, "wanted": miss.wanted, "nearest": miss.nearest},
+    )

@@ -1,0 +1,25 @@
+"""Node selector terms are alternatives; written one condition each, they look as if all were meant to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    terms = workload.pod.required_node_terms or ()
+    if len(terms) < 2 or any(t.fields or not t.expressions for t in terms):
+        return
+    keys = [frozenset(r.key for r in t.expressions) for t in terms]
+    if len(frozenset().union(*keys)) < sum(map(len, keys)):
+        return  # a key that comes twice is a real alternative: zone a or zone b
+    second = terms[1]
+    yield Hazard(
+        at=second.path,
+        evidence=pattern("each term asks for another label: " + " | ".join(", ".join(sorted(k)) for k in keys)),
+        values={"terms": len(terms), "labels": tuple(sorted(frozenset().union(*keys)))},
+        related=(Place(terms[0].path, "a node that matches this term alone is enough"),),
+    )

@@ -1,0 +1,29 @@
+"""No node has the labels that the pod asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, proof
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    pod = facts.pod(workload)
+    if workload.kind == "DaemonSet" or pod.node_name or facts.reach(workload).matching:
+        return  # a DaemonSet without nodes makes no pods: daemonset-matches-no-node
+    nodes = facts.index.all.bit_count()
+    miss = facts.node_miss(workload)
+    yield Hazard(
+        at=miss.at,
+        evidence=proof(
+            f"0 of {nodes} nodes match {miss.wanted}", demand=1, supply=0, assumes=facts.node_premises(workload)
+        ),
+        values={
+            "replicas": facts.replicas(workload),
+            "nodes": nodes,
+            "wanted": miss.wanted,
+            "nearest": miss.nearest,
+        },
+    )

@@ -1,0 +1,27 @@
+"""A spread constraint that counts other pods than the one it places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    labels = facts.pod(workload).labels
+    for constraint in workload.pod.spread:
+        selector = constraint.selector
+        if selector is None or selector.is_empty or selector.matches(labels):
+            continue
+        missed = next(r for r in selector.requirements if not r.matches(labels))
+        found = labels.get(missed.key)
+        yield Hazard(
+            at=missed.path,
+            evidence=pattern(
+                f"the pods have {missed.key}={found}" if found is not None else f"the pods have no label {missed.key}"
+            ),
+            values={"key": constraint.topology_key, "selector": str(selector), "label": missed.key},
+            related=(Place(workload.pod.labels_path, "the labels of the pods"),),
+        )

@@ -1,0 +1,24 @@
+"""A spread constraint without a selector counts no pod, so it balances nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    for constraint in workload.pod.spread:
+        if constraint.selector is not None and not constraint.selector.is_empty:
+            continue
+        if constraint.selector is not None and constraint.match_label_keys:
+            continue  # the keys become requirements, so pods are counted
+        null = constraint.selector is None
+        yield Hazard(
+            at=constraint.path if null else (*constraint.path, "labelSelector"),
+            evidence=pattern("labelSelector is absent" if null else "labelSelector is empty"),
+            values={"key": constraint.topology_key, "what": "no labelSelector" if null else "an empty labelSelector"},
+            variant="hard" if constraint.is_hard else "soft",
+        )

@@ -1,0 +1,46 @@
+"""A topology key that no usable node carries: affinity and hard spread never hold, anti-affinity never bites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, Severity, pattern, proof
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    usable = facts.usable(workload)
+    if not usable:
+        return  # nothing can be said about the labels of no nodes; other rules name that cause
+    count = usable.bit_count()
+    pod = facts.pod(workload)
+    demanding = [(t, "affinity") for t in pod.required_affinity]
+    demanding += [(c, "spread") for c in pod.spread if c.is_hard]
+    for wish, variant in demanding:
+        if not usable & facts.index.with_key(wish.topology_key):
+            yield Hazard(
+                at=(*wish.path, "topologyKey"),
+                evidence=proof(
+                    f"0 of {count} usable nodes carry the label {wish.topology_key}",
+                    demand=1,
+                    supply=0,
+                    assumes=facts.node_premises(workload),
+                ),
+                values=_values(facts, wish.topology_key, count),
+                # The DaemonSet controller makes no promise to run pods the scheduler refuses; they stay Pending too.
+                variant=variant,
+            )
+    for term in pod.required_anti_affinity:
+        if not usable & facts.index.with_key(term.topology_key):
+            yield Hazard(
+                at=(*term.path, "topologyKey"),
+                evidence=pattern(f"0 of {count} usable nodes carry the label {term.topology_key}"),
+                values=_values(facts, term.topology_key, count),
+                severity=Severity.WARNING,
+                variant="inert",
+            )
+
+
+def _values(facts: Facts, key: str, count: int) -> dict[str, object]:
+    return {"key": key, "count": count, "nearest": facts.nearest_key(key)}

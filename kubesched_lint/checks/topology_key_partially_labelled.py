@@ -1,0 +1,34 @@
+"""Some of the usable nodes lack the topology key: anti-affinity is not enforced there, affinity and spread shun them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    usable = facts.usable(workload)
+    pod = facts.pod(workload)
+    wishes = [(t, "anti-affinity") for t in pod.required_anti_affinity]
+    wishes += [(t, "affinity") for t in pod.required_affinity]
+    wishes += [(c, "spread") for c in pod.spread if c.is_hard]
+    for wish, variant in wishes:
+        lacking = usable & ~facts.index.with_key(wish.topology_key)
+        if lacking and lacking != usable:
+            yield Hazard(
+                at=(*wish.path, "topologyKey"),
+                evidence=pattern(
+                    f"{lacking.bit_count()} of {usable.bit_count()} usable nodes lack {wish.topology_key}: "
+                    + ", ".join(facts.names(lacking)[:6])
+                ),
+                values={
+                    "key": wish.topology_key,
+                    "lacking": lacking.bit_count(),
+                    "count": usable.bit_count(),
+                    "nodes": facts.names(lacking),
+                },
+                variant=variant,
+            )

@@ -1,0 +1,34 @@
+"""Every node with the right labels has a taint in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, proof
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    reach = facts.reach(workload)
+    if workload.kind == "DaemonSet" or not reach.matching or reach.tolerated:
+        return
+    taints = facts.taints_in_the_way(workload, reach.matching)
+    pod = facts.pod(workload)
+    count = reach.matching.bit_count()
+    yield Hazard(
+        at=(*pod.path, "tolerations"),
+        key=True,
+        evidence=proof(
+            f"{count} of {count} matching nodes have an untolerated taint: "
+            + ", ".join(f"{taint} on {n}" for taint, n in taints.items()),
+            demand=1,
+            supply=0,
+            assumes=facts.node_premises(workload),
+        ),
+        values={
+            "replicas": facts.replicas(workload),
+            "count": count,
+            "taints": tuple(str(t) for t in taints),
+        },
+    )

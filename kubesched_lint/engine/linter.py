@@ -1,0 +1,209 @@
+"""The pipeline on one page: a manifest set and a cluster go in, judged and placed findings come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kubesched_lint.analysis.facts import Facts, Premises
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.reading import ManifestSet
+from kubesched_lint.findings import (
+    Finding,
+    Hazard,
+    InputError,
+    Location,
+    Place,
+    Related,
+    Report,
+    Severity,
+    Skip,
+    Source,
+    Summary,
+)
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.rulebook.library import Rule
+from kubesched_lint.rulebook.wording import fill
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A hazard with the rule that saw it and the workload it was seen on (None for rules over the whole set)."""
+
+    rule: Rule
+    workload: Workload | None
+    hazard: Hazard
+    severity: Severity
+
+
+def lint(
+    manifests: ManifestSet, cluster: Cluster | None, options: Options, rules: Sequence[Rule]
+) -> tuple[Report, tuple[Judged, ...]]:
+    """Runs the rules; waivers, baselines and reports come after. Pure."""
+    premises = Premises(options.apply_order, options.kubernetes_version, manifests.is_complete)
+    run = _Run(manifests, options, premises)
+    settled = None if cluster is None else cluster.settled()
+    run.rules(rules, Facts(manifests.inventory, settled, premises))
+    if cluster is not None and settled is not cluster:
+        run.today(rules, Facts(manifests.inventory, cluster, premises), cluster)
+    judged = tuple(_without_yielding(run.judged))
+    findings = sorted((_placed(j) for j in judged), key=lambda f: (f.location.path, f.location.span, f.rule))
+    report = Report(
+        tuple(_numbered(findings)),
+        tuple(run.skipped),
+        (*manifests.errors, *run.errors),
+        Summary(
+            files=len({d.path for d in manifests.documents} | {u.path for u in manifests.unread}),
+            documents=len(manifests.documents) + len(manifests.unread),
+            workloads=len(manifests.inventory.workloads),
+            unread_kinds=manifests.unread_kinds,
+            rules=run.ran,
+        ),
+    )
+    return report, judged
+
+
+class _Run:
+    """One pass over the rules, gathering what they say."""
+
+    def __init__(self, manifests: ManifestSet, options: Options, premises: Premises) -> None:
+        self.manifests = manifests
+        self.options = options
+        self.premises = premises
+        self.judged: list[Judged] = []
+        self.skipped: list[Skip] = []
+        self.errors: list[InputError] = []
+        self.ran = 0
+
+    def rules(self, rules: Iterable[Rule], facts: Facts) -> None:
+        for rule in rules:
+            lacking = _lacking(rule, facts)
+            if lacking:
+                self.skipped.append(Skip(rule.slug, lacking))
+            else:
+                self.ran += 1
+                self.judged.extend(self._judgements(rule, facts))
+
+    def today(self, rules: Iterable[Rule], facts: Facts, cluster: Cluster) -> None:
+        """What holds only while cordons and passing taints last is at most a warning that says so."""
+        known = {_identity(j) for j in self.judged}
+        premise = cluster.passing_premise
+        for rule in rules:
+            if "nodes" in rule.needs and not _lacking(rule, facts):
+                for judged in self._judgements(rule, facts):
+                    if _identity(judged) not in known:
+                        self.judged.append(_assuming(judged, premise))
+
+    def _judgements(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
+        try:
+            check = rule.check()
+            params = {**rule.params, **self.options.params.get(rule.slug, {})}
+            if rule.each == "set":
+                for hazard in check(facts, **params):
+                    yield self._judge(rule, None, hazard, facts)
+                return
+            for workload in self.manifests.inventory.workloads:
+                if rule.looks_at(workload):
+                    for hazard in check(workload, facts, **params):
+                        yield self._judge(rule, workload, hazard, facts)
+        except Exception as error:  # a broken rule must not take the others down
+            where = f"on {workload} " if rule.each != "set" and "workload" in locals() else ""
+            self.errors.append(
+                InputError(f"rules/{rule.slug}.md", f"rule {rule.slug} failed {where}with {type(error).__name__}: {error}")
+            )
+
+    def _judge(self, rule: Rule, workload: Workload | None, hazard: Hazard, facts: Facts) -> Judged:
+        severity = self.options.severities.get(rule.slug, rule.severity)
+        if hazard.severity is not None and rule.slug not in self.options.severities:
+            severity = hazard.severity
+        if severity is Severity.ERROR and hazard.evidence.kind != "proof":
+            severity = Severity.WARNING
+        judged = Judged(rule, workload, hazard, severity)
+        if severity is Severity.ERROR and "nodes" in rule.needs and facts.cluster and facts.cluster.is_elastic:
+            return _assuming(judged, facts.cluster.elastic_premise)
+        return judged
+
+
+def _lacking(rule: Rule, facts: Facts) -> str:
+    """Why a rule cannot run: what it needs and nobody gave; empty when it can."""
+    if {"nodes", "pods", "storage"} & set(rule.needs) and facts.cluster is None:
+        return "needs a cluster (--cluster)"
+    if "pods" in rule.needs and not facts.knows_running_pods:
+        return "needs running pods, which the snapshot does not hold"
+    return ""
+
+
+def _identity(judged: Judged) -> tuple[object, ...]:
+    hazard = judged.hazard
+    return (judged.rule.slug, id(judged.workload), id(hazard.source), hazard.at)
+
+
+def _assuming(judged: Judged, premise: str) -> Judged:
+    evidence = judged.hazard.evidence
+    hazard = replace(judged.hazard, evidence=replace(evidence, assumes=(*evidence.assumes, premise)))
+    return replace(judged, hazard=hazard, severity=min(judged.severity, Severity.WARNING))
+
+
+def _without_yielding(judged: Iterable[Judged]) -> Iterator[Judged]:
+    """One cause, one finding: a rule is silent where one that names the cause better has spoken on the same object."""
+    judged = list(judged)
+    spoken = {(j.rule.slug, id(j.workload)) for j in judged}
+    for one in judged:
+        if not any((better, id(one.workload)) in spoken for better in one.rule.yields_to):
+            yield one
+
+
+def _placed(judged: Judged) -> Finding:
+    hazard, workload = judged.hazard, judged.workload
+    source = hazard.source or (workload.source if workload else None)
+    assert source is not None, f"{judged.rule.slug}: a hazard needs a place"
+    values = {**_standard_values(workload), **hazard.values}
+    victim = hazard.victim or (workload.ref if workload else None)
+    assert victim is not None, f"{judged.rule.slug}: a hazard needs an object"
+    return Finding(
+        rule=judged.rule.slug,
+        severity=judged.severity,
+        message=fill(judged.rule.message(hazard.variant), values),
+        help=fill(judged.rule.help(hazard.variant), values),
+        evidence=hazard.evidence,
+        object=victim,
+        location=_location(source, hazard.at, hazard.key),
+        related=tuple(_related(place, source) for place in hazard.related),
+        fixes=hazard.fixes,
+    )
+
+
+def _standard_values(workload: Workload | None) -> Mapping[str, object]:
+    if workload is None:
+        return {}
+    return {
+        "object": str(workload),
+        "kind": workload.kind,
+        "namespace": workload.namespace,
+        "name": workload.name,
+        "replicas": workload.replicas,
+    }
+
+
+def _location(source: Source, at: tuple[str | int, ...], key: bool = False) -> Location:
+    return Location(source.path, source.span(at, key=key))
+
+
+def _related(place: Place, default: Source) -> Related:
+    return Related(_location(place.source or default, place.at), place.label)
+
+
+def _numbered(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Fingerprints survive moved lines: they hold the rule, the object and the count of its like, never a line."""
+    seen: dict[str, int] = {}
+    for finding in findings:
+        stem = f"{finding.rule}|{finding.object}"
+        seen[stem] = seen.get(stem, 0) + 1
+        yield replace(finding, fingerprint=_digest(f"{stem}|{seen[stem]}"))
+
+
+def _digest(text: str) -> str:
+    from hashlib import blake2b
+
+    return blake2b(text.encode(), digest_size=16).hexdigest()

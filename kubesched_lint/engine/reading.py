@@ -1,0 +1,60 @@
+"""From files to one manifest set: what was understood, what was counted, what was skipped and what is broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from kubesched_lint.findings import InputError
+from kubesched_lint.manifests.document import Document, Skipped, Unread
+from kubesched_lint.model.decode.fields import DecodeError
+from kubesched_lint.model.decode.objects import decode_object, gather
+from kubesched_lint.model.inventory import Inventory
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestSet:
+    """``documents`` are those of kinds we read, in reading order."""
+
+    inventory: Inventory = field(default_factory=Inventory)
+    documents: tuple[Document, ...] = ()
+    unread: tuple[Unread, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    errors: tuple[InputError, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no document was met that makes pods which we cannot see."""
+        return not self.skipped and not self.errors and not any(u.wraps_pod_template for u in self.unread)
+
+    @property
+    def unread_kinds(self) -> Mapping[str, int]:
+        counts: dict[str, int] = {}
+        for unread in self.unread:
+            counts[unread.kind] = counts.get(unread.kind, 0) + 1
+        return counts
+
+
+def manifest_set(entries: Iterable[Document | Unread | Skipped | InputError], namespace: str) -> ManifestSet:
+    """Decodes every document; one that has a wrong type somewhere is one error at that very value."""
+    documents: list[Document] = []
+    unread: list[Unread] = []
+    skipped: list[Skipped] = []
+    errors: list[InputError] = []
+    objects = []
+    for entry in entries:
+        if isinstance(entry, Document):
+            try:
+                objects.append(decode_object(entry.value, namespace, entry, len(documents)))
+            except DecodeError as error:
+                span = entry.span(error.path)
+                errors.append(InputError(entry.path, error.message, span.line, span.column))
+            else:
+                documents.append(entry)
+        elif isinstance(entry, Unread):
+            unread.append(entry)
+        elif isinstance(entry, Skipped):
+            skipped.append(entry)
+        else:
+            errors.append(entry)
+    return ManifestSet(gather(objects), tuple(documents), tuple(unread), tuple(skipped), tuple(errors))

@@ -1,0 +1,5 @@
+"""``python -m kubesched_lint``."""
+
+from kubesched_lint.cli import main
+
+main()

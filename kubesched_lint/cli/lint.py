@@ -1,0 +1,102 @@
+"""``kubesched-lint lint``: read manifests and cluster, run the rules, print the reports."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+class Profile(StrEnum):
+    CI = "ci"
+    STRICT = "strict"
+    EDITOR = "editor"
+
+
+class ApplyOrder(StrEnum):
+    KUBECTL = "kubectl"
+    HELM = "helm"
+    KUSTOMIZE = "kustomize"
+    ARGOCD = "argocd"
+
+
+class FailOn(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+    NEVER = "never"
+
+
+class Color(StrEnum):
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+@app.command()
+def lint(
+    paths: Annotated[
+        list[str], typer.Argument(help="Files, folders (read recursively), or - for standard input.", show_default=False)
+    ],
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster", "-c", metavar="PATH", help="Snapshot or sketch of the cluster: a file or a folder, also .gz."
+        ),
+    ] = None,
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", help="Namespace of objects that name none.")
+    ] = "default",
+    profile: Annotated[Profile, typer.Option(help="Which rules run unless selected by name.")] = Profile.CI,
+    select: Annotated[
+        list[str] | None, typer.Option(metavar="RULE", help="Run only these rules or families. Repeatable.")
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="RULE", help="Leave out these rules or families. Repeatable.")
+    ] = None,
+    formats: Annotated[
+        list[str] | None,
+        typer.Option("--format", "-f", metavar="NAME[=FILE]", help="text, json, sarif or github. Repeatable."),
+    ] = None,
+    fail_on: Annotated[FailOn, typer.Option(help="The severity from which findings make the exit code 1.")] = FailOn.ERROR,
+    strict_skips: Annotated[
+        bool, typer.Option("--strict-skips", help="Exit with 1 also when a rule had to be skipped.")
+    ] = False,
+    apply_order: Annotated[
+        ApplyOrder, typer.Option(help="Which tool applies the manifests, and so in which order.")
+    ] = ApplyOrder.KUBECTL,
+    elastic: Annotated[
+        bool | None,
+        typer.Option("--elastic/--fixed", help="Whether nodes come and go by an autoscaler.  [default: seen from labels]"),
+    ] = None,
+    kubernetes_version: Annotated[
+        str, typer.Option(metavar="VERSION", help="Version whose scheduler is modelled.")
+    ] = "1.36",
+    color: Annotated[Color, typer.Option(help="Colour in text output.")] = Color.AUTO,
+) -> None:
+    """Check manifests against a cluster and report what will not be scheduled.
+
+    Examples:
+
+      kubesched-lint lint manifests/ --cluster nodes.json
+
+      helm template shop | kubesched-lint lint - --cluster sketch.yaml
+
+      kubesched-lint lint manifests/ -c cluster.yaml --format github --format sarif=out.sarif
+    """
+    from kubesched_lint.engine.options import Options
+    from kubesched_lint.engine.session import Request, run
+
+    options = Options(
+        profile=profile.value,
+        select=tuple(select or ()),
+        ignore=tuple(ignore or ()),
+        namespace=namespace,
+        apply_order=apply_order.value,
+        kubernetes_version=kubernetes_version,
+    )
+    request = Request(tuple(paths), cluster, elastic, tuple(formats or ("text",)), color.value)
+    raise typer.Exit(run(request, options, fail_on=fail_on.value, strict_skips=strict_skips))

@@ -1,0 +1,96 @@
+"""Templates of cards become sentences: placeholders, numbers with their nouns, and lists as people write them.
+
+``{name}`` is a value: a list reads ``a, b and c`` and is cut after six (``… and 14 more``).
+``{n|domain}`` is a number with its noun: ``1 domain``, ``3 domains``; ``{n|entry|entries}`` where ``s`` will not do.
+``{n:stays|stay}`` is the word that goes with the number, without the number.
+``{{`` and ``}}`` are braces; ``{}`` stands for itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sized
+
+LONGEST_LIST = 6
+
+_PIECE = re.compile(
+    r"\{\{|\}\}|\{\}|"
+    r"\{(?P<name>[a-z_][a-z0-9_]*)(?:(?P<kind>[|:])(?P<one>[^{}|]*)(?:\|(?P<many>[^{}|]*))?)?\}|"
+    r"[{}]"
+)
+_LITERAL = {"{{": "{", "}}": "}", "{}": "{}"}
+
+
+class WordingError(ValueError):
+    """A template is malformed, or asks for a value that the check does not give."""
+
+
+def fill(template: str, values: Mapping[str, object]) -> str:
+    """The sentence. Raises WordingError for a malformed template or a placeholder without a value."""
+
+    def one(piece: re.Match[str]) -> str:
+        text = piece.group()
+        name = piece["name"]
+        if name is None:
+            if text in _LITERAL:
+                return _LITERAL[text]
+            raise WordingError(f"a single {text} in the template {template!r}; write {text}{text} for a brace")
+        if name not in values:
+            raise WordingError(f"the check gives no value for {{{name}}}; it gives {listed(sorted(values), 99)}")
+        if piece["kind"] is None:
+            return words(values[name])
+        return _counted(_count(values[name], name), piece)
+
+    return _PIECE.sub(one, template)
+
+
+def placeholders(template: str) -> Iterator[str]:
+    """The names that a template asks for, in order. Raises WordingError for a malformed one."""
+    for piece in _PIECE.finditer(template):
+        if piece["name"] is not None:
+            if piece["kind"] == ":" and piece["many"] is None:
+                raise WordingError(f"{piece.group()} needs two words, as in {{n:stays|stay}}")
+            yield piece["name"]
+        elif piece.group() not in _LITERAL:
+            raise WordingError(f"a single {piece.group()} at {piece.start() + 1}; write it twice for a brace")
+
+
+def words(value: object) -> str:
+    """A value as a reader wants it: text and numbers as they are, mappings as ``key: value``, the rest as a list."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return listed(f"{key}: {words(item)}" for key, item in value.items())
+    if isinstance(value, (set, frozenset)):
+        return listed(sorted(words(item) for item in value))
+    if isinstance(value, Iterable):
+        return listed(words(item) for item in value)
+    return str(value)
+
+
+def listed(items: Iterable[str], longest: int = LONGEST_LIST) -> str:
+    """``a, b and c``; of a long list the first ``longest`` and how many more; ``none`` of an empty one."""
+    every = list(items)
+    if not every:
+        return "none"
+    # "and 1 more" is no shorter than the one it hides.
+    if len(every) > longest + 1:
+        return f"{', '.join(every[:longest])} … and {len(every) - longest} more"
+    return every[0] if len(every) == 1 else f"{', '.join(every[:-1])} and {every[-1]}"
+
+
+def _count(value: object, name: str) -> int:
+    if isinstance(value, int):
+        return value
+    if isinstance(value, Sized) and not isinstance(value, str):
+        return len(value)
+    raise WordingError(f"{{{name}|…}} needs a number or a list, not {value!r}")
+
+
+def _counted(count: int, piece: re.Match[str]) -> str:
+    one, many = piece["one"], piece["many"]
+    if piece["kind"] == "|":
+        return f"{count} {one if count == 1 else f'{one}s' if many is None else many}"
+    if many is None:
+        raise WordingError(f"{piece.group()} needs two words, as in {{n:stays|stay}}")
+    return one if count == 1 else many

@@ -5,7 +5,9 @@ Mirrors ``k8s.io/component-helpers/resource/helpers.go`` (v1.36), ``PodRequests`
 
 from __future__ import annotations
 
-from kubesched_lint.model.pod import Container, Resources
+from dataclasses import replace
+
+from kubesched_lint.model.pod import Container, Pod, Resources
 
 _POD_LEVEL = ("cpu", "memory")
 
@@ -39,11 +41,36 @@ def effective_requests(
         _raise_to(total, peak)
     if pod_level:
         for name, amount in pod_level.items():
-            if name in _POD_LEVEL or name.startswith("hugepages-"):
+            if _is_pod_level(name):
                 total[name] = amount
     if overhead:
         _add(total, overhead)
     return total
+
+
+DEFAULT_MILLI_CPU = 100
+DEFAULT_MEMORY = 200 << 20
+
+
+def nonzero_requests(pod: Pod) -> tuple[int, int]:
+    """Millicores and bytes that scoring counts: a container that asks for nothing counts 100m and 200Mi.
+
+    Mirrors ``pkg/scheduler/framework/types.go`` (v1.36), getNonMissingContainerRequests: with pod-level requests only
+    a resource that neither level asks for is made up for; a zero that is written stays zero.
+    """
+    missing = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
+    if pod.pod_requests and any(_is_pod_level(name) for name in pod.pod_requests):
+        missing = {name: amount for name, amount in missing.items() if name not in pod.requests}
+
+    def filled(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+        return tuple(replace(c, requests={**missing, **c.requests}) for c in containers)
+
+    total = effective_requests(filled(pod.containers), filled(pod.init_containers), pod.pod_requests, pod.overhead)
+    return total.get("cpu", 0), total.get("memory", 0)
+
+
+def _is_pod_level(name: str) -> bool:
+    return name in _POD_LEVEL or name.startswith("hugepages-")
 
 
 def _add(total: dict[str, int], more: Resources) -> None:

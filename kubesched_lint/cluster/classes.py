@@ -1,0 +1,204 @@
+"""Running pods that no scheduling rule can tell apart form one class, kept as counts per node.
+
+150,000 pods become some thousands of classes, and the classes themselves are indexed by their labels as nodes are: a
+set of classes is one int, and a selector a few set operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
+from kubesched_lint.cluster.topology import Tally, sum_of
+from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.pod import Pod, PodAffinityTerm, Resources
+from kubesched_lint.model.resources import nonzero_requests
+
+ClassSet = int
+"""A set of pod classes: bit i is the class numbered i."""
+
+
+class PodClass:
+    """Pods alike in namespace, labels, terms, requests, ports, claims, priority and in whether they terminate."""
+
+    __slots__ = ("nonzero", "number", "pod", "requests", "tally", "terminating")
+
+    def __init__(self, number: int, pod: Pod, terminating: bool) -> None:
+        self.number = number
+        self.pod = pod
+        """One of them, standing for all."""
+        self.terminating = terminating
+        self.requests: Resources = {name: amount for name, amount in pod.requests.items() if amount}
+        self.nonzero: tuple[int, int] = nonzero_requests(pod)
+        """Millicores and bytes with the scheduler's defaults for what is not asked: what scoring counts."""
+        self.tally = Tally()
+        """How many of them stand on each node."""
+
+    @property
+    def nodes(self) -> NodeSet:
+        return self.tally.nodes
+
+
+class AntiAffinityHolders(NamedTuple):
+    """Classes whose pods carry one same required anti-affinity term."""
+
+    term: PodAffinityTerm
+    namespace: str
+    """Theirs: what the term means when it names no namespace."""
+    classes: list[PodClass]
+
+
+class PodClasses:
+    """All classes with their label index; grows, never shrinks."""
+
+    def __init__(self) -> None:
+        self.all: list[PodClass] = []
+        self._by_identity: dict[int, tuple[Pod, PodClass]] = {}
+        self._by_key: dict[Hashable, PodClass] = {}
+        self._labels: dict[str, dict[str, ClassSet]] = {}
+        self._keyed: dict[str, ClassSet] = {}
+        self._namespaces: dict[str, ClassSet] = {}
+        self.terminating: ClassSet = 0
+        self.preferring: ClassSet = 0
+        """Classes with preferred terms or required affinity: those that InterPodAffinity scores by."""
+        self._holders: dict[tuple[str, PodAffinityTerm], AntiAffinityHolders] = {}
+        self._postings: dict[tuple[str, str], list[AntiAffinityHolders]] = {}
+        self._unposted: list[AntiAffinityHolders] = []
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    @property
+    def everything(self) -> ClassSet:
+        return (1 << len(self.all)) - 1
+
+    def of(self, pod: Pod, terminating: bool = False) -> PodClass:
+        """The class of a pod; a new one when none is alike."""
+        identity = id(pod) << 1 | terminating
+        known = self._by_identity.get(identity)
+        if known is not None:
+            return known[1]
+        key = class_key(pod, terminating)
+        found = self._by_key.get(key)
+        if found is None:
+            found = self._by_key[key] = self._new(pod, terminating)
+        # The pod is kept beside its class, so that its id() cannot come to mean another.
+        self._by_identity[identity] = (pod, found)
+        return found
+
+    def _new(self, pod: Pod, terminating: bool) -> PodClass:
+        made = PodClass(len(self.all), pod, terminating)
+        bit = 1 << made.number
+        self.all.append(made)
+        self._namespaces[pod.namespace] = self._namespaces.get(pod.namespace, 0) | bit
+        for key, value in pod.labels.items():
+            values = self._labels.setdefault(key, {})
+            values[value] = values.get(value, 0) | bit
+            self._keyed[key] = self._keyed.get(key, 0) | bit
+        if terminating:
+            self.terminating |= bit
+        if pod.required_affinity or pod.preferred_affinity or pod.preferred_anti_affinity:
+            self.preferring |= bit
+        for term in pod.required_anti_affinity:
+            self._hold(term, made)
+        return made
+
+    # --- selection --------------------------------------------------------------------------------------------------
+
+    def members(self, classes: ClassSet) -> Iterator[PodClass]:
+        return (self.all[i] for i in positions(classes))
+
+    def in_namespaces(self, names: Iterable[str]) -> ClassSet:
+        found = 0
+        for name in names:
+            found |= self._namespaces.get(name, 0)
+        return found
+
+    @property
+    def namespaces(self) -> Iterable[str]:
+        return self._namespaces
+
+    def selected_by(self, selector: Selector | None) -> ClassSet:
+        """Classes whose labels a selector matches, in every namespace; null selects none."""
+        if selector is None:
+            return 0
+        found = self.everything
+        for requirement in selector.requirements:
+            found &= self._where(requirement)
+            if not found:
+                break
+        return found
+
+    def _where(self, requirement: Requirement) -> ClassSet:
+        values = self._labels.get(requirement.key, {})
+        found = 0
+        match requirement.operator:
+            case "In" | "NotIn":
+                for value in requirement.values:
+                    found |= values.get(value, 0)
+                return found if requirement.operator == "In" else self.everything & ~found
+            case "Exists":
+                return self._keyed.get(requirement.key, 0)
+            case "DoesNotExist":
+                return self.everything & ~self._keyed.get(requirement.key, 0)
+        return 0
+
+    # --- who stands where -------------------------------------------------------------------------------------------
+
+    def nodes_of(self, classes: ClassSet) -> NodeSet:
+        """Nodes that hold at least one pod of these classes."""
+        found = EMPTY
+        for member in self.members(classes):
+            for plane in member.tally.planes:
+                found |= plane
+        return found
+
+    def tally_of(self, classes: ClassSet) -> Tally:
+        """Pods of these classes per node."""
+        return sum_of(member.tally for member in self.members(classes))
+
+    # --- anti-affinity that running pods hold against newcomers -----------------------------------------------------
+
+    def _hold(self, term: PodAffinityTerm, made: PodClass) -> None:
+        key = (made.pod.namespace, term)
+        holders = self._holders.get(key)
+        if holders is None:
+            holders = self._holders[key] = AntiAffinityHolders(term, made.pod.namespace, [])
+            posting = None
+            if term.selector is not None:
+                posting = next((r for r in term.selector.requirements if r.operator == "In"), None)
+            if posting is None:
+                self._unposted.append(holders)
+            else:
+                for value in dict.fromkeys(posting.values):
+                    self._postings.setdefault((posting.key, value), []).append(holders)
+        if made not in holders.classes:
+            holders.classes.append(made)
+
+    def possible_holders(self, labels: Mapping[str, str]) -> Iterator[AntiAffinityHolders]:
+        """Every held term that might select a pod with these labels; the caller checks selector and namespace."""
+        yield from self._unposted
+        for pair in labels.items():
+            yield from self._postings.get(pair, ())
+
+
+def class_key(pod: Pod, terminating: bool) -> Hashable:
+    """Equal exactly for pods that every rule about running pods treats alike."""
+    return (
+        pod.namespace,
+        frozenset(pod.labels.items()),
+        pod.required_affinity,
+        pod.required_anti_affinity,
+        pod.preferred_affinity,
+        pod.preferred_anti_affinity,
+        frozenset((name, amount) for name, amount in pod.requests.items() if amount),
+        nonzero_requests(pod),
+        pod.host_ports,
+        tuple(
+            (v.kind, v.claim, v.name if v.kind == "ephemeral" else "", v.read_only, repr(sorted(v.disk.items())))
+            for v in pod.volumes
+        ),
+        pod.priority,
+        terminating,
+    )

@@ -1,0 +1,214 @@
+"""The nodes of a cluster, indexed once: every question about labels and taints is a few set operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
+
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, of, only, positions
+from kubesched_lint.model.labels import Labels, Requirement, Selector
+from kubesched_lint.model.node import Node, Taint
+from kubesched_lint.model.pod import NodeSelectorTerm
+
+
+class NodeIndex:
+    """Immutable. A node is named by its position in ``nodes``; answers are NodeSets over these positions."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.nodes: tuple[Node, ...] = tuple(nodes)
+        self.names: tuple[str, ...] = tuple(node.name for node in self.nodes)
+        self.positions: Mapping[str, int] = {name: i for i, name in enumerate(self.names)}
+        self.all: NodeSet = first(len(self.nodes))
+        self.cordoned: NodeSet = _where(i for i, node in enumerate(self.nodes) if node.unschedulable)
+        self.unknown_resources: NodeSet = _where(i for i, node in enumerate(self.nodes) if node.allocatable is None)
+        """Nodes of a sketch without resources: rules about resources skip them."""
+        taints: dict[Taint, NodeSet] = {}
+        for i, node in enumerate(self.nodes):
+            for taint in node.taints:
+                taints[taint] = taints.get(taint, EMPTY) | only(i)
+        self.taints: Mapping[Taint, NodeSet] = taints
+        """Every distinct taint with the nodes that carry it."""
+        self._domains: dict[str, dict[str, NodeSet]] = {}
+        self._keyed: dict[str, NodeSet] = {}
+        self._single: dict[str, bool] = {}
+        self._terms: dict[NodeSelectorTerm, NodeSet] = {}
+        self._allocatable: dict[str, list[float]] = {}
+        self._short: dict[tuple[str, int], NodeSet] = {}
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def position(self, name: str) -> int:
+        """Raises KeyError for a name that no node has."""
+        return self.positions[name]
+
+    def names_of(self, nodes: NodeSet) -> list[str]:
+        return [self.names[i] for i in positions(nodes)]
+
+    def nodes_of(self, nodes: NodeSet) -> Iterator[Node]:
+        return (self.nodes[i] for i in positions(nodes))
+
+    def named(self, names: Iterable[str]) -> NodeSet:
+        """The nodes of these names; names that no node has are passed over."""
+        return _where(self.positions[name] for name in names if name in self.positions)
+
+    # --- resources --------------------------------------------------------------------------------------------------
+
+    def allocatable(self, resource: str) -> list[float]:
+        """Per position: 0 where the node has none of the resource, infinite where its resources are unknown.
+
+        Integers but for the infinite; not to be written to.
+        """
+        found = self._allocatable.get(resource)
+        if found is None:
+            found = self._allocatable[resource] = [
+                inf if node.allocatable is None else node.allocatable.get(resource, 0) for node in self.nodes
+            ]
+        return found
+
+    def short_of(self, resource: str, want: int) -> NodeSet:
+        """Nodes whose bare allocatable is less than ``want``: there no eviction helps."""
+        found = self._short.get((resource, want))
+        if found is None:
+            found = self._short[resource, want] = of(
+                [i for i, amount in enumerate(self.allocatable(resource)) if amount < want]
+            )
+        return found
+
+    # --- labels -----------------------------------------------------------------------------------------------------
+
+    def domains(self, key: str) -> Mapping[str, NodeSet]:
+        """The topology domains of ``key``: label value → nodes. Nodes without the key are in none."""
+        found = self._domains.get(key)
+        if found is None:
+            members: dict[str, list[int]] = {}
+            for i, node in enumerate(self.nodes):
+                value = node.labels.get(key)
+                if value is not None:
+                    members.setdefault(value, []).append(i)
+            found = self._domains[key] = {value: _where(at) for value, at in members.items()}
+        return found
+
+    def with_key(self, key: str) -> NodeSet:
+        """Nodes that carry the label key."""
+        found = self._keyed.get(key)
+        if found is None:
+            found = EMPTY
+            for nodes in self.domains(key).values():
+                found |= nodes
+            self._keyed[key] = found
+        return found
+
+    def with_label(self, key: str, value: str) -> NodeSet:
+        return self.domains(key).get(value, EMPTY)
+
+    def domain_of(self, key: str, position: int) -> NodeSet:
+        """All nodes that share this node's domain of ``key``; empty where it lacks the key."""
+        value = self.nodes[position].labels.get(key)
+        return EMPTY if value is None else self.domains(key)[value]
+
+    def one_node_each(self, key: str) -> bool:
+        """Whether every domain of ``key`` is a single node, as those of kubernetes.io/hostname are."""
+        found = self._single.get(key)
+        if found is None:
+            found = self._single[key] = len(self.domains(key)) == self.with_key(key).bit_count()
+        return found
+
+    def spanned(self, key: str, nodes: NodeSet) -> NodeSet:
+        """Every node whose domain of ``key`` holds at least one of ``nodes``."""
+        if self.one_node_each(key):
+            return nodes & self.with_key(key)
+        found = EMPTY
+        for domain in self.domains(key).values():
+            if domain & nodes:
+                found |= domain
+        return found
+
+    # --- selectors --------------------------------------------------------------------------------------------------
+
+    def where(self, requirement: Requirement) -> NodeSet:
+        """Nodes whose labels satisfy one requirement; ``Requirement.matches`` for all nodes at once."""
+        domains = self.domains(requirement.key)
+        found = EMPTY
+        match requirement.operator:
+            case "In":
+                for value in requirement.values:
+                    found |= domains.get(value, EMPTY)
+            case "NotIn":
+                for value in requirement.values:
+                    found |= domains.get(value, EMPTY)
+                found = self.all & ~found
+            case "Exists":
+                found = self.with_key(requirement.key)
+            case "DoesNotExist":
+                found = self.all & ~self.with_key(requirement.key)
+            case "Gt" | "Lt":
+                for value, nodes in domains.items():
+                    if requirement.matches({requirement.key: value}):
+                        found |= nodes
+        return found
+
+    def selected_by(self, selector: Selector | None) -> NodeSet:
+        """Nodes whose labels a LabelSelector matches; null matches none."""
+        if selector is None:
+            return EMPTY
+        found = self.all
+        for requirement in selector.requirements:
+            found &= self.where(requirement)
+        return found
+
+    def with_labels(self, labels: Labels) -> NodeSet:
+        """Nodes that carry every pair: what ``nodeSelector`` asks."""
+        found = self.all
+        for key, value in labels.items():
+            found &= self.with_label(key, value)
+        return found
+
+    def matching_term(self, term: NodeSelectorTerm) -> NodeSet:
+        """Nodes of one NodeSelectorTerm; an empty term and one that does not parse match none.
+
+        Mirrors ``component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go`` (v1.36), nodeSelectorTerm.match.
+        """
+        found = self._terms.get(term)
+        if found is None:
+            found = self._terms[term] = self._matching_term(term)
+        return found
+
+    def _matching_term(self, term: NodeSelectorTerm) -> NodeSet:
+        if not (term.expressions or term.fields):
+            return EMPTY
+        found = self.all
+        for requirement in term.expressions:
+            found &= self.where(requirement)
+        for field in term.fields:
+            if field.key != "metadata.name" or len(field.values) != 1:
+                return EMPTY
+            here = self.named(field.values)
+            match field.operator:
+                case "In":
+                    found &= here
+                case "NotIn":
+                    found &= ~here
+                case _:
+                    return EMPTY
+        return found
+
+    def matching(self, node_selector: Labels, terms: Sequence[NodeSelectorTerm] | None) -> NodeSet:
+        """Nodes that satisfy a pod's nodeSelector and required node affinity (``terms`` None: no affinity).
+
+        Terms are ORed; an empty sequence of terms matches no node.
+        """
+        found = self.with_labels(node_selector)
+        if terms is None:
+            return found
+        chosen = EMPTY
+        for term in terms:
+            chosen |= self.matching_term(term)
+        return found & chosen
+
+
+def _where(at: Iterable[int]) -> NodeSet:
+    found = EMPTY
+    for position in at:
+        found |= 1 << position
+    return found

@@ -1,0 +1,73 @@
+"""What is requested of each node, per resource, and which nodes cannot take some amount more.
+
+The pod count is the resource ``pods``, of which every pod requests one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of
+
+PODS = "pods"
+_MEMOISED = 64  # wants kept per resource; simulations ask for the same few again and again
+
+
+class Ledger:
+    """Requested amounts (millicores, bytes, counts) per node; answers for a want are kept up to date."""
+
+    def __init__(self, index: NodeIndex) -> None:
+        self._index = index
+        self._requested: dict[str, list[int]] = {}
+        self._free: dict[str, list[float]] = {}
+        self._short: dict[str, dict[int, NodeSet]] = {}
+
+    def requested(self, resource: str) -> list[int]:
+        """Per node position; not to be written to."""
+        found = self._requested.get(resource)
+        if found is None:
+            found = self._requested[resource] = [0] * len(self._index)
+        return found
+
+    def free(self, resource: str) -> list[float]:
+        """Allocatable minus requested per position, infinite where allocatable is unknown; not to be written to."""
+        found = self._free.get(resource)
+        if found is None:
+            bare, taken = self._index.allocatable(resource), self.requested(resource)
+            found = self._free[resource] = [a - r for a, r in zip(bare, taken, strict=True)]
+        return found
+
+    def book(self, position: int, amounts: Mapping[str, int], sign: int) -> None:
+        """Add (sign 1) or give back (sign -1) amounts on one node."""
+        for resource, amount in amounts.items():
+            self._book(resource, position, sign * amount)
+
+    def book_pod(self, position: int, sign: int) -> None:
+        self._book(PODS, position, sign)
+
+    def _book(self, resource: str, position: int, amount: int) -> None:
+        self.requested(resource)[position] += amount
+        free = self._free.get(resource)
+        if free is None:
+            return
+        left = free[position] = free[position] - amount
+        short = self._short.get(resource)
+        if short:
+            bit = 1 << position
+            for want, nodes in short.items():
+                if (left < want) != bool(nodes & bit):
+                    short[want] = nodes ^ bit
+
+    def short_of(self, resource: str, want: int) -> NodeSet:
+        """Nodes with less than ``want`` of the resource left."""
+        short = self._short.setdefault(resource, {})
+        found = short.get(want)
+        if found is None:
+            if len(short) >= _MEMOISED:
+                short.pop(next(iter(short)))
+            free = self.free(resource)
+            # Most wants fit nearly everywhere or nearly nowhere: a scan for the few is all it takes.
+            found = EMPTY if not free or min(free) >= want else of([i for i, left in enumerate(free) if left < want])
+            short[want] = found
+        return found

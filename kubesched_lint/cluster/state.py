@@ -1,0 +1,194 @@
+"""Where every pod stands, counted so that each scheduling question is cheap, and undone as easily as done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kubesched_lint.cluster.classes import PodClass, PodClasses
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.ledger import PODS, Ledger
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
+from kubesched_lint.cluster.storage import Storage
+from kubesched_lint.cluster.topology import Tally
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.labels import Labels
+from kubesched_lint.model.pod import BoundPod, HostPort, Pod
+
+NAMESPACE_NAME = "kubernetes.io/metadata.name"
+
+
+class Placement:
+    """One pod on one node: what ``place`` returns and ``remove`` takes."""
+
+    __slots__ = ("bound", "pod_class", "position", "serial")
+
+    def __init__(self, pod_class: PodClass, position: int, bound: BoundPod | None, serial: int) -> None:
+        self.pod_class = pod_class
+        self.position = position
+        self.bound = bound
+        """Its identity, where the caller gave one."""
+        self.serial = serial
+        """Rises in the order of placement."""
+
+    @property
+    def pod(self) -> Pod:
+        return self.pod_class.pod if self.bound is None else self.bound.pod
+
+    def __repr__(self) -> str:
+        return f"Placement({self.bound.name if self.bound else self.pod_class.number} at {self.position})"
+
+
+class ClusterState:
+    """Mutable: pods by class and node, requested resources, host ports, claims in use, and the storage objects.
+
+    ``objects.pods`` that name a node of the index are placed; waiting pods and pods on unknown nodes are not.
+    ``objects.namespaces`` empty means that namespace labels are unknown but for the label every namespace has.
+    """
+
+    def __init__(self, index: NodeIndex, objects: Inventory | None = None, *, kubernetes_version: str = "1.36") -> None:
+        objects = objects or Inventory()
+        self.index = index
+        self.objects = objects
+        """Services, ReplicaSets, budgets and classes as given; pods and storage move on, so read those below."""
+        self.kubernetes_version = kubernetes_version
+        self.classes = PodClasses()
+        self.ledger = Ledger(index)
+        self.nonzero_cpu: list[int] = [0] * len(index)
+        """Millicores per node as scoring counts them (see model.resources.nonzero_requests)."""
+        self.nonzero_memory: list[int] = [0] * len(index)
+        self.namespaces: dict[str, Labels] = {n.name: n.labels for n in objects.namespaces}
+        self._storage = Storage.of(objects)
+        self._ports: dict[tuple[str, int], dict[str, Tally]] = {}
+        self._claims: dict[tuple[str, str], Tally] = {}
+        self._on: list[dict[int, Placement]] = [{} for _ in range(len(index))]
+        self._serial = 0
+        self._log: list[tuple[str, Any]] = []
+        self.nominated: dict[str, list[BoundPod]] = {}
+        """Waiting pods by the node that preemption set aside for them."""
+        self.device_class_resources: frozenset[str] = frozenset()
+        """Extended resources that a DeviceClass maps: where no device plugin offers one, DRA allocates it."""
+        self.place_all(objects.pods)
+        for pod in objects.pods:
+            if not pod.node and pod.nominated_node:
+                self.nominated.setdefault(pod.nominated_node, []).append(pod)
+
+    # --- placing ----------------------------------------------------------------------------------------------------
+
+    def place_all(self, pods: Iterable[BoundPod]) -> None:
+        """Place pods on the nodes they name, for good; pods on no node, or on one not in the index, are passed over."""
+        for pod in pods:
+            position = self.index.positions.get(pod.node)
+            if position is not None:
+                self._enter(self._placement(pod, position))
+
+    def place(self, pod: Pod | BoundPod, position: int) -> Placement:
+        """Put a pod on a node, whether it fits or not. A Pod is anonymous; a BoundPod keeps name, age and owner."""
+        placement = self._placement(pod, position)
+        self._enter(placement)
+        self._log.append(("place", placement))
+        return placement
+
+    def remove(self, placement: Placement) -> None:
+        """Take a pod away. Raises KeyError for one that is not there."""
+        self._leave(placement)
+        self._log.append(("remove", placement))
+
+    def mark(self) -> int:
+        """A token for ``undo``. Marks nest: undoing an outer one undoes the inner ones."""
+        return len(self._log)
+
+    def undo(self, mark: int) -> None:
+        """Take back every place, remove and change of storage since ``mark``."""
+        while len(self._log) > mark:
+            what, value = self._log.pop()
+            if what == "place":
+                self._leave(value)
+            elif what == "remove":
+                self._enter(value)
+            else:
+                self._storage = value
+
+    def _placement(self, pod: Pod | BoundPod, position: int) -> Placement:
+        self._serial += 1
+        if isinstance(pod, BoundPod):
+            return Placement(self.classes.of(pod.pod, pod.terminating), position, pod, self._serial)
+        return Placement(self.classes.of(pod), position, None, self._serial)
+
+    def _enter(self, placement: Placement) -> None:
+        self._on[placement.position][placement.serial] = placement
+        placement.pod_class.tally.add(only(placement.position))
+        self._count(placement, 1)
+
+    def _leave(self, placement: Placement) -> None:
+        del self._on[placement.position][placement.serial]
+        placement.pod_class.tally.subtract(only(placement.position))
+        self._count(placement, -1)
+
+    def _count(self, placement: Placement, sign: int) -> None:
+        position, pod_class = placement.position, placement.pod_class
+        pod = pod_class.pod
+        self.ledger.book(position, pod_class.requests, sign)
+        self.ledger.book_pod(position, sign)
+        cpu, memory = pod_class.nonzero
+        self.nonzero_cpu[position] += sign * cpu
+        self.nonzero_memory[position] += sign * memory
+        for port in pod.host_ports:
+            by_ip = self._ports.setdefault((port.protocol, port.port), {})
+            _bump(by_ip.setdefault(port.host_ip, Tally()), position, sign)
+        for volume in pod.volumes:
+            if volume.kind == "persistentVolumeClaim":
+                _bump(self._claims.setdefault((pod.namespace, volume.claim), Tally()), position, sign)
+
+    # --- answers ----------------------------------------------------------------------------------------------------
+
+    @property
+    def storage(self) -> Storage:
+        return self._storage
+
+    @storage.setter
+    def storage(self, storage: Storage) -> None:
+        self._log.append(("storage", self._storage))
+        self._storage = storage
+
+    def pods_on(self, position: int) -> list[Placement]:
+        """The pods of a node, in the order in which they were placed."""
+        return [placement for _, placement in sorted(self._on[position].items())]
+
+    def placements(self) -> Iterator[Placement]:
+        for held in self._on:
+            yield from held.values()
+
+    def pod_count(self, position: int) -> int:
+        return self.ledger.requested(PODS)[position]
+
+    def requested(self, position: int, resource: str) -> int:
+        return self.ledger.requested(resource)[position]
+
+    def port_conflicts(self, port: HostPort) -> NodeSet:
+        """Nodes where a pod holds the port on the same address, or either side means every address."""
+        found = EMPTY
+        for ip, tally in self._ports.get((port.protocol, port.port), {}).items():
+            if ip == port.host_ip or "0.0.0.0" in (ip, port.host_ip):
+                found |= tally.nodes
+        return found
+
+    def claim_users(self, namespace: str, claim: str) -> Tally:
+        """How many pods of each node use a claim."""
+        return self._claims.get((namespace, claim)) or Tally()
+
+    def namespace_labels(self, name: str) -> Labels:
+        """The labels of a namespace; of an unknown one, the one label that every namespace has."""
+        return self.namespaces.get(name) or {NAMESPACE_NAME: name}
+
+    @property
+    def namespace_names(self) -> Mapping[str, None]:
+        """Known namespaces and those that placed pods are in."""
+        return dict.fromkeys((*self.namespaces, *self.classes.namespaces))
+
+
+def _bump(tally: Tally, position: int, sign: int) -> None:
+    if sign > 0:
+        tally.add(only(position))
+    else:
+        tally.subtract(only(position))

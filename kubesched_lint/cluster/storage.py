@@ -1,0 +1,73 @@
+"""Claims, volumes and classes by name: immutable, so that a state can keep, swap and restore them in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.storage import (
+    Claim,
+    CSINode,
+    PersistentVolume,
+    StorageCapacity,
+    StorageClass,
+    VolumeAttachment,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    claims: Mapping[tuple[str, str], Claim] = field(default_factory=dict)
+    """(namespace, name) → claim."""
+    volumes: Mapping[str, PersistentVolume] = field(default_factory=dict)
+    classes: Mapping[str, StorageClass] = field(default_factory=dict)
+    csi_nodes: Mapping[str, CSINode] = field(default_factory=dict)
+    capacities: tuple[StorageCapacity, ...] = ()
+    attachments: tuple[VolumeAttachment, ...] = ()
+
+    @classmethod
+    def of(cls, objects: Inventory) -> Storage:
+        return cls(
+            {(c.namespace, c.name): c for c in objects.claims},
+            {v.name: v for v in objects.volumes},
+            {c.name: c for c in objects.storage_classes},
+            {n.name: n for n in objects.csi_nodes},
+            objects.storage_capacities,
+            objects.volume_attachments,
+        )
+
+    def claim(self, namespace: str, name: str) -> Claim | None:
+        return self.claims.get((namespace, name))
+
+    def class_of(self, claim: Claim) -> StorageClass | None:
+        """The StorageClass a claim names; for a claim that names none at all, the cluster's default class."""
+        if claim.storage_class is not None:
+            return self.classes.get(claim.storage_class)
+        return self.default_class
+
+    @property
+    def default_class(self) -> StorageClass | None:
+        return next((c for c in self.classes.values() if c.is_default), None)
+
+    def with_objects(self, claims: Iterable[Claim] = (), volumes: Iterable[PersistentVolume] = ()) -> Storage:
+        """The same storage with these claims and volumes added or put in the place of their namesakes."""
+        return replace(
+            self,
+            claims={**self.claims, **{(c.namespace, c.name): c for c in claims}},
+            volumes={**self.volumes, **{v.name: v for v in volumes}},
+        )
+
+    def without(self, claims: Iterable[tuple[str, str]] = (), volumes: Iterable[str] = ()) -> Storage:
+        """The same storage without these claims, (namespace, name), and volumes."""
+        return replace(self, claims=_without(self.claims, claims), volumes=_without(self.volumes, volumes))
+
+
+_Key = TypeVar("_Key")
+_Item = TypeVar("_Item")
+
+
+def _without(items: Mapping[_Key, _Item], gone: Iterable[_Key]) -> Mapping[_Key, _Item]:
+    left_out = frozenset(gone)
+    return {key: item for key, item in items.items() if key not in left_out} if left_out else items

@@ -1,0 +1,122 @@
+"""How many pods stand on each node and in each topology domain, for all nodes at once.
+
+A Tally keeps one counter per node, sliced into bit planes: bit i of plane k is bit k of node i's count. Adding a pod
+carries along a handful of planes; a sum over a domain is a popcount per plane; a threshold is one comparison of all
+nodes together. So 150,000 pods cost what their number of classes costs, not what they themselves would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
+
+
+class Tally:
+    """One non-negative counter per node."""
+
+    __slots__ = ("planes",)
+
+    def __init__(self, planes: Iterable[NodeSet] = ()) -> None:
+        self.planes: list[NodeSet] = list(planes)
+
+    def add(self, nodes: NodeSet) -> None:
+        """One more on each of ``nodes``."""
+        planes = self.planes
+        for k, plane in enumerate(planes):
+            planes[k] = plane ^ nodes
+            nodes &= plane
+            if not nodes:
+                return
+        if nodes:
+            planes.append(nodes)
+
+    def subtract(self, nodes: NodeSet) -> None:
+        """One less on each of ``nodes``. Raises ValueError where a count is zero already."""
+        planes = self.planes
+        borrow = nodes
+        for k, plane in enumerate(planes):
+            planes[k] = plane ^ borrow
+            borrow &= ~plane
+            if not borrow:
+                break
+        if borrow:
+            raise ValueError("a pod was removed from a node that does not hold it")
+        while planes and not planes[-1]:
+            planes.pop()
+
+    def at(self, position: int) -> int:
+        """The count of one node."""
+        return sum((plane >> position & 1) << k for k, plane in enumerate(self.planes))
+
+    @property
+    def nodes(self) -> NodeSet:
+        """Nodes whose count is not zero."""
+        found = EMPTY
+        for plane in self.planes:
+            found |= plane
+        return found
+
+    def total(self, among: NodeSet) -> int:
+        """The sum of the counts of ``among``."""
+        return sum((plane & among).bit_count() << k for k, plane in enumerate(self.planes))
+
+    def at_least(self, bound: int, among: NodeSet) -> NodeSet:
+        """Those of ``among`` whose count is ``bound`` or more."""
+        if bound <= 0:
+            return among
+        planes = self.planes
+        if bound >= 1 << len(planes):
+            return EMPTY
+        above, level = EMPTY, among
+        for k in range(len(planes) - 1, -1, -1):
+            if bound >> k & 1:
+                level &= planes[k]
+            else:
+                above |= level & planes[k]
+                level &= ~planes[k]
+        return above | level
+
+    def least(self, among: NodeSet) -> int:
+        """The smallest count of ``among``, which must not be empty."""
+        low = 0
+        for k in range(len(self.planes) - 1, -1, -1):
+            without = among & ~self.planes[k]
+            if without:
+                among = without
+            else:
+                low |= 1 << k
+        return low
+
+    def counts(self, among: NodeSet) -> Iterator[tuple[int, int]]:
+        """``(position, count)`` of each of ``among``."""
+        for position in positions(among):
+            yield position, self.at(position)
+
+
+def sum_of(tallies: Iterable[Tally]) -> Tally:
+    """The node-wise sum: binary addition of all nodes' counters at once."""
+    total: list[NodeSet] = []
+    for tally in tallies:
+        carry = EMPTY
+        for k, plane in enumerate(tally.planes):
+            if k == len(total):
+                total.append(EMPTY)
+            have = total[k]
+            total[k] = have ^ plane ^ carry
+            carry = (have & plane) | (carry & (have ^ plane))
+        k = len(tally.planes)
+        while carry:
+            if k == len(total):
+                total.append(EMPTY)
+            have = total[k]
+            total[k] = have ^ carry
+            carry &= have
+            k += 1
+    return Tally(total)
+
+
+def domain_counts(index: NodeIndex, key: str, tally: Tally, among: NodeSet) -> dict[str, int]:
+    """Pods per topology domain of ``key``, over the nodes ``among``; domains with none of these nodes are left out."""
+    return {value: tally.total(domain & among) for value, domain in index.domains(key).items() if domain & among}

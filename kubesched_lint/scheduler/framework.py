@@ -1,0 +1,230 @@
+"""One scheduling attempt: which nodes pass every filter, and which plugin turned each other node away first.
+
+Mirrors ``pkg/scheduler/schedule_one.go`` and ``pkg/scheduler/framework/types.go`` (v1.36): findNodesThatFitPod and
+FitError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.model.node import Node, Taint
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.scheduler.plugins import (
+    inter_pod_affinity,
+    node_affinity,
+    node_name,
+    node_ports,
+    node_resources_fit,
+    node_unschedulable,
+    pod_topology_spread,
+    taint_toleration,
+)
+from kubesched_lint.scheduler.tolerance import CORDON, first_untolerated, repelled, tolerates_any
+from kubesched_lint.scheduler.verdict import Plugin, PreFilterPlugin, Refusal, Rejection
+
+# The order of getDefaultPlugins, pkg/scheduler/apis/config/v1/default_plugins.go.
+FILTERS: tuple[Plugin, ...] = (
+    node_unschedulable,
+    node_name,
+    taint_toleration,
+    node_affinity,
+    node_ports,
+    node_resources_fit,
+    pod_topology_spread,
+    inter_pod_affinity,
+)
+PREFILTERS: tuple[PreFilterPlugin, ...] = (node_affinity,)
+
+GATED = "Scheduling is blocked due to non-empty scheduling gates"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Why a pod fits where it fits and nowhere else.
+
+    Every node is in exactly one of: ``feasible``; the nodes of ``rejections``, where only NodeResourcesFit names one
+    node twice; ``outside``. With a ``refusal`` no node was looked at.
+    """
+
+    total: int
+    """Nodes in the cluster."""
+    feasible: NodeSet
+    rejections: tuple[Rejection, ...] = ()
+    outside: NodeSet = EMPTY
+    """Nodes that a PreFilter left out, by ``pinned_by``."""
+    pinned_by: tuple[str, ...] = ()
+    refusal: Refusal | None = None
+    gated: bool = False
+    """The pod has scheduling gates: the scheduler does not look at it."""
+
+    @property
+    def resolvable(self) -> NodeSet:
+        """Nodes where taking pods away might make room: the candidates of preemption."""
+        maybe = never = EMPTY
+        for rejection in self.rejections:
+            if rejection.resolvable:
+                maybe |= rejection.nodes
+            else:
+                never |= rejection.nodes
+        return maybe & ~never
+
+    def reasons(self, position: int) -> Iterator[Rejection]:
+        """Why one node was turned away."""
+        return (r for r in self.rejections if r.nodes >> position & 1)
+
+
+def diagnose(pod: Pod, state: ClusterState) -> Diagnosis:
+    """Runs every default filter plugin over all nodes of ``state``; changes nothing."""
+    index = state.index
+    total = len(index)
+    if pod.scheduling_gates:
+        return Diagnosis(total, EMPTY, gated=True)
+    looked_at, pinned_by, refusal = _prefilter(pod, state)
+    if refusal is not None:
+        return Diagnosis(total, EMPTY, refusal=refusal)
+    if not state.nominated:
+        feasible, rejections = _filter(pod, state, looked_at)
+    else:
+        feasible, rejections = _filter_beside_nominated(pod, state, looked_at)
+    return Diagnosis(total, feasible, tuple(rejections), index.all & ~looked_at, pinned_by)
+
+
+def feasible_nodes(pod: Pod, state: ClusterState) -> NodeSet:
+    """Nodes that pass every filter: ``diagnose(pod, state).feasible``."""
+    return diagnose(pod, state).feasible
+
+
+def _prefilter(pod: Pod, state: ClusterState) -> tuple[NodeSet, tuple[str, ...], Refusal | None]:
+    """The nodes to look at, and the plugins that narrowed them; or the refusal that ends the attempt.
+
+    Mirrors RunPreFilterPlugins: an unresolvable refusal ends at once, a resolvable one waits for the others.
+    """
+    looked_at = state.index.all
+    pinned_by: list[str] = []
+    waiting: Refusal | None = None
+    for plugin in PREFILTERS:
+        answer = plugin.prefilter(pod, state)
+        if answer is None:
+            continue
+        if isinstance(answer, Refusal):
+            if not answer.resolvable:
+                return EMPTY, (), answer
+            waiting = answer
+            continue
+        pinned_by.append(plugin.NAME)
+        looked_at &= answer
+    return looked_at, tuple(sorted(pinned_by)), waiting
+
+
+def _filter(pod: Pod, state: ClusterState, among: NodeSet) -> tuple[NodeSet, list[Rejection]]:
+    """Per node the first plugin that rejects wins (RunFilterPlugins)."""
+    rejections: list[Rejection] = []
+    for plugin in FILTERS:
+        if not among:
+            break
+        gone = EMPTY
+        for rejection in plugin.reject(pod, state, among):
+            nodes = rejection.nodes & among
+            if nodes:
+                rejections.append(rejection if nodes == rejection.nodes else rejection._replace(nodes=nodes))
+                gone |= nodes
+        among &= ~gone
+    return among, rejections
+
+
+def _filter_beside_nominated(pod: Pod, state: ClusterState, among: NodeSet) -> tuple[NodeSet, list[Rejection]]:
+    """Nodes set aside for pods of equal or higher priority must take this pod with them there, and without.
+
+    Mirrors RunFilterPluginsWithNominatedPods.
+    """
+    index = state.index
+    aside = EMPTY
+    feasible, rejections = EMPTY, []
+    for name, waiting in state.nominated.items():
+        guests = [b for b in waiting if (b.pod.priority or 0) >= (pod.priority or 0)]
+        position = index.positions.get(name)
+        if position is None or not guests or not among >> position & 1:
+            continue
+        aside |= only(position)
+        mark = state.mark()
+        for guest in guests:
+            state.place(guest, position)
+        passed, turned_away = _filter(pod, state, only(position))
+        state.undo(mark)
+        if passed:
+            passed, turned_away = _filter(pod, state, only(position))
+        feasible |= passed
+        rejections += turned_away
+    passed, turned_away = _filter(pod, state, among & ~aside)
+    return feasible | passed, turned_away + rejections
+
+
+# --- the message ----------------------------------------------------------------------------------------------------
+
+
+def message(diagnosis: Diagnosis, postfilter: str = "") -> str:
+    """The text of the PodScheduled condition; ``postfilter`` is what preemption adds. Mirrors FitError.Error."""
+    if diagnosis.gated:
+        return GATED
+    if not diagnosis.total:
+        return "no nodes available to schedule pods"
+    text = f"0/{diagnosis.total} nodes are available:"
+    if diagnosis.refusal is not None:
+        text += f" {diagnosis.refusal.message}."
+    else:
+        histogram = dict(_histogram(diagnosis))
+        if histogram:
+            text += f" {counted_reasons(histogram)}."
+    return f"{text} {postfilter}" if postfilter else text
+
+
+def counted_reasons(histogram: dict[str, int]) -> str:
+    """``2 Insufficient cpu, 3 node(s) were unschedulable``: sorted as strings, so 10 comes before 2."""
+    return ", ".join(sorted(f"{count} {reason}" for reason, count in histogram.items()))
+
+
+def _histogram(diagnosis: Diagnosis) -> Iterator[tuple[str, int]]:
+    counts: dict[str, int] = {}
+    for rejection in diagnosis.rejections:
+        counts[rejection.reason] = counts.get(rejection.reason, 0) + rejection.nodes.bit_count()
+    if diagnosis.outside:
+        counts[f"node(s) didn't satisfy plugin(s) [{' '.join(diagnosis.pinned_by)}]"] = diagnosis.outside.bit_count()
+    return iter(counts.items())
+
+
+# --- what no other pod influences -----------------------------------------------------------------------------------
+
+
+def static_reach(pod: Pod, index: NodeIndex) -> tuple[NodeSet, NodeSet, NodeSet]:
+    """How far the bare nodes let a pod in, each set inside the one before.
+
+    ``(matching, tolerated, usable)``: nodeName, nodeSelector and required node affinity agree; … and its taints are
+    tolerated; … and it is not cordoned and its bare allocatable holds the pod.
+    """
+    matching = index.matching(pod.node_selector, pod.required_node_terms)
+    if pod.node_name:
+        matching &= index.named([pod.node_name])
+    tolerated = matching & ~repelled(index, pod.tolerations)
+    usable = tolerated
+    if usable & index.cordoned and not tolerates_any(pod.tolerations, CORDON):
+        usable &= ~index.cordoned
+    usable &= ~index.short_of("pods", 1)
+    for resource, amount in pod.requests.items():
+        if amount > 0:
+            usable &= ~index.short_of(resource, amount)
+    return matching, tolerated, usable
+
+
+def static_feasible(pod: Pod, index: NodeIndex) -> NodeSet:
+    """Nodes that no filter bars for good: what any replica may ever use, whatever other pods do."""
+    return static_reach(pod, index)[2]
+
+
+def untolerated_taint(pod: Pod, node: Node) -> Taint | None:
+    """The first taint of the node that keeps the pod off."""
+    return first_untolerated(pod.tolerations, node.taints)

@@ -1,0 +1,100 @@
+"""Pods spread over topology domains so that no domain is more than maxSkew ahead of the emptiest.
+
+Mirrors ``pkg/scheduler/framework/plugins/podtopologyspread/filtering.go`` and ``common.go`` (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.cluster.topology import Tally
+from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.pod import Pod, SpreadConstraint
+from kubesched_lint.scheduler.quirks import TOLERATION_COMPARISON, has
+from kubesched_lint.scheduler.tolerance import repelled
+from kubesched_lint.scheduler.verdict import Rejection
+
+NAME = "PodTopologySpread"
+SKEWED = "node(s) didn't match pod topology spread constraints"
+UNLABELLED = "node(s) didn't match pod topology spread constraints (missing required label)"
+
+
+def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
+    hard = [c for c in pod.spread if c.is_hard]
+    if not hard:
+        return
+    counted = labelled_nodes(hard, state)
+    for constraint in hard:
+        without = among & ~state.index.with_key(constraint.topology_key)
+        if without:
+            yield Rejection(NAME, UNLABELLED, without, resolvable=False)
+            among &= ~without
+        skewed = _skewed(pod, constraint, counted, state, among)
+        if skewed:
+            yield Rejection(NAME, SKEWED, skewed, resolvable=True)
+            among &= ~skewed
+
+
+def labelled_nodes(constraints: Sequence[SpreadConstraint], state: ClusterState) -> NodeSet:
+    """Nodes that carry the keys of all the constraints: no others are counted for any of them."""
+    nodes = state.index.all
+    for constraint in constraints:
+        nodes &= state.index.with_key(constraint.topology_key)
+    return nodes
+
+
+def eligible_nodes(pod: Pod, constraint: SpreadConstraint, state: ClusterState) -> NodeSet:
+    """Nodes that the constraint's inclusion policies let count (matchNodeInclusionPolicies)."""
+    nodes = state.index.all
+    if constraint.node_affinity_policy == "Honor":
+        nodes &= state.index.matching(pod.node_selector, pod.required_node_terms)
+    if constraint.node_taints_policy == "Honor":
+        comparison = has(state.kubernetes_version, TOLERATION_COMPARISON)
+        nodes &= ~repelled(state.index, pod.tolerations, comparison=comparison)
+    return nodes
+
+
+def effective_selector(pod: Pod, constraint: SpreadConstraint) -> Selector | None:
+    """The selector with ``key = value`` of the pod for every matchLabelKey it carries; null stays null."""
+    if constraint.selector is None or not constraint.match_label_keys:
+        return constraint.selector
+    own = [Requirement(key, "In", (pod.labels[key],)) for key in constraint.match_label_keys if key in pod.labels]
+    return constraint.selector.and_also(*own)
+
+
+def spread_tally(selector: Selector | None, namespace: str, state: ClusterState) -> Tally:
+    """Per node, the pods that count: of the namespace, selected, not terminating; an empty selector counts none."""
+    if selector is None or selector.is_empty:
+        return Tally()
+    classes = state.classes
+    chosen = classes.selected_by(selector) & classes.in_namespaces((namespace,)) & ~classes.terminating
+    return classes.tally_of(chosen)
+
+
+def _skewed(pod: Pod, constraint: SpreadConstraint, counted: NodeSet, state: ClusterState, among: NodeSet) -> NodeSet:
+    """Those of ``among`` where one pod more would exceed maxSkew: count + self - least > maxSkew."""
+    selector = effective_selector(pod, constraint)
+    counted &= eligible_nodes(pod, constraint, state)
+    tally = spread_tally(selector, pod.namespace, state)
+    itself = 1 if selector is not None and selector.matches(pod.labels) else 0
+    index, key = state.index, constraint.topology_key
+    wanted_domains = 1 if constraint.min_domains is None else constraint.min_domains
+    if index.one_node_each(key):
+        # Every node is its own domain: compare all of them at once.
+        few = counted.bit_count() < wanted_domains
+        least = 0 if few or not counted else tally.least(counted)
+        ceiling = constraint.max_skew + least - itself
+        over = tally.at_least(ceiling + 1, counted) if ceiling >= 0 else counted
+        uncounted = among & ~counted if ceiling < 0 else EMPTY
+        return among & (over | uncounted)
+    counts = {v: tally.total(nodes & counted) for v, nodes in index.domains(key).items() if nodes & counted}
+    least = 0 if len(counts) < wanted_domains else min(counts.values())
+    ceiling = constraint.max_skew + least - itself
+    skewed = EMPTY
+    for value, nodes in index.domains(key).items():
+        # A domain none of whose nodes is counted has count 0.
+        if counts.get(value, 0) > ceiling:
+            skewed |= nodes
+    return among & skewed

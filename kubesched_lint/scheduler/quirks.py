@@ -1,0 +1,53 @@
+"""Where kube-scheduler's behaviour differs by Kubernetes version, one row a difference, with the upstream issue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+DEFAULT_VERSION = "1.36"
+
+
+@dataclass(frozen=True, slots=True)
+class Quirk:
+    """``since`` is the first minor version that has it; ``until`` the first that has not (None: none known)."""
+
+    name: str
+    since: tuple[int, int]
+    until: tuple[int, int] | None
+    issue: str
+    text: str
+
+
+NEGATIVE_NAMESPACE_SELECTOR = Quirk(
+    "negative-namespace-selector",
+    (1, 35),
+    None,
+    "kubernetes/kubernetes#141526",
+    "A namespaceSelector that also fits a namespace without labels (only NotIn and DoesNotExist) selects every "
+    "namespace on a pod that is being scheduled; on pods already bound it means what it says.",
+)
+TOLERATION_COMPARISON = Quirk(
+    "toleration-comparison-operators",
+    (1, 38),
+    None,
+    "kubernetes/enhancements#5471",
+    "Tolerations with the operators Gt and Lt compare the taint's value as an integer. Behind the feature gate "
+    "TaintTolerationComparisonOperators, alpha and off up to 1.37: there such a toleration never matches.",
+)
+
+QUIRKS = (NEGATIVE_NAMESPACE_SELECTOR, TOLERATION_COMPARISON)
+
+
+def has(version: str, quirk: Quirk) -> bool:
+    """Whether a Kubernetes version, ``1.36`` or ``v1.36.2``, behaves so."""
+    minor = parse(version)
+    return quirk.since <= minor and (quirk.until is None or minor < quirk.until)
+
+
+def parse(version: str) -> tuple[int, int]:
+    """``(major, minor)`` of ``v1.36.2``, ``1.36+`` or ``1.36``. Raises ValueError."""
+    parts = version.lstrip("v").split(".")
+    try:
+        return int(parts[0]), int(parts[1].rstrip("+"))
+    except (IndexError, ValueError):
+        raise ValueError(f"not a Kubernetes version: {version!r} (expected something like 1.36)") from None

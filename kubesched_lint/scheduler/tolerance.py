@@ -1,0 +1,76 @@
+"""Which taints a pod tolerates.
+
+Mirrors ``k8s.io/api/core/v1/toleration.go`` and ``component-helpers/scheduling/corev1/helpers.go`` (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.model.labels import go_int
+from kubesched_lint.model.node import Taint
+from kubesched_lint.model.pod import Toleration
+
+FILTERING = ("NoSchedule", "NoExecute")
+"""Effects that keep pods off a node; PreferNoSchedule only lowers its score."""
+
+CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+
+
+def tolerates(toleration: Toleration, taint: Taint, *, comparison: bool = False) -> bool:
+    """Whether one toleration covers one taint; ``comparison`` turns Gt and Lt on (see scheduler.quirks)."""
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    match toleration.operator:
+        case "" | "Equal":
+            return toleration.value == taint.value
+        case "Exists":
+            return True
+        case "Gt" | "Lt" if comparison:
+            return _compares(toleration, taint.value)
+    return False
+
+
+def _compares(toleration: Toleration, value: str) -> bool:
+    """``Lt``: the taint's value is below the toleration's. Both must be plain decimal integers of 64 bits."""
+    bound, found = _decimal(toleration.value), _decimal(value)
+    if bound is None or found is None:
+        return False
+    return found < bound if toleration.operator == "Lt" else found > bound
+
+
+def _decimal(text: str) -> int | None:
+    """content.IsDecimalInteger: no sign but a minus, no leading zeros."""
+    number = go_int(text)
+    return number if number is not None and str(number) == text else None
+
+
+def tolerates_any(tolerations: Iterable[Toleration], taint: Taint, *, comparison: bool = False) -> bool:
+    return any(tolerates(t, taint, comparison=comparison) for t in tolerations)
+
+
+def first_untolerated(
+    tolerations: Sequence[Toleration], taints: Iterable[Taint], *, comparison: bool = False
+) -> Taint | None:
+    """The first taint of NoSchedule or NoExecute effect that nothing tolerates."""
+    for taint in taints:
+        if taint.effect in FILTERING and not tolerates_any(tolerations, taint, comparison=comparison):
+            return taint
+    return None
+
+
+def repelled(index: NodeIndex, tolerations: Sequence[Toleration], *, comparison: bool = False) -> NodeSet:
+    """Nodes with at least one NoSchedule or NoExecute taint that the tolerations do not cover."""
+    found = EMPTY
+    for taint, nodes in index.taints.items():
+        if (
+            taint.effect in FILTERING
+            and nodes & ~found
+            and not tolerates_any(tolerations, taint, comparison=comparison)
+        ):
+            found |= nodes
+    return found

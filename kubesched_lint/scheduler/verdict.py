@@ -1,0 +1,51 @@
+"""What a filter says: these nodes, for this reason; and whether taking pods away could change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.model.pod import Pod
+
+
+class Rejection(NamedTuple):
+    """``reason`` is kube-scheduler's string, verbatim."""
+
+    plugin: str
+    reason: str
+    nodes: NodeSet
+    resolvable: bool
+    """False is upstream's UnschedulableAndUnresolvable: preemption cannot help."""
+
+
+class Refusal(NamedTuple):
+    """A PreFilter that turns the pod away before any node is looked at: upstream gives all nodes the same status."""
+
+    plugin: str
+    message: str
+    resolvable: bool
+
+
+class Plugin(Protocol):
+    """A module of ``scheduler.plugins``, named as the kube-scheduler plugin it mirrors."""
+
+    @property
+    def NAME(self) -> str: ...  # noqa: N802
+
+    def reject(self, pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
+        """Those of ``among`` that the pod cannot use. Only NodeResourcesFit gives one node several reasons.
+
+        ``nodes`` may reach beyond ``among``; the caller cuts.
+        """
+        ...
+
+
+class PreFilterPlugin(Protocol):
+    @property
+    def NAME(self) -> str: ...  # noqa: N802
+
+    def prefilter(self, pod: Pod, state: ClusterState) -> Refusal | NodeSet | None:
+        """A refusal, or the only nodes worth a look, or None: nothing to say."""
+        ...

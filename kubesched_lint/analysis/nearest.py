@@ -72,6 +72,11 @@ def nearest_key(key: str, nodes: Iterable[Node]) -> str:
     return _closest(key, {k for node in nodes for k in node.labels}) or ""
 
 
+def hint(nearest: str, lead: str = "") -> str:
+    """The nearest miss as an aside that can end a sentence."""
+    return f" ({lead}{nearest})" if nearest else ""
+
+
 def _failing(conditions: Sequence[Requirement], nodes: Sequence[Node]) -> int:
     """How many conditions fail on the node that meets most of them."""
     return min((sum(not c.matches(n.labels) for c in conditions) for n in nodes), default=len(conditions))

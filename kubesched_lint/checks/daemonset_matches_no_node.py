@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.nearest import hint
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.workload import Workload
 
@@ -28,5 +29,5 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     yield Hazard(
         at=miss.at,
         evidence=pattern(f"0 of {nodes} nodes match {miss.wanted}"),
-        values={"nodes": nodes, "wanted": miss.wanted, "nearest": miss.nearest},
+        values={"nodes": nodes, "wanted": miss.wanted, "nearest": hint(miss.nearest)},
     )

@@ -27,7 +27,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             evidence=proof(text, demand=1, supply=0) if fatal else pattern(text),
             severity=None if fatal else Severity.WARNING,
             values={"label": first.key, "first": _words(first), "second": _words(second), "terms": len(terms)},
-            variant="fatal" if fatal else "dead-term" if workload.kind != "DaemonSet" else "daemonset",
+            variant="fatal" if fatal else "dead_term" if workload.kind != "DaemonSet" else "daemonset",
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.nearest import hint
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.workload import Workload
 
@@ -24,6 +25,6 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             "replicas": facts.replicas(workload),
             "nodes": nodes,
             "wanted": miss.wanted,
-            "nearest": miss.nearest,
+            "nearest": hint(miss.nearest),
         },
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.nearest import hint
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.model.workload import Workload
 
@@ -43,4 +44,4 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
 
 
 def _values(facts: Facts, key: str, count: int) -> dict[str, object]:
-    return {"key": key, "count": count, "nearest": facts.nearest_key(key)}
+    return {"key": key, "count": count, "nearest": hint(facts.nearest_key(key), "perhaps ")}

@@ -12,7 +12,7 @@ from kubesched_lint.model.workload import Workload
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     usable = facts.usable(workload)
     pod = facts.pod(workload)
-    wishes = [(t, "anti-affinity") for t in pod.required_anti_affinity]
+    wishes = [(t, "anti_affinity") for t in pod.required_anti_affinity]
     wishes += [(t, "affinity") for t in pod.required_affinity]
     wishes += [(c, "spread") for c in pod.spread if c.is_hard]
     for wish, variant in wishes:

@@ -1,0 +1,19 @@
+# The few things one does here. `just` alone lists them.
+default:
+    @just --list
+
+# Everything CI does, in a fresh virtual environment.
+ci:
+    .ci/run
+
+# The tests; arguments go to pytest.
+test *args:
+    python -m pytest {{args}}
+
+# Static checks.
+check:
+    ruff check . && ruff format --check . && mypy && lint-imports
+
+# Regenerate what is generated: the rule index and rules/README.md.
+generate:
+    python -m kubesched_lint.rulebook.build

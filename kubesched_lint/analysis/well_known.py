@@ -1,0 +1,50 @@
+"""Label keys that Kubernetes itself defines, and what people write instead of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# https://kubernetes.io/docs/reference/labels-annotations-taints/
+WELL_KNOWN = (
+    "kubernetes.io/hostname",
+    "kubernetes.io/os",
+    "kubernetes.io/arch",
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+    "node.kubernetes.io/instance-type",
+)
+_RENAMED = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "failure-domain.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.kubernetes.io/region": "topology.kubernetes.io/region",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+}
+_BARE = {"hostname": "kubernetes.io/hostname", "zone": "topology.kubernetes.io/zone", "region": "topology.kubernetes.io/region"}
+_DOMAINS = ("kubernetes.io", "k8s.io", "beta.kubernetes.io")
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    key: str
+    reason: str
+    deprecated: bool = False
+
+
+def meant_key(key: str) -> Meant | None:
+    """The well-known key that was meant by ``key``; None where it is one, or plainly somebody's own."""
+    if key in WELL_KNOWN:
+        return None
+    if key in _RENAMED:
+        return Meant(_RENAMED[key], f"{key} was renamed to {_RENAMED[key]}", deprecated=True)
+    prefix, _, name = key.rpartition("/")
+    if not prefix and name in _BARE:
+        return Meant(_BARE[name], f"the well-known label is {_BARE[name]}")
+    if prefix.endswith(_DOMAINS) and name in _BARE:
+        return Meant(_BARE[name], f"{key} is no label that Kubernetes sets")
+    from difflib import get_close_matches
+
+    close = get_close_matches(key, WELL_KNOWN, n=1, cutoff=0.88)
+    return Meant(close[0], f"it reads like {close[0]}") if close else None

@@ -1,0 +1,56 @@
+"""To be with pods and apart from the same pods in one topology cannot both hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.model.pod import PodAffinityTerm
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    pod = facts.pod(workload)
+    for near in pod.required_affinity:
+        for far in pod.required_anti_affinity:
+            if _same_key(near, far, facts) and _covers(far, near, workload) and not _first_of_its_kind(near, workload, facts):
+                yield Hazard(
+                    at=near.path,
+                    evidence=proof(
+                        f"every pod that {near.selector} selects is one that {far.selector} repels",
+                        demand=1,
+                        supply=0,
+                    ),
+                    values={
+                        "near": str(near.selector),
+                        "far": str(far.selector),
+                        "key": near.topology_key,
+                        "replicas": facts.replicas(workload),
+                    },
+                    related=(Place(far.path, "and repels them here"),),
+                )
+
+
+def _same_key(near: PodAffinityTerm, far: PodAffinityTerm, facts: Facts) -> bool:
+    """The same topology: to be in one node is to be in one zone, but a key that nodes lack would repel nobody."""
+    return near.topology_key == far.topology_key
+
+
+def _covers(far: PodAffinityTerm, near: PodAffinityTerm, workload: Workload) -> bool:
+    """Whether whatever ``near`` selects, ``far`` selects too: fewer conditions, at least the same namespaces."""
+    if near.selector is None or far.selector is None:
+        return False
+    if not set(far.selector.requirements) <= set(near.selector.requirements):
+        return False
+    if far.namespace_selector is not None and far.namespace_selector.is_empty:
+        return True
+    if near.namespace_selector != far.namespace_selector:
+        return False
+    own = (workload.namespace,) if near.namespace_selector is None else ()
+    return set(near.namespaces or own) <= set(far.namespaces or own)
+
+
+def _first_of_its_kind(near: PodAffinityTerm, workload: Workload, facts: Facts) -> bool:
+    """A pod that matches its own affinity may start alone: one replica runs, so this proof does not hold for it."""
+    return facts.namespaces.selects(near, workload.namespace, facts.pod(workload), unknown=True)

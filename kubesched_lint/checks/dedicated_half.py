@@ -1,0 +1,40 @@
+"""Half of a dedication: the selector without the toleration, or the toleration without the selector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    """A toleration opens a pool but sends nobody there; only the selector does."""
+    if workload.kind == "DaemonSet":
+        return
+    reach = facts.reach(workload)
+    pod = workload.pod
+    for toleration in pod.tolerations:
+        if not toleration.key or toleration.effect == "PreferNoSchedule":
+            continue
+        pool = facts.tolerated_pool(toleration)
+        outside = reach.usable & ~pool
+        if pool and reach.usable & pool and outside and not _prefers(workload, facts, pool):
+            yield Hazard(
+                at=toleration.path,
+                evidence=pattern(f"{pool.bit_count()} dedicated nodes, {outside.bit_count()} others it can use as well"),
+                values={
+                    "pool": facts.names(pool),
+                    "count": pool.bit_count(),
+                    "outside": outside.bit_count(),
+                    "taint": toleration.key + (f"={toleration.value}" if toleration.value else ""),
+                },
+            )
+
+
+def _prefers(workload: Workload, facts: Facts, pool: int) -> bool:
+    """A preference for the pool is a choice too."""
+    return any(
+        facts.index.matching_term(preferred.term) & pool for preferred in workload.pod.preferred_node_terms
+    )

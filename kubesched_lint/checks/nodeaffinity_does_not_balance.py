@@ -1,0 +1,27 @@
+"""Node affinity over several domains chooses nodes; it does not balance replicas among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    pod = workload.pod
+    replicas = facts.replicas(workload)
+    if pod.spread or pod.required_anti_affinity or pod.preferred_anti_affinity or replicas < 2 or not workload.stays:
+        return
+    for term in pod.required_node_terms or ():
+        for wanted in term.expressions:
+            if wanted.operator != "In" or len(wanted.values) < 2:
+                continue
+            domains = tuple(v for v in facts.room(workload, wanted.key).domains if v in wanted.values)
+            if len(domains) > 1:
+                yield Hazard(
+                    at=wanted.path,
+                    evidence=pattern(f"{replicas} replicas, {len(domains)} domains, nothing that balances"),
+                    values={"key": wanted.key, "domains": domains, "replicas": replicas},
+                )

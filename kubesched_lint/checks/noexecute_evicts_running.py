@@ -1,0 +1,24 @@
+"""Pods run on a node whose NoExecute taint they do not tolerate: they are about to be evicted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    doomed: dict[str, list[str]] = {}
+    for bound in facts.running_pods(workload):
+        taint = facts.evicting_taint(bound, facts.pod(workload))
+        if taint is not None:
+            doomed.setdefault(str(taint), []).append(bound.node)
+    for taint_text, nodes in doomed.items():
+        yield Hazard(
+            at=(*workload.pod.path, "tolerations"),
+            key=True,
+            evidence=pattern(f"{len(nodes)} running pods on {', '.join(sorted(set(nodes))[:6])}"),
+            values={"count": len(nodes), "taint": taint_text, "nodes": tuple(sorted(set(nodes)))},
+        )

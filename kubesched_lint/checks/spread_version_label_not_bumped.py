@@ -1,0 +1,28 @@
+"""The constraint tells revisions apart by a version label, and this change does not change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.checks.spread_rollout_skew import version_label
+from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    if workload.kind != "Deployment" or facts.template_changed(workload) is not True:
+        return
+    running = facts.running_pods(workload)
+    for constraint in workload.pod.spread:
+        label = version_label(workload, constraint)
+        if label is None or "pod-template-hash" in constraint.match_label_keys:
+            continue
+        value = workload.pod.labels.get(label)
+        same = sum(1 for bound in running if bound.pod.labels.get(label) == value)
+        if value is not None and same:
+            yield Hazard(
+                at=(*workload.pod.labels_path, label),
+                evidence=pattern(f"{same} running pods of the old revision have {label}={value} too"),
+                values={"label": label, "value": value, "key": constraint.topology_key, "same": same},
+            )

@@ -1,0 +1,31 @@
+"""A topology key that looks like a well-known one and is not: misspelt, renamed or made up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.well_known import meant_key
+from kubesched_lint.findings import Hazard, Path, pattern
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    for key, at in _topology_keys(workload.pod):
+        meant = meant_key(key)
+        if meant is None or facts.nodes_carry(key):
+            continue
+        yield Hazard(
+            at=at,
+            evidence=pattern(meant.reason),
+            values={"key": key, "meant": meant.key, "reason": meant.reason},
+            variant="deprecated" if meant.deprecated else "typo",
+        )
+
+
+def _topology_keys(pod: Pod) -> Iterator[tuple[str, Path]]:
+    terms = [*pod.required_affinity, *pod.required_anti_affinity]
+    terms += [w.term for w in (*pod.preferred_affinity, *pod.preferred_anti_affinity)]
+    for wish in (*terms, *pod.spread):
+        yield wish.topology_key, (*wish.path, "topologyKey")

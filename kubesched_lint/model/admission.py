@@ -1,0 +1,166 @@
+"""What the API server adds to a pod that is created: the difference between what a user wrote and what is scheduled.
+
+Mirrors, in the order in which they run (v1.36): ``plugin/pkg/admission/{limitranger,priority,defaulttolerationseconds,
+runtimeclass}`` and ``pkg/registry/core/pod/strategy.go``. Defaults of single fields are the decoder's work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from kubesched_lint.model.labels import Labels, Requirement, Selector
+from kubesched_lint.model.pod import Container, Pod, PodAffinityTerm, SpreadConstraint, Toleration
+from kubesched_lint.model.policy import LimitRange, PriorityClass, RuntimeClass
+from kubesched_lint.model.resources import effective_requests
+
+SYSTEM_PRIORITY_CLASSES: Mapping[str, PriorityClass] = {
+    "system-cluster-critical": PriorityClass("system-cluster-critical", 2_000_000_000),
+    "system-node-critical": PriorityClass("system-node-critical", 2_000_001_000),
+}
+EVICTION_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+
+
+def admit(
+    pod: Pod,
+    *,
+    extra_labels: Labels | None = None,
+    priority_classes: Mapping[str, PriorityClass] | None = None,
+    runtime_classes: Mapping[str, RuntimeClass] | None = None,
+    limit_ranges: Iterable[LimitRange] = (),
+) -> Pod:
+    """The pod as the API server would store it. Idempotent.
+
+    ``extra_labels`` are those its controller adds (``pod-template-hash``). A class that is not among the given ones
+    is unknown: the pod keeps what it says itself. LimitRanges of other namespaces are passed over.
+    """
+    labels = {**pod.labels, **extra_labels} if extra_labels else pod.labels
+    pod = _with_limit_ranges(replace(pod, labels=labels), limit_ranges)
+    pod = _with_priority(pod, priority_classes or {})
+    pod = replace(pod, tolerations=with_default_tolerations(pod.tolerations))
+    runtime_class = (runtime_classes or {}).get(pod.runtime_class)
+    if runtime_class is not None:
+        pod = _with_runtime_class(pod, runtime_class)
+    return _with_label_keys(pod)
+
+
+# --- LimitRanger ----------------------------------------------------------------------------------------------------
+
+
+def _with_limit_ranges(pod: Pod, limit_ranges: Iterable[LimitRange]) -> Pod:
+    """Containers take what they lack from every LimitRange in turn (mergePodResourceRequirements)."""
+    for limits in limit_ranges:
+        if limits.namespace == pod.namespace:
+            pod = replace(
+                pod,
+                containers=tuple(_with_limits(c, limits) for c in pod.containers),
+                init_containers=tuple(_with_limits(c, limits) for c in pod.init_containers),
+            )
+            pod = _with_requests(pod)
+    return pod
+
+
+def _with_limits(container: Container, limits: LimitRange) -> Container:
+    return replace(
+        container,
+        requests={**limits.default_requests, **container.requests},
+        limits={**limits.default_limits, **container.limits},
+    )
+
+
+def _with_requests(pod: Pod) -> Pod:
+    wanted = effective_requests(pod.containers, pod.init_containers, pod.pod_requests, pod.overhead)
+    return replace(pod, requests=wanted)
+
+
+# --- Priority -------------------------------------------------------------------------------------------------------
+
+
+def _with_priority(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
+    if pod.priority_class:
+        found = classes.get(pod.priority_class) or SYSTEM_PRIORITY_CLASSES.get(pod.priority_class)
+        if found is None:
+            return pod
+    else:
+        # Several defaults cannot arise but by a race; upstream then takes the lowest.
+        defaults = [c for c in classes.values() if c.is_default]
+        found = min(defaults, key=lambda c: c.value) if defaults else None
+    if found is None:
+        priority, policy, name = pod.priority or 0, "PreemptLowerPriority", pod.priority_class
+    elif pod.priority is not None and not pod.priority_class:
+        return pod  # stored already, before there was a default class
+    else:
+        priority, policy, name = found.value, found.preemption_policy, found.name
+    return replace(pod, priority=priority, priority_class=name, preemption_policy=pod.preemption_policy or policy)
+
+
+# --- DefaultTolerationSeconds ---------------------------------------------------------------------------------------
+
+
+def with_default_tolerations(tolerations: tuple[Toleration, ...]) -> tuple[Toleration, ...]:
+    """Pods stay for 300 s on a node that is not ready or unreachable, unless they say otherwise."""
+    added = tuple(
+        Toleration(key, "Exists", "", "NoExecute", 300)
+        for key in EVICTION_TAINTS
+        if not any(t.key in (key, "") and t.effect in ("NoExecute", "") for t in tolerations)
+    )
+    return tolerations + added if added else tolerations
+
+
+# --- RuntimeClass ---------------------------------------------------------------------------------------------------
+
+
+def _with_runtime_class(pod: Pod, runtime_class: RuntimeClass) -> Pod:
+    """Overhead, selector and tolerations of the class. Conflicting selectors are the API server's to refuse."""
+    tolerations = pod.tolerations + tuple(t for t in runtime_class.tolerations if t not in pod.tolerations)
+    pod = replace(
+        pod,
+        overhead=pod.overhead or runtime_class.overhead,
+        node_selector={**runtime_class.node_selector, **pod.node_selector},
+        tolerations=tolerations,
+    )
+    return _with_requests(pod)
+
+
+# --- matchLabelKeys -------------------------------------------------------------------------------------------------
+
+
+def _with_label_keys(pod: Pod) -> Pod:
+    """matchLabelKeys become ``key in (value)`` of the selectors beside them, mismatchLabelKeys ``key notin (value)``.
+
+    Keys that the pod does not carry are ignored, and a null selector stays null.
+    """
+    terms = (*pod.required_affinity, *pod.required_anti_affinity)
+    weighted = (*pod.preferred_affinity, *pod.preferred_anti_affinity)
+    if not any(t.match_label_keys or t.mismatch_label_keys for t in (*terms, *(w.term for w in weighted))) and not any(
+        c.match_label_keys for c in pod.spread
+    ):
+        return pod
+    labels = pod.labels
+    return replace(
+        pod,
+        required_affinity=tuple(_merged_term(t, labels) for t in pod.required_affinity),
+        required_anti_affinity=tuple(_merged_term(t, labels) for t in pod.required_anti_affinity),
+        preferred_affinity=tuple(replace(w, term=_merged_term(w.term, labels)) for w in pod.preferred_affinity),
+        preferred_anti_affinity=tuple(
+            replace(w, term=_merged_term(w.term, labels)) for w in pod.preferred_anti_affinity
+        ),
+        spread=tuple(_merged_constraint(c, labels) for c in pod.spread),
+    )
+
+
+def _merged_term(term: PodAffinityTerm, labels: Labels) -> PodAffinityTerm:
+    selector = _merged(term.selector, "In", term.match_label_keys, labels)
+    selector = _merged(selector, "NotIn", term.mismatch_label_keys, labels)
+    return term if selector is term.selector else replace(term, selector=selector)
+
+
+def _merged_constraint(constraint: SpreadConstraint, labels: Labels) -> SpreadConstraint:
+    selector = _merged(constraint.selector, "In", constraint.match_label_keys, labels)
+    return constraint if selector is constraint.selector else replace(constraint, selector=selector)
+
+
+def _merged(selector: Selector | None, operator: str, keys: tuple[str, ...], labels: Labels) -> Selector | None:
+    if selector is None or not keys:
+        return selector
+    return selector.and_also(*(Requirement(key, operator, (labels[key],)) for key in keys if key in labels))

@@ -1,0 +1,145 @@
+"""Regenerates what is generated from the cards: the index that the linter loads, and the table in rules/README.md.
+
+``python -m kubesched_lint.rulebook.build`` writes both, ``--check`` only says whether they are fresh. Nobody merges or
+edits them by hand: after a conflict, run it again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, fields
+from pathlib import Path as File
+
+from kubesched_lint.findings import Severity
+from kubesched_lint.rulebook.card import Card, CardError, faults, read_card, to_rule
+from kubesched_lint.rulebook.families import FAMILIES
+from kubesched_lint.rulebook.library import Rulebook, cards_folder, checks_folder
+from kubesched_lint.rulebook.rule import Rule, module_name
+
+NOT_CARDS = ("README", "CARDS")
+
+_INDEX_HEAD = '''\
+"""All shipped rules. Generated from the cards by ``python -m kubesched_lint.rulebook.build``; never edited or merged."""
+# ruff: noqa
+# fmt: off
+
+from kubesched_lint.findings import Severity
+from kubesched_lint.rulebook.rule import Rule
+
+RULES = (
+'''
+_BEGIN, _END = "<!-- generated: rules -->", "<!-- /generated -->"
+
+
+def card_files(folder: File) -> tuple[File, ...]:
+    return tuple(sorted(f for f in folder.glob("*.md") if f.stem not in NOT_CARDS))
+
+
+def usable_cards(folder: File) -> tuple[tuple[Card, ...], tuple[CardError, ...]]:
+    """The cards that a rule can be made of, and what is wrong with the others."""
+    cards: list[Card] = []
+    wrong: list[CardError] = []
+    for file in card_files(folder):
+        try:
+            card = read_card(file)
+        except CardError as error:
+            wrong.append(error)
+            continue
+        found = tuple(faults(card)) + tuple(_house_faults(card))
+        wrong.extend(found)
+        if not found:
+            cards.append(card)
+    known = {card.slug for card in cards}
+    for card in cards:
+        for better in to_rule(card).yields_to:
+            if better not in known and not (folder / f"{better}.md").exists():
+                line = card.front.line(("yields_to",))
+                wrong.append(CardError(card.path, line, f"yields_to: there is no rule `{better}`"))
+    return tuple(cards), tuple(wrong)
+
+
+def _house_faults(card: Card) -> Iterator[CardError]:
+    """What is asked of shipped cards beyond the format."""
+    if not Rulebook.has_check(card.slug):
+        yield CardError(card.path, 1, f"no check: kubesched_lint/checks/{module_name(card.slug)}.py is missing")
+    family = card.front.value.get("family")
+    if family not in FAMILIES:
+        yield CardError(card.path, card.front.line(("family",)), f"family: `{family}` is none of {', '.join(FAMILIES)}")
+
+
+def index_text(rules: Sequence[Rule]) -> str:
+    """The module ``rulebook/index.py``: one constructor call a rule, which loads five times as fast as JSON."""
+    return _INDEX_HEAD + "".join(map(_constructor, rules)) + ")\n"
+
+
+def _constructor(rule: Rule) -> str:
+    lines = ["    Rule(\n"]
+    for field in fields(rule):
+        value = getattr(rule, field.name)
+        default = field.default_factory() if field.default_factory is not MISSING else field.default
+        if value != default:
+            text = f"Severity.{value.name}" if isinstance(value, Severity) else repr(value)
+            lines.append(f"        {field.name}={text},\n")
+    return "".join(lines) + "    ),\n"
+
+
+def readme_text(rules: Sequence[Rule], current: str) -> str:
+    """``rules/README.md`` with its generated part made anew. Raises ValueError when the marks are gone."""
+    head, begin, rest = current.partition(_BEGIN)
+    _, end, tail = rest.partition(_END)
+    if not begin or not end:
+        raise ValueError(f"rules/README.md has lost its marks {_BEGIN} and {_END}")
+    return f"{head}{_BEGIN}\n\n{''.join(_tables(rules))}{_END}{tail}"
+
+
+def _tables(rules: Sequence[Rule]) -> Iterator[str]:
+    yield f"{len(rules)} rules.\n\n"
+    for family, title in FAMILIES.items():
+        members = [rule for rule in rules if rule.family == family]
+        if members:
+            yield f"### {title} (`{family}`)\n\n| rule | severity | needs | |\n|---|---|---|---|\n"
+            yield from map(_row, members)
+            yield "\n"
+
+
+def _row(rule: Rule) -> str:
+    profile = "" if rule.default == "on" else f" ({rule.default})"
+    needs = ", ".join(rule.needs) + (f" (also {', '.join(rule.uses)})" if rule.uses else "")
+    return f"| [{rule.slug}]({rule.slug}.md) | {rule.severity.word}{profile} | {needs} | {rule.summary} |\n"
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Exit code 0 when all is well, 1 when a card has faults or (with --check) something is stale."""
+    folder = cards_folder()
+    cards, wrong = usable_cards(folder)
+    rules = [to_rule(card) for card in cards]
+    index, readme = File(__file__).with_name("index.py"), folder / "README.md"
+    wanted = {
+        index: index_text(rules),
+        readme: readme_text(rules, readme.read_text(encoding="utf-8")),
+    }
+    stale = [f for f, text in wanted.items() if not f.exists() or f.read_text(encoding="utf-8") != text]
+    for error in wrong:
+        print(error, file=sys.stderr)
+    for module in _orphans({card.slug for card in cards} | {file.stem for file in card_files(folder)}):
+        print(f"{module}: no card for this check", file=sys.stderr)
+    if "--check" in arguments:
+        for file in stale:
+            print(f"{file}: stale; run python -m kubesched_lint.rulebook.build", file=sys.stderr)
+        return 1 if wrong or stale else 0
+    for file in stale:
+        file.write_text(wanted[file], encoding="utf-8")
+    print(f"{len(rules)} rules indexed, {len(stale)} files written" + (f", {len(wrong)} faults" if wrong else ""))
+    return 1 if wrong else 0
+
+
+def _orphans(slugs: set[str]) -> Iterator[File]:
+    modules = {module_name(slug) for slug in slugs}
+    for file in sorted(checks_folder().glob("*.py")):
+        if file.stem not in modules and not file.stem.startswith("_"):
+            yield file
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

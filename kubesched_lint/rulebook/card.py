@@ -1,0 +1,207 @@
+"""A card: the front matter that is a rule, the prose that explains it, and what is wrong with either."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path as File
+from typing import TYPE_CHECKING, Any, cast
+
+from kubesched_lint.findings import Path, Severity
+from kubesched_lint.rulebook.frontmatter import CardError, FrontMatter, front_matter
+from kubesched_lint.rulebook.markdown import Fence, Heading, blocks
+from kubesched_lint.rulebook.rule import Rule, Templates
+from kubesched_lint.rulebook.wording import WordingError, placeholders
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+HEADINGS = ("What it finds", "Why it hurts", "Example", "Use instead", "What it cannot see")
+
+# What a parameter's default must be, by its declared type. A bool is no integer here.
+_PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
+    "integer": (int,),
+    "number": (int, float),
+    "string": (str,),
+    "boolean": (bool,),
+    "strings": (list,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """``body`` is all below the front matter and starts at ``body_line`` of the file ``path``."""
+
+    slug: str
+    path: str
+    front: FrontMatter
+    body: str
+    body_line: int
+
+    @property
+    def headings(self) -> tuple[Heading, ...]:
+        return tuple(block for block in blocks(self.body, self.body_line) if isinstance(block, Heading))
+
+    @property
+    def fences(self) -> tuple[Fence, ...]:
+        return tuple(block for block in blocks(self.body, self.body_line) if isinstance(block, Fence))
+
+    @property
+    def section_texts(self) -> Mapping[str, str]:
+        """Title → the Markdown under it."""
+        lines = self.body.split("\n")
+        marks = [h for h in self.headings if h.level == 2]
+        ends = [h.line - self.body_line for h in marks[1:]] + [len(lines)]
+        return {
+            heading.title: "\n".join(lines[heading.line - self.body_line + 1 : end]).strip()
+            for heading, end in zip(marks, ends, strict=True)
+        }
+
+
+def read_card(file: File) -> Card:
+    """The card in a file. Raises CardError when it has no readable front matter, OSError when it cannot be read."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise CardError(str(file), 1, "not UTF-8 text") from None
+    return parse_card(text, str(file), file.stem)
+
+
+def parse_card(text: str, path: str, slug: str) -> Card:
+    """Takes a card apart. Raises CardError at the line to blame."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    if lines[0].rstrip() != "---":
+        raise CardError(path, 1, "a card starts with its front matter, between two lines ---")
+    end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), None)
+    if end is None:
+        raise CardError(path, 1, "the front matter is not closed by a line ---")
+    front = front_matter("\n".join(lines[1:end]), path, first_line=2)
+    return Card(slug, path, front, "\n".join(lines[end + 1 :]), end + 2)
+
+
+def faults(card: Card) -> Iterator[CardError]:
+    """All that is wrong with a card, examples aside; nothing when a rule can be made of it."""
+    wrong = list(_schema_faults(card))
+    yield from wrong
+    if not wrong:
+        yield from _template_faults(card)
+        yield from _param_faults(card)
+    yield from _heading_faults(card)
+
+
+def to_rule(card: Card) -> Rule:
+    """The rule that a card without faults describes."""
+    front = cast("dict[str, Any]", card.front.value)
+    evidence = front["evidence"]
+    return Rule(
+        slug=card.slug,
+        summary=front["summary"],
+        family=front["family"],
+        severity=Severity[front["severity"].upper()],
+        evidence=(evidence,) if isinstance(evidence, str) else tuple(evidence),
+        needs=tuple(front["needs"]),
+        uses=tuple(front.get("uses", ())),
+        each=front.get("each", "workload"),
+        kinds=tuple(front.get("kinds", ())),
+        features=tuple(front.get("looks_at", ())),
+        default=front.get("default", "on"),
+        messages=_templates(front["message"]),
+        helps=_templates(front["help"]),
+        params={name: _default(param) for name, param in front.get("params", {}).items()},
+        yields_to=tuple(front.get("yields_to", ())),
+        formerly=tuple(front.get("formerly", ())),
+        since=front["since"],
+    )
+
+
+@cache
+def _validator() -> Validator:
+    import json
+
+    import jsonschema
+
+    from kubesched_lint.rulebook.library import cards_folder
+
+    schema = json.loads((cards_folder() / "card.schema.json").read_text(encoding="utf-8"))
+    return jsonschema.Draft202012Validator(schema)
+
+
+def _schema_faults(card: Card) -> Iterator[CardError]:
+    from jsonschema.exceptions import best_match
+
+    for error in sorted(_validator().iter_errors(card.front.value), key=lambda e: list(map(str, e.absolute_path))):
+        cause = best_match([error]) if error.context else error
+        at: Path = tuple(cause.absolute_path)
+        name = ".".join(map(str, at)) or "the front matter"
+        yield CardError(card.path, card.front.line(at), f"{name}: {_in_words(cause, at, card)}")
+
+
+def _in_words(error: Any, at: Path, card: Card) -> str:
+    if error.validator == "additionalProperties" and not at:
+        from kubesched_lint.rulebook.guess import did_you_mean
+
+        known = error.schema["properties"]
+        extra = sorted(set(card.front.value) - set(known))
+        return "; ".join(f"unknown key `{key}`{did_you_mean(key, known)}" for key in extra)
+    return str(error.message)
+
+
+def _template_faults(card: Card) -> Iterator[CardError]:
+    for key in ("message", "help"):
+        for variant, template in _templates(card.front.value[key]).items():
+            at: Path = (key, variant) if variant else (key,)
+            try:
+                list(placeholders(template))
+            except WordingError as error:
+                yield CardError(card.path, card.front.line(at), f"{'.'.join(map(str, at))}: {error}")
+    messages, helps = _templates(card.front.value["message"]), _templates(card.front.value["help"])
+    if "" not in helps:
+        for variant in sorted(set(messages) - set(helps)):
+            missing = variant or "default"
+            if missing not in helps:
+                yield CardError(card.path, card.front.line(("help",)), f"help: no words for the variant `{missing}`")
+
+
+def _param_faults(card: Card) -> Iterator[CardError]:
+    params = cast("dict[str, dict[str, Any]]", card.front.value.get("params", {}))
+    for name, param in params.items():
+        default, wanted = param["default"], param["type"]
+        fits = isinstance(default, _PYTHON_TYPES[wanted]) and (isinstance(default, bool) == (wanted == "boolean"))
+        if not fits:
+            yield CardError(
+                card.path, card.front.line(("params", name)), f"params.{name}: the default {default!r} is no {wanted}"
+            )
+
+
+def _heading_faults(card: Card) -> Iterator[CardError]:
+    if not card.headings:
+        yield CardError(card.path, card.body_line, f"no headings; a card has # {card.slug}, then ## {HEADINGS[0]} …")
+        return
+    first, *rest = card.headings
+    if (first.level, first.title) != (1, card.slug):
+        yield CardError(card.path, first.line, f"the first heading must be # {card.slug}")
+    second = tuple(h.title for h in rest if h.level == 2)
+    if second != HEADINGS:
+        odd = next((h for h, wanted in zip((h for h in rest if h.level == 2), HEADINGS) if h.title != wanted), first)
+        yield CardError(card.path, odd.line, f"the headings must be {', '.join(HEADINGS)}, in this order")
+        return
+    for title, text in card.section_texts.items():
+        if not text:
+            line = next(h.line for h in rest if h.title == title)
+            yield CardError(card.path, line, f"nothing is written under {title}")
+
+
+def _templates(written: object) -> Templates:
+    if isinstance(written, Mapping):
+        return {str(variant): _one_line(text) for variant, text in written.items()}
+    return {"": _one_line(written)}
+
+
+def _one_line(text: object) -> str:
+    return " ".join(str(text).split())
+
+
+def _default(param: Mapping[str, Any]) -> object:
+    default = param["default"]
+    return tuple(default) if isinstance(default, list) else default

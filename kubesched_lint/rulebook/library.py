@@ -1,0 +1,126 @@
+"""The rulebook: which rules there are, which of them a run selects, and where their cards lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path as File
+from typing import TYPE_CHECKING
+
+from kubesched_lint.rulebook.rule import Rule, module_name
+
+if TYPE_CHECKING:
+    from kubesched_lint.rulebook.card import Card
+
+__all__ = ["PROFILES", "Rule", "Rulebook", "UnknownRuleError", "cards_folder", "checks_folder", "in_profile"]
+
+PROFILES = ("ci", "strict", "editor")
+
+
+class UnknownRuleError(Exception):
+    """Somebody named a rule or family that is not there; ``str()`` of it is the whole message."""
+
+
+def cards_folder() -> File:
+    """Where the shipped cards lie: inside the package in a wheel, beside it in a checkout."""
+    package = File(__file__).parent.parent
+    shipped = package / "rules"
+    return shipped if shipped.is_dir() else package.parent / "rules"
+
+
+def checks_folder() -> File:
+    return File(__file__).parent.parent / "checks"
+
+
+def in_profile(rule: Rule, profile: str) -> bool:
+    """``ci`` has the rules that are on by default, ``strict`` all but those to be named, ``editor`` what text shows."""
+    match profile:
+        case "strict":
+            return rule.default != "off"
+        case "editor":
+            return rule.default == "on" and set(rule.needs) <= {"text"}
+    return rule.default == "on"
+
+
+@dataclass(frozen=True)
+class Rulebook:
+    """``folders`` says where each card that is not shipped lies."""
+
+    rules: Mapping[str, Rule]
+    folders: Mapping[str, File] = field(default_factory=dict)
+
+    @classmethod
+    def shipped(cls) -> Rulebook:
+        """From the generated index: no card is read."""
+        from kubesched_lint.rulebook.index import RULES
+
+        return cls({rule.slug: rule for rule in RULES})
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules.values())
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    @cached_property
+    def families(self) -> tuple[str, ...]:
+        return tuple(sorted({rule.family for rule in self}))
+
+    @cached_property
+    def _renamed(self) -> Mapping[str, Rule]:
+        return {old: rule for rule in self for old in rule.formerly}
+
+    def get(self, slug: str) -> Rule:
+        """The rule of a slug, also of one it had formerly. Raises UnknownRuleError."""
+        rule = self.rules.get(slug) or self._renamed.get(slug)
+        if rule is None:
+            raise self._unknown("rule", slug, self.rules)
+        return rule
+
+    def resolve(self, name: str) -> tuple[Rule, ...]:
+        """The rules that a slug or a family names. Raises UnknownRuleError."""
+        if name in self.families:
+            return tuple(rule for rule in self if rule.family == name)
+        if name in self.rules or name in self._renamed:
+            return (self.get(name),)
+        raise self._unknown("rule or family", name, (*self.rules, *self.families))
+
+    def select(self, profile: str = "ci", select: Iterable[str] = (), ignore: Iterable[str] = ()) -> tuple[Rule, ...]:
+        """The rules of a run, in the order of their slugs.
+
+        ``select`` replaces the profile: a slug names its rule whatever its default, a family those of its rules that
+        are not ``default: off``. ``ignore`` has the last word. Raises UnknownRuleError.
+        """
+        names = tuple(select)
+        if names:
+            chosen = {
+                rule.slug
+                for name in names
+                for rule in self.resolve(name)
+                if rule.default != "off" or name != rule.family
+            }
+        else:
+            chosen = {rule.slug for rule in self if in_profile(rule, profile)}
+        dropped = {rule.slug for name in ignore for rule in self.resolve(name)}
+        return tuple(self.rules[slug] for slug in sorted(chosen - dropped))
+
+    def card(self, slug: str) -> Card:
+        """The card of a rule, read from its file. Raises UnknownRuleError, CardError or OSError."""
+        from kubesched_lint.rulebook.card import read_card
+
+        rule = self.get(slug)
+        return read_card(self.folders.get(rule.slug, cards_folder()) / f"{rule.slug}.md")
+
+    def cards(self) -> Iterator[Card]:
+        """All cards, in the order of their slugs."""
+        return (self.card(slug) for slug in sorted(self.rules))
+
+    @staticmethod
+    def has_check(slug: str) -> bool:
+        return (checks_folder() / f"{module_name(slug)}.py").is_file()
+
+    def _unknown(self, what: str, name: str, known: Iterable[str]) -> UnknownRuleError:
+        from kubesched_lint.rulebook.guess import did_you_mean
+
+        return UnknownRuleError(f"there is no {what} `{name}`{did_you_mean(name, known)}")

@@ -103,3 +103,7 @@ class ReplicaSet:
     replicas: int = 0
     template_hash: str = ""
     revision: int = 0
+    owner_kind: str = ""
+    """``Deployment``, or another controller that works with ReplicaSets; empty for a bare one."""
+    template: object = field(default=None, compare=False)
+    """The pod template as plain values while it has replicas, to compare with what is about to be applied."""

@@ -134,8 +134,13 @@ def decode_quota(value: Value, namespace: str, source: Source | None) -> Resourc
 def decode_replica_set_revision(value: Value, namespace: str, source: Source | None) -> ReplicaSet:
     """A ReplicaSet of a snapshot, as the revision of its Deployment."""
     meta, spec = mapping(value, "metadata", ()), mapping(value, "spec", ())
-    owner = next(
-        (text(o, "name", at) for o, at in items(meta, "ownerReferences", _META) if o.get("controller") is True), ""
+    owner_kind, owner = next(
+        (
+            (text(o, "kind", at), text(o, "name", at))
+            for o, at in items(meta, "ownerReferences", _META)
+            if o.get("controller") is True
+        ),
+        ("", ""),
     )
     revision = labels(meta, "annotations", _META).get("deployment.kubernetes.io/revision", "0")
     if not revision.isdigit():
@@ -148,4 +153,7 @@ def decode_replica_set_revision(value: Value, namespace: str, source: Source | N
         1 if replicas is None else replicas,
         labels(meta, "labels", _META).get("pod-template-hash", ""),
         int(revision),
+        owner_kind,
+        # Old revisions are kept by the dozen; only one that still has replicas can be the newest.
+        mapping(spec, "template", _SPEC) if replicas != 0 else None,
     )

@@ -1,0 +1,175 @@
+"""A cluster as far as we know it: its objects, how old the knowledge is, and what it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kubesched_lint.cluster.passing import Passing, passing_of, settled_node
+from kubesched_lint.findings import Source
+from kubesched_lint.model.inventory import Inventory
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from kubesched_lint.cluster.revisions import Running
+
+# What changes a verdict when it is missing, in the order in which the footer names it.
+_WANTED = (
+    "Node",
+    "Pod",
+    "Namespace",
+    "ReplicaSet",
+    "PersistentVolumeClaim",
+    "PersistentVolume",
+    "StorageClass",
+    "CSINode",
+    "PriorityClass",
+    "RuntimeClass",
+    "LimitRange",
+    "ResourceQuota",
+    "Service",
+    "HorizontalPodAutoscaler",
+    "PodDisruptionBudget",
+)
+
+
+class ClusterError(Exception):
+    """Why a cluster cannot be read: one message with its place (line and column count from 1; 0: no place)."""
+
+    def __init__(self, path: str, line: int, column: int, message: str) -> None:
+        place = f"{path}:{line}:{column}" if line else path
+        super().__init__(f"{place}: {message}")
+        self.path = path
+        self.line = line
+        self.column = column
+        self.message = message
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What a snapshot, kubectl's output or a sketch tells.
+
+    ``kinds`` are those that it holds: a kind outside is unknown, not absent. ``captured_at`` is RFC 3339, empty when
+    nothing tells; for kubectl's output it is the newest time found inside, so the capture is no older than that.
+    """
+
+    inventory: Inventory = field(default_factory=Inventory)
+    path: str = ""
+    origin: str = "kubectl"
+    """``snapshot`` (our own file), ``kubectl`` or ``sketch``."""
+    kinds: frozenset[str] = frozenset()
+    captured_at: str = ""
+    version: str = ""
+    """Of Kubernetes, ``v1.36.2``, where known."""
+    gaps: tuple[str, ...] = ()
+    """What could not be captured, as sentences: ``pods: forbidden (403)``."""
+    elastic_because: str = ""
+    """What shows that nodes are made and removed by an autoscaler: a label, a word of the sketch, or --elastic."""
+    unread_kinds: Mapping[str, int] = field(default_factory=dict)
+    source: Source | None = field(default=None, compare=False)
+    """Of a sketch: resolves ``Node.path``."""
+
+    def has(self, kind: str) -> bool:
+        """Whether all objects of the kind are known, though there may be none."""
+        return kind in self.kinds
+
+    @property
+    def is_elastic(self) -> bool:
+        """Whether nodes may appear that are not in the snapshot."""
+        return any(node.elastic for node in self.inventory.nodes)
+
+    @property
+    def resources_known(self) -> bool:
+        """Whether every node tells its allocatable resources."""
+        return all(node.allocatable is not None for node in self.inventory.nodes)
+
+    @cached_property
+    def passing(self) -> tuple[Passing, ...]:
+        """Nodes that are cordoned or carry a taint that will go by itself."""
+        return tuple(filter(None, map(passing_of, self.inventory.nodes)))
+
+    def settled(self) -> Cluster:
+        """The cluster when all that is passing has passed; itself when nothing is."""
+        if not self.passing:
+            return self
+        nodes = tuple(map(settled_node, self.inventory.nodes))
+        return replace(self, inventory=replace(self.inventory, nodes=nodes))
+
+    @property
+    def passing_premise(self) -> str:
+        """What a verdict on the unsettled cluster assumes."""
+        return f"what is passing today lasts: {_listed(map(str, self.passing))}"
+
+    @property
+    def elastic_premise(self) -> str:
+        """What a proof about the nodes of an elastic cluster assumes."""
+        return f"no autoscaler adds a node ({self.elastic_because}; --fixed says that none does)"
+
+    @cached_property
+    def running(self) -> Running:
+        """Who owns the running pods."""
+        from kubesched_lint.cluster.revisions import Running
+
+        return Running(self.inventory)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Lines for the footer: what is passing, and why nodes count as elastic."""
+        return tuple(self._notes())
+
+    def _notes(self) -> Iterator[str]:
+        if self.passing:
+            count = len(self.passing)
+            yield (
+                f"{count} of {len(self.inventory.nodes)} nodes {'is' if count == 1 else 'are'} in a passing state "
+                f"({_listed(map(str, self.passing))}): errors do not rest on it"
+            )
+        if self.is_elastic:
+            yield f"nodes count as elastic: {self.elastic_because}; proofs about today's nodes are warnings (--fixed)"
+
+    def describe(self, now: datetime) -> str:
+        """One sentence for the footer: what it is, how old at ``now`` (timezone-aware), and what it lacks."""
+        parts = [f"{_count(len(self.inventory.nodes), 'node')}"]
+        if self.has("Pod"):
+            parts.append(_count(len(self.inventory.pods), "pod"))
+        what = f"{' and '.join(parts)} from {self.path or 'a cluster'}"
+        if self.origin == "sketch":
+            what += " (a sketch)"
+        if self.captured_at:
+            what += f", {_age(self.captured_at, now, exact=self.origin == 'snapshot')}"
+        lacking = [kind for kind in _WANTED if not self.has(kind)]
+        if lacking:
+            what += f"; holds no {', '.join(lacking)}"
+        if self.gaps:
+            what += f"; gaps: {'; '.join(self.gaps)}"
+        return what
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _listed(texts: Iterator[str], most: int = 3) -> str:
+    """The first few, and how many more."""
+    found = list(texts)
+    more = f" and {len(found) - most} more" if len(found) > most else ""
+    return "; ".join(found[:most]) + more
+
+
+def _age(captured_at: str, now: datetime, *, exact: bool) -> str:
+    from datetime import UTC, datetime
+
+    try:
+        then = datetime.fromisoformat(captured_at)
+    except ValueError:
+        return f"captured at {captured_at}"
+    seconds = int((now - (then if then.tzinfo else then.replace(tzinfo=UTC))).total_seconds())
+    if seconds < -300:
+        return f"captured at {captured_at}, which is in the future"
+    for name, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        if seconds >= 2 * size:
+            return f"{'captured' if exact else 'newest entry'} {seconds // size} {name}s ago"
+    return "captured just now" if exact else "newest entry just now"

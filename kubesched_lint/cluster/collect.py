@@ -1,0 +1,165 @@
+"""Objects of a cluster come in one by one, from whatever source, and leave as one Cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.elastic import elastic_because
+from kubesched_lint.cluster.pods import PodReader
+from kubesched_lint.findings import Source
+from kubesched_lint.model.decode.fields import Value, items, labels, mapping, text
+from kubesched_lint.model.decode.nodes import decode_node
+from kubesched_lint.model.decode.objects import decode_object, gather, is_read
+from kubesched_lint.model.node import Node
+from kubesched_lint.model.pod import BoundPod
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a file tells about itself."""
+
+    origin: str = ""
+    captured_at: str = ""
+    version: str = ""
+    kinds: frozenset[str] = frozenset()
+    gaps: tuple[str, ...] = ()
+    source: Source | None = None
+
+
+class Collector:
+    """Takes objects as plain values or as JSON; later ones of the same name replace earlier ones.
+
+    ``elastic`` overrides what labels and sketches say about every node.
+    """
+
+    def __init__(self, elastic: bool | None = None) -> None:
+        self._elastic = elastic
+        self._nodes: dict[str, Node] = {}
+        self._because: dict[str, str] = {}
+        self._pods: dict[tuple[str, str], BoundPod] = {}
+        self._others: dict[tuple[str, str, str], tuple[str, Any]] = {}
+        self._kinds: set[str] = set()
+        self._unread: dict[str, int] = {}
+        self._headers: list[Header] = []
+        self._reader = PodReader()
+        self._newest = ""
+
+    # -- input -------------------------------------------------------------------------------------------------------
+
+    def describe(self, header: Header) -> None:
+        self._headers.append(header)
+        self._kinds |= header.kinds
+
+    def node(self, node: Node, because: str) -> None:
+        """A node, with what shows that it is elastic ("" when nothing does)."""
+        if self._elastic is not None:
+            because = "--elastic says so" if self._elastic else ""
+        self._nodes[node.name] = replace(node, elastic=bool(because)) if node.elastic != bool(because) else node
+        self._because[node.name] = because
+        self._kinds.add("Node")
+
+    def value(self, value: Value, source: Source | None = None) -> None:
+        """Any object as plain values. Raises DecodeError."""
+        kind = value.get("kind")
+        group = str(value.get("apiVersion")).rpartition("/")[0]
+        if kind == "Node" and not group:
+            self._node_value(value, source)
+        elif kind == "Pod" and not group:
+            self._pod(self._reader.value(value))
+        elif is_read(value.get("apiVersion"), kind):
+            self._other(value, source)
+        else:
+            self._unread[str(kind)] = self._unread.get(str(kind), 0) + 1
+
+    def pod_json(self, document: bytes) -> None:
+        """A Pod as JSON: the fast way for many. Raises DecodeError."""
+        self._pod(self._reader.json(document))
+
+    def _pod(self, bound: BoundPod | None) -> None:
+        self._kinds.add("Pod")
+        if bound is not None:  # completed pods are none of the scheduler's
+            self._pods[bound.pod.namespace, bound.name] = bound
+            newest = max(bound.created, bound.start_time)
+            if newest > self._newest:
+                self._newest = newest
+
+    def _node_value(self, value: Value, source: Source | None) -> None:
+        meta = mapping(value, "metadata", ())
+        node = decode_node(value, source)
+        self.node(node, elastic_because(node.labels, labels(meta, "annotations", ("metadata",))))
+        stamps = [text(meta, "creationTimestamp", ("metadata",))]
+        stamps += [text(c, "lastHeartbeatTime", at) for c, at in _conditions(value)]
+        self._newest = max(self._newest, *stamps)
+
+    def _other(self, value: Value, source: Source | None) -> None:
+        kind = str(value["kind"])
+        self._kinds.add(kind)
+        meta = mapping(value, "metadata", ())
+        key = (kind, text(meta, "namespace", ("metadata",)), text(meta, "name", ("metadata",)))
+        if kind == "ReplicaSet":
+            from kubesched_lint.model.decode.policy import decode_replica_set_revision
+
+            revision = decode_replica_set_revision(value, "default", source)
+            self._others[("Revision", *key[1:])] = ("replica_sets", revision)
+            if revision.owner:
+                return
+        if kind == "Job" and _is_over(value):
+            return
+        self._others[key] = decode_object(value, "default", source, len(self._others))
+
+    # -- output ------------------------------------------------------------------------------------------------------
+
+    @property
+    def unread(self) -> dict[str, int]:
+        return self._unread
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many objects of each kind that is read."""
+        counts = {"Node": len(self._nodes), "Pod": len(self._pods)}
+        for kind, _, _ in self._others:
+            counts[kind] = counts.get(kind, 0) + 1
+        return {kind: count for kind, count in counts.items() if count}
+
+    def cluster(self, path: str) -> Cluster:
+        headers = self._headers
+        origins = {header.origin for header in headers} - {""} or {"kubectl"}
+        told = [header.captured_at for header in headers if header.captured_at]
+        inventory = gather(self._others.values())
+        return Cluster(
+            inventory=replace(inventory, nodes=tuple(self._nodes.values()), pods=tuple(self._pods.values())),
+            path=path,
+            origin=origins.pop() if len(origins) == 1 else "kubectl",
+            kinds=frozenset(self._kinds),
+            captured_at=min(told) if told else "" if "sketch" in origins else self._newest,
+            version=next((h.version for h in headers if h.version), ""),
+            gaps=tuple(dict.fromkeys(gap for header in headers for gap in header.gaps)),
+            elastic_because=self._why_elastic(),
+            unread_kinds=self._unread,
+            source=next((h.source for h in headers if h.source is not None), None),
+        )
+
+    def _why_elastic(self) -> str:
+        """The commonest reason with how many nodes have it."""
+        counts: dict[str, int] = {}
+        for because in filter(None, self._because.values()):
+            counts[because] = counts.get(because, 0) + 1
+        if not counts:
+            return ""
+        because = max(counts, key=lambda reason: counts[reason])
+        if self._elastic or "sketch" in because:
+            return because
+        return f"{counts[because]:,} of {len(self._nodes):,} nodes carry the {because}"
+
+
+def _conditions(value: Value) -> Iterator[tuple[Value, tuple[str | int, ...]]]:
+    return items(mapping(value, "status", ()), "conditions", ("status",))
+
+
+def _is_over(job: Value) -> bool:
+    """A finished Job makes no more pods."""
+    over = ("Complete", "Failed")
+    return any(c.get("type") in over and c.get("status") == "True" for c, _ in _conditions(job))

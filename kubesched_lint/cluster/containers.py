@@ -1,0 +1,133 @@
+"""What holds many objects: sketch, snapshot file and Kubernetes lists, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from kubesched_lint.cluster.collect import Collector, Header
+from kubesched_lint.cluster.sketch import API_VERSION, KIND, known, sketched_nodes
+from kubesched_lint.findings import Path, Source, Span
+from kubesched_lint.model.decode.fields import DecodeError, Value, items, mapping, text, texts, words, wrong
+
+SKETCH = KIND
+SNAPSHOT = "ClusterSnapshot"
+_SNAPSHOT_FIELDS = frozenset(["apiVersion", "kind", "metadata", "items"])
+_SNAPSHOT_META = frozenset(["capturedAt", "kubernetesVersion", "kinds", "gaps", "context", "redacted"])
+
+
+def is_ours(api_version: object) -> bool:
+    """Whether a document claims to be of this tool, in any version."""
+    return isinstance(api_version, str) and api_version.partition("/")[0] == API_VERSION.partition("/")[0]
+
+
+def check_version(value: Value) -> None:
+    """Raises DecodeError for a version or kind of ours that this release does not read."""
+    if value.get("apiVersion") != API_VERSION:
+        found = value.get("apiVersion")
+        raise DecodeError(("apiVersion",), f"apiVersion: {found} is not read by this version, only {API_VERSION}")
+    if value.get("kind") not in (SKETCH, SNAPSHOT):
+        raise DecodeError(("kind",), f"kind: expected {SKETCH} or {SNAPSHOT}, found {value.get('kind')!r}")
+
+
+def read_sketch(sketch: Value, collector: Collector, source: Source | None = None) -> None:
+    """Raises DecodeError."""
+    for node, because in sketched_nodes(sketch):
+        collector.node(node, because)
+    collector.describe(
+        Header(
+            "sketch",
+            captured_at=text(sketch, "capturedAt", ()),
+            version=text(sketch, "kubernetesVersion", ()),
+            kinds=frozenset(["Node", *texts(sketch, "kinds", ())]),
+            source=source,
+        )
+    )
+    for value, at in items(sketch, "objects", ()):
+        add(value, at, collector, source)
+
+
+def snapshot_header(meta: Value, source: Source | None = None) -> Header:
+    """Of the ``metadata`` of a ClusterSnapshot. Raises DecodeError."""
+    at = ("metadata",)
+    known(meta, _SNAPSHOT_META, at)
+    return Header(
+        "snapshot",
+        captured_at=text(meta, "capturedAt", at),
+        version=text(meta, "kubernetesVersion", at),
+        kinds=frozenset(texts(meta, "kinds", at)),
+        gaps=texts(meta, "gaps", at),
+        source=source,
+    )
+
+
+def read_snapshot(snapshot: Value, collector: Collector) -> None:
+    """Raises DecodeError."""
+    known(snapshot, _SNAPSHOT_FIELDS, ())
+    collector.describe(snapshot_header(mapping(snapshot, "metadata", ())))
+    read_items(items(snapshot, "items", ()), collector)
+
+
+def read_list(value: Value, collector: Collector) -> None:
+    """A Kubernetes list: ``v1 List``, or one of a kind (``NodeList``), whose items then need not name theirs."""
+    kind, version = element_kind(value)
+    if kind:
+        collector.describe(Header(kinds=frozenset([kind])))
+    found = items(value, "items", ())
+    read_items((({"apiVersion": version, "kind": kind, **item} if kind else item, at) for item, at in found), collector)
+
+
+def element_kind(value: Value) -> tuple[str, str]:
+    """Kind and apiVersion of the elements of a typed list; empty for ``kind: List``."""
+    kind = text(value, "kind", ())
+    return ("", "") if kind == "List" else (kind.removesuffix("List"), text(value, "apiVersion", ()))
+
+
+def read_items(found: Iterable[tuple[Value, Path]], collector: Collector) -> None:
+    for value, at in found:
+        add(value, at, collector)
+
+
+def add(value: Value, at: Path, collector: Collector, source: Source | None = None) -> None:
+    """One object, its errors told as seen from the root of the file. Raises DecodeError."""
+    try:
+        collector.value(value, None if source is None else _Within(source, at))
+    except DecodeError as error:
+        raise DecodeError((*at, *error.path), f"{_label(value, at)}: {error.message}") from None
+
+
+def _label(value: Value, at: Path) -> str:
+    meta = value.get("metadata")
+    name = meta.get("name") if isinstance(meta, dict) else None
+    return f"{words(at)} ({value.get('kind')} {name})" if at else f"{value.get('kind')} {name}"
+
+
+class _Within:
+    """An object inside a document: its paths begin at ``at``."""
+
+    def __init__(self, source: Source, at: Path) -> None:
+        self._source = source
+        self._at = at
+        self.path = source.path
+
+    def span(self, path: Path, *, key: bool = False) -> Span:
+        return self._source.span((*self._at, *path), key=key)
+
+
+def read_plain(value: object, collector: Collector, source: Source | None = None) -> str:
+    """Any document as plain values; tells if it was a ``sketch``, a ``snapshot`` or neither. Raises DecodeError."""
+    if not isinstance(value, dict):
+        raise wrong((), "a Kubernetes object, a list of them or a ClusterSketch", value)
+    if is_ours(value.get("apiVersion")) or value.get("kind") in (SKETCH, SNAPSHOT):
+        check_version(value)
+        if value["kind"] == SKETCH:
+            read_sketch(value, collector, source)
+            return "sketch"
+        read_snapshot(value, collector)
+        return "snapshot"
+    if "items" in value:
+        read_list(value, collector)
+    elif not isinstance(value.get("kind"), str):
+        raise DecodeError((), "the document names no kind: is it a Kubernetes object, a list or a ClusterSketch?")
+    else:
+        add(value, (), collector, source)
+    return ""

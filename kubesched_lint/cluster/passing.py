@@ -1,0 +1,83 @@
+"""Cordons and taints that go by themselves: what rests on them is true today and perhaps not tomorrow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from kubesched_lint.model.node import Node, Taint
+
+CORDON = "node.kubernetes.io/unschedulable"
+
+_KEYS = frozenset(
+    [
+        CORDON,
+        # The node lifecycle controller sets these from conditions and takes them off again
+        # (k8s.io/api/core/v1/well_known_taints.go).
+        "node.kubernetes.io/not-ready",
+        "node.kubernetes.io/unreachable",
+        "node.kubernetes.io/memory-pressure",
+        "node.kubernetes.io/disk-pressure",
+        "node.kubernetes.io/pid-pressure",
+        "node.kubernetes.io/network-unavailable",
+        "node.kubernetes.io/out-of-service",
+        # Cloud controller managers, Cluster API and Karpenter, until a new node is known
+        # (k8s.io/cloud-provider/api/well_known_taints.go, cluster-api common_types.go, karpenter apis/v1/taints.go).
+        "node.cloudprovider.kubernetes.io/uninitialized",
+        "node.cloudprovider.kubernetes.io/shutdown",
+        "node.cluster.x-k8s.io/uninitialized",
+        "node.cluster.x-k8s.io/outdated-revision",
+        "karpenter.sh/unregistered",
+        # Autoscalers and upgrades, on nodes that are about to go
+        # (kubernetes/autoscaler cluster-autoscaler/utils/taints/taints.go, karpenter as above).
+        "ToBeDeletedByClusterAutoscaler",
+        "DeletionCandidateOfClusterAutoscaler",
+        "karpenter.sh/disrupted",
+        "karpenter.sh/disruption",
+        "cloud.google.com/impending-node-termination",
+        "remediator.kubernetes.azure.com/unschedulable",
+    ]
+)
+_PREFIXES = (
+    "startup-taint.cluster-autoscaler.kubernetes.io/",
+    "status-taint.cluster-autoscaler.kubernetes.io/",
+    "ignore-taint.cluster-autoscaler.kubernetes.io/",
+    "aws-node-termination-handler/",
+)
+# Daemons of network and storage drivers take it off once they run: node.cilium.io/agent-not-ready,
+# ebs.csi.aws.com/agent-not-ready, efs.csi.aws.com/agent-not-ready.
+_SUFFIX = "/agent-not-ready"
+
+
+def passing_taint(taint: Taint) -> bool:
+    """Whether some controller sets and removes it, so that it says nothing about tomorrow."""
+    return taint.key in _KEYS or taint.key.startswith(_PREFIXES) or taint.key.endswith(_SUFFIX)
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """A node that is cordoned or carries passing taints (its cordon's own taint not among them)."""
+
+    node: str
+    cordoned: bool
+    taints: tuple[Taint, ...]
+
+    def __str__(self) -> str:
+        states = ["cordoned"] * self.cordoned + [str(taint) for taint in self.taints]
+        return f"{self.node}: {', '.join(states)}"
+
+
+def passing_of(node: Node) -> Passing | None:
+    """What is passing about a node; None when nothing is."""
+    taints = tuple(filter(passing_taint, node.taints))
+    if not taints and not node.unschedulable:
+        return None
+    others = tuple(t for t in taints if t.key != CORDON)
+    return Passing(node.name, node.unschedulable or len(others) < len(taints), others)
+
+
+def settled_node(node: Node) -> Node:
+    """The node when all that is passing has passed."""
+    if passing_of(node) is None:
+        return node
+    kept = tuple(t for t in node.taints if not passing_taint(t))
+    return replace(node, taints=kept, unschedulable=False, ready=True)

@@ -1,0 +1,147 @@
+"""A cluster from JSON, with only the needed parts of each object built."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.cluster.collect import Collector, Header
+from kubesched_lint.cluster.containers import (
+    SKETCH,
+    add,
+    check_version,
+    element_kind,
+    is_ours,
+    snapshot_header,
+)
+from kubesched_lint.cluster.json_places import line_and_column, place_of
+from kubesched_lint.findings import Path
+from kubesched_lint.model.decode.fields import DecodeError, Value, mapping
+
+
+class JsonSyntaxError(Exception):
+    """The text is no JSON; line and column count from 1."""
+
+    def __init__(self, line: int, column: int, message: str) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+        self.message = message
+
+
+class _Document(Struct, gc=False):
+    apiVersion: Any = None  # noqa: N815
+    kind: Any = None
+    metadata: Raw = Raw(b"null")
+    items: list[Raw] | None = None
+
+
+class _Head(Struct, gc=False):
+    apiVersion: Any = None  # noqa: N815
+    kind: Any = None
+
+
+_DOCUMENT = msgspec.json.Decoder(_Document)
+_HEAD = msgspec.json.Decoder(_Head)
+
+
+def read_json(name: str, data: bytes, collector: Collector) -> frozenset[str]:
+    """Which of ``sketch`` and ``snapshot`` were met. Raises ClusterError, and JsonSyntaxError for what is no JSON."""
+    met = set()
+    start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
+    view = memoryview(data)
+    while start < len(data):
+        end = _end(data, start)
+        try:
+            met.add(_document(view[start:end], collector))
+        except DecodeError as error:
+            text = data.decode("utf-8", "replace")
+            line, column = place_of(text, error.path, len(data[:start].decode("utf-8", "replace")))
+            raise ClusterError(name, line, column, error.message) from None
+        while end < len(data) and data[end] in b" \t\r\n":
+            end += 1
+        start = end
+    return frozenset(met)
+
+
+def _end(data: bytes, start: int) -> int:
+    """Where the document that begins at ``start`` ends: several may follow each other, one per kubectl call."""
+    try:
+        msgspec.json.decode(memoryview(data)[start:] if start else data, type=Raw)
+    except msgspec.DecodeError as error:
+        text = str(error)
+        if "trailing characters" in text:
+            return start + int(text.rpartition("byte ")[2].rstrip(")"))
+        raise _syntax_error(data, start, text) from None
+    except RecursionError:
+        raise JsonSyntaxError(1, 1, "is nested too deeply") from None
+    return len(data)
+
+
+def _syntax_error(data: bytes, start: int, message: str) -> JsonSyntaxError:
+    """With line and column, which the standard library knows how to tell."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line, column = line_and_column(data[: error.start].decode(), len(data[: error.start].decode()))
+        return JsonSyntaxError(line, column, f"is not valid UTF-8: byte 0x{data[error.start]:02x}")
+    try:
+        json.JSONDecoder().raw_decode(text, len(data[:start].decode()))
+    except json.JSONDecodeError as error:
+        cut = error.pos >= len(text.rstrip()) or "Unterminated" in error.msg
+        hint = " (the file seems to be cut off)" if cut else ""
+        return JsonSyntaxError(error.lineno, error.colno, f"is not valid JSON: {error.msg}{hint}")
+    except RecursionError:
+        return JsonSyntaxError(1, 1, "is nested too deeply")
+    return JsonSyntaxError(1, 1, f"is not valid JSON: {message}")
+
+
+def _document(data: memoryview, collector: Collector) -> str:
+    try:
+        document = _DOCUMENT.decode(data)
+    except msgspec.ValidationError:
+        return _plainly(msgspec.json.decode(data), collector)
+    if is_ours(document.apiVersion) or document.items is None:
+        if document.kind != SKETCH and document.items is not None:
+            return _snapshot(document, collector)
+        return _plainly(msgspec.json.decode(data), collector)
+    kind, version = element_kind({"kind": document.kind, "apiVersion": document.apiVersion})
+    if kind:
+        collector.describe(Header(kinds=frozenset([kind])))
+    for i, item in enumerate(document.items):
+        _item(item, ("items", i), kind, version, collector)
+    return ""
+
+
+def _snapshot(document: _Document, collector: Collector) -> str:
+    check_version({"apiVersion": document.apiVersion, "kind": document.kind})
+    meta = mapping({"metadata": msgspec.json.decode(document.metadata)}, "metadata", ())
+    collector.describe(snapshot_header(meta))
+    for i, item in enumerate(document.items or ()):
+        _item(item, ("items", i), "", "", collector)
+    return "snapshot"
+
+
+def _item(item: Raw, at: Path, kind: str, version: str, collector: Collector) -> None:
+    try:
+        head = _HEAD.decode(item)
+        if (head.kind or kind) == "Pod" and (head.apiVersion or version) == "v1":
+            collector.pod_json(item)
+            return
+    except (msgspec.ValidationError, DecodeError):
+        pass  # the careful way below tells what and where
+    value = msgspec.json.decode(item)
+    if not isinstance(value, dict):
+        raise DecodeError(at, f"items[{at[-1]}]: expected an object, found {type(value).__name__}")
+    add({"apiVersion": version, "kind": kind, **value} if kind else value, at, collector)
+
+
+def _plainly(value: Value, collector: Collector) -> str:
+    """A document as plain values: what is small, and what is wrong."""
+    from kubesched_lint.cluster.containers import read_plain
+
+    return read_plain(value, collector)

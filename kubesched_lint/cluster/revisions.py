@@ -1,0 +1,135 @@
+"""A workload that already runs in the snapshot is its own previous revision: its pods are replaced, never added to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.template import difference
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.model.policy import Autoscaler, ReplicaSet
+from kubesched_lint.model.workload import Workload
+
+HASH = "pod-template-hash"
+
+Identity = tuple[str, str, str]
+"""kind, namespace, name."""
+
+
+class Running:
+    """Who owns the running pods of an inventory; indexes are made when first asked for."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        self._inventory = inventory
+
+    def pods_of(self, workload: Workload) -> tuple[BoundPod, ...]:
+        found = self._pods.get((workload.kind, workload.namespace, workload.name), ())
+        if workload.kind != "Deployment" or workload.selector is None:
+            return tuple(found)
+        known = self._replica_sets
+        selector = workload.selector
+        # An owner that the snapshot shows is certain; one told by names alone must also be selected.
+        return tuple(
+            bound
+            for bound in found
+            if (bound.owner is not None and (bound.namespace, bound.owner.name) in known)
+            or selector.matches(bound.pod.labels)
+        )
+
+    def replica_sets_of(self, workload: Workload) -> tuple[ReplicaSet, ...]:
+        """The revisions of a Deployment, newest first."""
+        return self._revisions.get((workload.namespace, workload.name), ())
+
+    def live(self, workload: Workload) -> Workload | None:
+        """The workload itself as the snapshot holds it."""
+        return self._workloads.get((workload.kind, workload.namespace, workload.name))
+
+    @cached_property
+    def _workloads(self) -> dict[Identity, Workload]:
+        return {(w.kind, w.namespace, w.name): w for w in self._inventory.workloads}
+
+    @cached_property
+    def _replica_sets(self) -> dict[tuple[str, str], ReplicaSet]:
+        return {(r.namespace, r.name): r for r in self._inventory.replica_sets}
+
+    @cached_property
+    def _revisions(self) -> dict[tuple[str, str], tuple[ReplicaSet, ...]]:
+        found: dict[tuple[str, str], list[ReplicaSet]] = {}
+        for revision in sorted(self._inventory.replica_sets, key=lambda r: -r.revision):
+            if revision.owner_kind == "Deployment":
+                found.setdefault((revision.namespace, revision.owner), []).append(revision)
+        return {key: tuple(revisions) for key, revisions in found.items()}
+
+    @cached_property
+    def _pods(self) -> dict[Identity, list[BoundPod]]:
+        found: dict[Identity, list[BoundPod]] = {}
+        for bound in self._inventory.pods:
+            for identity in self._owners(bound):
+                found.setdefault(identity, []).append(bound)
+        return found
+
+    def _owners(self, bound: BoundPod) -> Iterator[Identity]:
+        """Its controller, and for a ReplicaSet the Deployment behind it."""
+        namespace, owner = bound.namespace, bound.owner
+        template_hash = bound.pod.labels.get(HASH)
+        if owner is None:
+            yield "Pod", namespace, bound.name
+            if template_hash:
+                # A pod of a sketch: the ReplicaSet controller names pods deployment-hash-random.
+                deployment, found, _ = bound.name.rpartition(f"-{template_hash}-")
+                if found:
+                    yield "Deployment", namespace, deployment
+            return
+        yield owner.kind, namespace, owner.name
+        if owner.kind != "ReplicaSet":
+            return
+        known = self._replica_sets.get((namespace, owner.name))
+        if known is not None:
+            if known.owner_kind == "Deployment":
+                yield "Deployment", namespace, known.owner
+        elif template_hash and owner.name.endswith(f"-{template_hash}"):
+            # The Deployment controller names a ReplicaSet deployment-hash (deployment/sync.go, getNewReplicaSet).
+            yield "Deployment", namespace, owner.name[: -len(template_hash) - 1]
+
+
+def running_pods_of(workload: Workload, cluster: Cluster) -> tuple[BoundPod, ...]:
+    """Its pods in the snapshot, of whichever revision; none for a CronJob, whose jobs run on beside new ones."""
+    return cluster.running.pods_of(workload)
+
+
+def live_replicas(workload: Workload, cluster: Cluster) -> int | None:
+    """How many replicas it is meant to have in the cluster now; None when it does not run there, or nobody knows."""
+    live = cluster.running.live(workload)
+    if live is not None:
+        return live.replicas if workload.kind != "DaemonSet" else len(running_pods_of(workload, cluster))
+    revisions = cluster.running.replica_sets_of(workload)
+    if revisions:
+        return sum(r.replicas for r in revisions)
+    return sum(not bound.terminating for bound in running_pods_of(workload, cluster)) or None
+
+
+def starting_replicas(workload: Workload, cluster: Cluster | None, autoscaler: Autoscaler | None) -> int:
+    """How many replicas applying the manifest leaves: as written, else as they run, within the autoscaler's bounds."""
+    live = None if workload.replicas_written or cluster is None else live_replicas(workload, cluster)
+    count = workload.replicas if live is None else live
+    if autoscaler is None or count == 0:  # what is scaled to 0 is left alone (podautoscaler/horizontal.go)
+        return count
+    return max(min(count, autoscaler.max_replicas), autoscaler.min_replicas)
+
+
+def template_changed(workload: Workload, cluster: Cluster) -> bool | None:
+    """Whether applying the manifest replaces the pods; None when the snapshot does not tell.
+
+    Compared with the live object, else with the newest ReplicaSet. Our own snapshots keep only what scheduling reads,
+    so that they can show a change but never its absence.
+    """
+    live = cluster.running.live(workload)
+    template = None if live is None else live.template
+    if template is None:
+        newest = next(iter(cluster.running.replica_sets_of(workload)), None)
+        template = None if newest is None else newest.template
+    if not isinstance(template, dict) or not isinstance(workload.template, dict):
+        return None
+    return difference(workload.template, template, trimmed=cluster.origin == "snapshot")

@@ -1,0 +1,172 @@
+"""A cluster in a few lines: entries of equal nodes, written by hand by people without access to the real one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.cluster.elastic import elastic_because
+from kubesched_lint.findings import Path
+from kubesched_lint.model.decode.fields import (
+    DecodeError,
+    Value,
+    boolean,
+    integer,
+    items,
+    mapping,
+    optional_mapping,
+    resources,
+    text,
+    words,
+    wrong,
+)
+from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
+
+API_VERSION = "kubesched-lint/v1"
+KIND = "ClusterSketch"
+OS = "kubernetes.io/os"
+MOST_NODES = 20_000
+
+SKETCH_FIELDS = frozenset(
+    ["apiVersion", "kind", "metadata", "nodes", "objects", "kinds", "elastic", "kubernetesVersion", "capturedAt"]
+)
+NODE_FIELDS = frozenset(
+    ["name", "count", "zones", "labels", "taints", "allocatable", "elastic", "unschedulable", "ready", "images"]
+)
+_TAINT_FIELDS = frozenset(["key", "value", "effect"])
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_DEFAULT_PODS = 110  # the kubelet's --max-pods
+
+
+def is_sketch(value: Value) -> bool:
+    return value.get("kind") == KIND and value.get("apiVersion") == API_VERSION
+
+
+def sketched_nodes(sketch: Value) -> Iterator[tuple[Node, str]]:
+    """Every node of a sketch, with what shows that it is elastic ("" when nothing does). Raises DecodeError."""
+    known(sketch, SKETCH_FIELDS, ())
+    whole = boolean(sketch, "elastic", ()) if sketch.get("elastic") is not None else None
+    names: dict[str, Path] = {}
+    for entry, here in items(sketch, "nodes", ()):
+        for node, because in _entry(entry, here, whole):
+            if node.name in names:
+                raise DecodeError(
+                    here, f"{words(here)}: makes a node named {node.name}, and so does {words(names[node.name])}"
+                )
+            names[node.name] = here
+            if len(names) > MOST_NODES:
+                raise DecodeError(here, f"{words(here)}: the sketch makes more than {MOST_NODES:,} nodes")
+            yield node, because
+
+
+def known(value: Value, fields: frozenset[str], path: Path) -> None:
+    """Raises DecodeError for a field that is none of ``fields``, with the nearest one."""
+    for key in value:
+        if key not in fields:
+            from difflib import get_close_matches
+
+            near = get_close_matches(str(key), fields, 1)
+            hint = f": did you mean {near[0]}?" if near else f" (known are {', '.join(sorted(fields))})"
+            raise DecodeError((*path, key), f"{words((*path, key))}: unknown field{hint}")
+
+
+def _entry(entry: Value, here: Path, whole: bool | None) -> Iterator[tuple[Node, str]]:
+    known(entry, NODE_FIELDS, here)
+    base = text(entry, "name", here)
+    if not base:
+        raise DecodeError(here, f"{words(here)}: a node entry needs a name")
+    count = integer(entry, "count", here)
+    count = 1 if count is None else count
+    if not 0 <= count <= MOST_NODES:
+        raise DecodeError((*here, "count"), f"{words((*here, 'count'))}: expected 0 to {MOST_NODES:,}, found {count}")
+    zones = _zones(entry, here)
+    written = _labels(entry, here)
+    taints = tuple(_taints(entry, here))
+    allocatable = None if entry.get("allocatable") is None else resources(entry, "allocatable", here)
+    if allocatable is not None:
+        allocatable.setdefault("pods", _DEFAULT_PODS)
+    elastic = boolean(entry, "elastic", here) if entry.get("elastic") is not None else whole
+    unschedulable = boolean(entry, "unschedulable", here)
+    ready = boolean(entry, "ready", here, True)
+    images = _images(entry, here)
+    for zone in zones:
+        for number in range(1, count + 1):
+            name = _name(base, zone, number, count, len(zones))
+            labels = {k: v for k, v in _filled(written, name, zone).items() if v is not None}
+            because = elastic_because(labels, {})
+            if elastic is not None:
+                because = f"{words(here)} of the sketch says so" if elastic else ""
+            node = Node(name, labels, taints, unschedulable, allocatable, ready, bool(because), images, path=here)
+            yield node, because
+
+
+def _name(base: str, zone: str | None, number: int, count: int, zones: int) -> str:
+    """``gpu`` when it is the only one, else ``worker-eu-west-1a-2``: zone and number, where there are several."""
+    if count == 1 and zones == 1:
+        return base
+    return "-".join(filter(None, [base, zone, str(number) if count > 1 else ""]))
+
+
+def _filled(written: dict[str, str | None], name: str, zone: str | None) -> dict[str, str | None]:
+    """What kubelet and cloud provider would put, under what is written; null in the sketch takes a label away."""
+    return {HOSTNAME: name, OS: "linux", **({} if zone is None else {ZONE: zone}), **written}
+
+
+def _labels(entry: Value, here: Path) -> dict[str, str | None]:
+    found = mapping(entry, "labels", here)
+    for key, value in found.items():
+        if not isinstance(key, str):
+            raise wrong((*here, "labels", key), "a string as the key", key)
+        if value is not None and not isinstance(value, str):
+            raise wrong((*here, "labels", key), "a string (put it in quotes)", value)
+    return dict(found)
+
+
+def _zones(entry: Value, here: Path) -> tuple[str | None, ...]:
+    """None stands for no zone."""
+    found = entry.get("zones")
+    if found is None:
+        return (None,)
+    here = (*here, "zones")
+    if not isinstance(found, list):
+        raise wrong(here, "a list of zone names", found)
+    for i, zone in enumerate(found):
+        if zone is not None and not isinstance(zone, str):
+            raise wrong((*here, i), "a zone name (put it in quotes)", zone)
+        if zone in found[:i]:
+            raise DecodeError((*here, i), f"{words((*here, i))}: {zone} is listed twice")
+    return tuple(found) or (None,)
+
+
+def _taints(entry: Value, here: Path) -> Iterator[Taint]:
+    found = entry.get("taints")
+    if found is None:
+        return
+    here = (*here, "taints")
+    if not isinstance(found, list):
+        raise wrong(here, "a list of taints, key=value:Effect or {key, value, effect}", found)
+    for i, item in enumerate(found):
+        at = (*here, i)
+        if isinstance(item, str):
+            taint = _taint(item, at)
+        elif isinstance(item, dict):
+            known(item, _TAINT_FIELDS, at)
+            taint = Taint(text(item, "key", at), text(item, "value", at), text(item, "effect", at))
+        else:
+            raise wrong(at, "a taint, key=value:Effect or {key, value, effect}", item)
+        if not taint.key or taint.effect not in _EFFECTS:
+            shown = str(taint) if isinstance(item, dict) else item
+            raise DecodeError(
+                at, f"{words(at)}: {shown!r} is no taint: expected key=value:Effect with one of {', '.join(_EFFECTS)}"
+            )
+        yield taint
+
+
+def _taint(written: str, at: Path) -> Taint:
+    left, _, effect = written.rpartition(":")
+    key, _, value = left.partition("=")
+    return Taint(key, value, effect)
+
+
+def _images(entry: Value, here: Path) -> dict[str, int]:
+    """Image name → bytes, as a mapping of quantities."""
+    return resources(entry, "images", here) if optional_mapping(entry, "images", here) else {}

@@ -1,0 +1,138 @@
+"""Would the API server see a new pod template? The written one against the stored one, which carries its defaults.
+
+Applying changes what is written and leaves the rest, so a written value that differs is a change; a stored value that
+nobody writes is a default, another tool's work, or a field that the manifest has just dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kubesched_lint.model.quantity import QuantityError, resource_value
+
+# pkg/apis/core/v1/defaults.go and zz_generated.defaults.go (v1.36), for what a template may hold.
+_DEFAULTS: dict[str, tuple[object, ...]] = {
+    "terminationMessagePath": ("/dev/termination-log",),
+    "terminationMessagePolicy": ("File",),
+    "imagePullPolicy": ("Always", "IfNotPresent"),
+    "dnsPolicy": ("ClusterFirst",),
+    "restartPolicy": ("Always",),
+    "schedulerName": ("default-scheduler",),
+    "terminationGracePeriodSeconds": (30,),
+    "protocol": ("TCP",),
+    "scheme": ("HTTP",),
+    "timeoutSeconds": (1,),
+    "periodSeconds": (10,),
+    "successThreshold": (1,),
+    "failureThreshold": (3,),
+    "service": ("",),
+    "defaultMode": (420,),
+    "apiVersion": ("v1",),
+    "expirationSeconds": (3600,),
+    "volumeMode": ("Filesystem",),
+    "fsType": ("ext4", "xfs"),
+    "readOnly": (False,),
+    "cachingMode": ("ReadWrite",),
+    "kind": ("Shared",),
+    "pool": ("rbd",),
+    "user": ("admin",),
+    "keyring": ("/etc/ceph/keyring",),
+    "iscsiInterface": ("default",),
+    "storageMode": ("ThinProvisioned",),
+    "effect": ("",),
+}
+# Stored with the value zero left out, because Go's field is no pointer: writing zero changes nothing.
+_ZERO_IS_ABSENT = frozenset(
+    ["hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "readOnly", "hostPort", "initialDelaySeconds"]
+)
+_EMPTY_IS_NOT_ABSENT = frozenset(["labelSelector", "namespaceSelector"])
+_FOREIGN = frozenset(["pod-template-hash", "kubectl.kubernetes.io/restartedAt", "creationTimestamp"])
+_QUANTITIES = frozenset(["requests", "limits", "overhead"])
+_KEPT_IN_SNAPSHOT = frozenset(
+    [
+        *("affinity", "containers", "hostNetwork", "initContainers", "nodeName", "nodeSelector", "overhead"),
+        *("preemptionPolicy", "priorityClassName", "resourceClaims", "resources", "runtimeClassName"),
+        *("schedulerName", "schedulingGates", "tolerations", "topologySpreadConstraints"),
+    ]
+)
+_KEPT_OF_CONTAINERS = frozenset(["name", "image", "ports", "resources", "restartPolicy"])
+
+
+def difference(written: Mapping[str, Any], stored: Mapping[str, Any], *, trimmed: bool = False) -> bool | None:
+    """True: applying ``written`` over ``stored`` makes a new revision; False: it does not; None: nobody can tell.
+
+    Both are pod templates as plain values. ``trimmed``: the stored one lacks what scheduling does not read.
+    """
+    ours = _trim(written) if trimmed else {k: written.get(k) for k in ("metadata", "spec")}
+    if not trimmed:
+        ours["metadata"] = _meta(written, "labels", "annotations")
+    kept = ("labels",) if trimmed else ("labels", "annotations")
+    theirs = {"metadata": _meta(stored, *kept), "spec": stored.get("spec")}
+    if any(_changes(ours, theirs, "")):
+        return True
+    if trimmed or any(_unexplained(ours, theirs, "")):
+        return None
+    return False
+
+
+def _meta(template: Mapping[str, Any], *kept: str) -> dict[str, Any]:
+    meta = template.get("metadata") or {}
+    return {key: meta.get(key) for key in kept}
+
+
+def _trim(template: Mapping[str, Any]) -> dict[str, Any]:
+    spec = {k: v for k, v in (template.get("spec") or {}).items() if k in _KEPT_IN_SNAPSHOT}
+    for key in ("containers", "initContainers"):
+        if isinstance(spec.get(key), list):
+            spec[key] = [{k: v for k, v in (c or {}).items() if k in _KEPT_OF_CONTAINERS} for c in spec[key]]
+    return {"metadata": _meta(template, "labels"), "spec": spec}
+
+
+def _changes(ours: Any, theirs: Any, key: str) -> Iterator[bool]:
+    """True for every written value that is stored otherwise."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for name, value in ours.items():
+            if key in _QUANTITIES and _same_quantity(name, value, theirs.get(name)):
+                continue
+            yield from _changes(value, theirs.get(name), str(name))
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        for one, other in zip(ours, theirs, strict=True):
+            yield from _changes(one, other, key)
+    elif not (ours == theirs or (theirs is None and _is_absent(ours, key))):
+        yield True
+
+
+def _is_absent(value: Any, key: str) -> bool:
+    """Whether the API server stores a written value by leaving the field out."""
+    if value is None or value == "":
+        return True
+    if value in (False, 0) and not isinstance(value, (dict, list)):
+        return key in _ZERO_IS_ABSENT
+    return value in ({}, []) and key not in _EMPTY_IS_NOT_ABSENT
+
+
+def _same_quantity(name: str, ours: Any, theirs: Any) -> bool:
+    """``1000m`` is stored as ``1``."""
+    try:
+        return resource_value(str(name), ours) == resource_value(str(name), theirs)
+    except (QuantityError, TypeError):
+        return False
+
+
+def _unexplained(ours: Any, theirs: Any, key: str) -> Iterator[bool]:
+    """True for every stored value that is neither written nor a default."""
+    if isinstance(theirs, dict):
+        mine = ours if isinstance(ours, dict) else {}
+        for name, value in theirs.items():
+            if name in _FOREIGN:
+                continue
+            if mine.get(name) is None and (name == "serviceAccount" or value in _DEFAULTS.get(name, ())):
+                continue
+            yield from _unexplained(mine.get(name), value, name)
+    elif isinstance(theirs, list):
+        mine_list = ours if isinstance(ours, list) else []
+        for i, item in enumerate(theirs):
+            yield from _unexplained(mine_list[i] if i < len(mine_list) else None, item, key)
+    elif ours is None and theirs is not None:
+        yield True

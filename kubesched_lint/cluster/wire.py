@@ -1,0 +1,140 @@
+"""The parts of a Pod that scheduling reads, as msgspec decodes them from JSON; all else is skipped, not built.
+
+What is only compared stays raw bytes: two pods whose raw parts are equal are equal, and one of them is decoded.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+_NULL = Raw(b"null")
+
+
+class OwnerParts(Struct, gc=False):
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class MetaParts(Struct, gc=False):
+    name: str
+    namespace: str | None = None
+    labels: Raw = _NULL
+    ownerReferences: list[OwnerParts] | None = None  # noqa: N815 - the API's name
+    creationTimestamp: str | None = None  # noqa: N815
+    deletionTimestamp: str | None = None  # noqa: N815
+
+
+class ContainerParts(Struct, gc=False, omit_defaults=True):
+    name: str | None = None
+    image: str | None = None
+    resources: Raw = _NULL
+    ports: Raw = _NULL
+    restartPolicy: str | None = None  # noqa: N815
+
+
+class VolumeParts(Struct, gc=False, omit_defaults=True):
+    """Only sources that scheduling looks at: each pod has a token volume whose random name would set it apart."""
+
+    name: str | None = None
+    persistentVolumeClaim: Raw = _NULL  # noqa: N815
+    ephemeral: Raw = _NULL
+    awsElasticBlockStore: Raw = _NULL  # noqa: N815
+    azureDisk: Raw = _NULL  # noqa: N815
+    azureFile: Raw = _NULL  # noqa: N815
+    cinder: Raw = _NULL
+    csi: Raw = _NULL
+    gcePersistentDisk: Raw = _NULL  # noqa: N815
+    iscsi: Raw = _NULL
+    rbd: Raw = _NULL
+
+
+_NO_VOLUME = VolumeParts()
+
+
+class AffinityParts(Struct, gc=False, omit_defaults=True):
+    nodeAffinity: Raw = _NULL  # noqa: N815
+    podAffinity: Raw = _NULL  # noqa: N815
+    podAntiAffinity: Raw = _NULL  # noqa: N815
+
+
+class SpecParts(Struct, gc=False, omit_defaults=True):
+    nodeName: str | None = None  # noqa: N815
+    containers: list[ContainerParts] | None = None
+    initContainers: list[ContainerParts] | None = None  # noqa: N815
+    affinity: AffinityParts | None = None
+    nodeSelector: Raw = _NULL  # noqa: N815
+    tolerations: Raw = _NULL
+    topologySpreadConstraints: Raw = _NULL  # noqa: N815
+    volumes: list[VolumeParts] | None = None
+    overhead: Raw = _NULL
+    resources: Raw = _NULL
+    hostNetwork: bool | None = None  # noqa: N815
+    schedulerName: str | None = None  # noqa: N815
+    schedulingGates: Raw = _NULL  # noqa: N815
+    priority: int | None = None
+    priorityClassName: str | None = None  # noqa: N815
+    preemptionPolicy: str | None = None  # noqa: N815
+    runtimeClassName: str | None = None  # noqa: N815
+    resourceClaims: Raw = _NULL  # noqa: N815
+
+
+class ConditionParts(Struct, gc=False):
+    type: str = ""
+    status: str = ""
+
+
+class StatusParts(Struct, frozen=True, gc=False):
+    phase: str | None = None
+    startTime: str | None = None  # noqa: N815
+    nominatedNodeName: str | None = None  # noqa: N815
+    conditions: list[ConditionParts] | None = None
+
+
+class PodParts(Struct, gc=False):
+    metadata: MetaParts
+    spec: SpecParts
+    status: StatusParts = StatusParts()
+
+
+class Wire:
+    """Decoders that are built once."""
+
+    def __init__(self) -> None:
+        self._pod = msgspec.json.Decoder(PodParts)
+        self._encode = msgspec.json.Encoder().encode
+
+    def pod(self, document: bytes | Raw) -> PodParts | None:
+        """None when a value has a type that no API server prints, or there is no spec."""
+        try:
+            return self._pod.decode(document)
+        except msgspec.ValidationError:
+            return None
+
+    def plain(self, document: bytes | Raw) -> dict[str, Any]:
+        """The whole object as plain values."""
+        found = msgspec.json.decode(document)
+        return found if isinstance(found, dict) else {}
+
+    def key(self, parts: PodParts, pinned_to: str) -> bytes:
+        """Equal for pods that scheduling cannot tell apart, their ``pinned_to`` node aside. Changes ``parts``."""
+        spec = parts.spec
+        spec.nodeName = None
+        if spec.volumes:
+            spec.volumes = [v for v in spec.volumes if _is_read(v)]
+        if pinned_to and spec.affinity:
+            terms = bytes(spec.affinity.nodeAffinity)
+            spec.affinity.nodeAffinity = Raw(terms.replace(f'"{pinned_to}"'.encode(), b'""'))
+        return self._encode((parts.metadata.namespace, parts.metadata.labels, spec))
+
+
+def _is_read(volume: VolumeParts) -> bool:
+    name, volume.name = volume.name, None
+    if volume == _NO_VOLUME:
+        return False
+    volume.name = name
+    return True

@@ -62,6 +62,7 @@ class PodClasses:
         self.terminating: ClassSet = 0
         self.preferring: ClassSet = 0
         """Classes with preferred terms or required affinity: those that InterPodAffinity scores by."""
+        self.with_volumes: ClassSet = 0
         self._holders: dict[tuple[str, PodAffinityTerm], AntiAffinityHolders] = {}
         self._postings: dict[tuple[str, str], list[AntiAffinityHolders]] = {}
         self._unposted: list[AntiAffinityHolders] = []
@@ -100,6 +101,8 @@ class PodClasses:
             self.terminating |= bit
         if pod.required_affinity or pod.preferred_affinity or pod.preferred_anti_affinity:
             self.preferring |= bit
+        if pod.volumes:
+            self.with_volumes |= bit
         for term in pod.required_anti_affinity:
             self._hold(term, made)
         return made

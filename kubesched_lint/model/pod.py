@@ -156,6 +156,8 @@ class Pod:
     preemption_policy: str = ""
     runtime_class: str = ""
     resource_claims: tuple[str, ...] = ()
+    required_features: tuple[str, ...] = ()
+    """Kubelet features that the spec needs, by the names nodes declare them under (status.declaredFeatures)."""
     path: Path = field(default=(), compare=False)
     """The path of the pod spec in its object: ``("spec", "template", "spec")``, or ``("spec",)`` of a Pod."""
     labels_path: Path = field(default=(), compare=False)

@@ -17,12 +17,17 @@ from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.plugins import (
     inter_pod_affinity,
     node_affinity,
+    node_declared_features,
     node_name,
     node_ports,
     node_resources_fit,
     node_unschedulable,
+    node_volume_limits,
     pod_topology_spread,
     taint_toleration,
+    volume_binding,
+    volume_restrictions,
+    volume_zone,
 )
 from kubesched_lint.scheduler.tolerance import CORDON, first_untolerated, repelled, tolerates_any
 from kubesched_lint.scheduler.verdict import Plugin, PreFilterPlugin, Refusal, Rejection
@@ -35,10 +40,15 @@ FILTERS: tuple[Plugin, ...] = (
     node_affinity,
     node_ports,
     node_resources_fit,
+    volume_restrictions,
+    node_volume_limits,
+    volume_binding,
+    volume_zone,
     pod_topology_spread,
     inter_pod_affinity,
+    node_declared_features,
 )
-PREFILTERS: tuple[PreFilterPlugin, ...] = (node_affinity,)
+PREFILTERS: tuple[PreFilterPlugin, ...] = (node_affinity, volume_restrictions, volume_binding, volume_zone)
 
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
@@ -47,8 +57,8 @@ GATED = "Scheduling is blocked due to non-empty scheduling gates"
 class Diagnosis:
     """Why a pod fits where it fits and nowhere else.
 
-    Every node is in exactly one of: ``feasible``; the nodes of ``rejections``, where only NodeResourcesFit names one
-    node twice; ``outside``. With a ``refusal`` no node was looked at.
+    Every node is in exactly one of: ``feasible``; the nodes of ``rejections``, where only NodeResourcesFit and
+    VolumeBinding name one node twice; ``outside``. With a ``refusal`` no node was looked at.
     """
 
     total: int

@@ -34,8 +34,22 @@ TOLERATION_COMPARISON = Quirk(
     "Tolerations with the operators Gt and Lt compare the taint's value as an integer. Behind the feature gate "
     "TaintTolerationComparisonOperators, alpha and off up to 1.37: there such a toleration never matches.",
 )
+NODE_DECLARED_FEATURES = Quirk(
+    "node-declared-features",
+    (1, 36),
+    None,
+    "kubernetes/enhancements#5328",
+    "The scheduler filters by the features that kubelets declare in status.declaredFeatures (beta and on in 1.36).",
+)
+POD_TOPOLOGY_LABELS = Quirk(
+    "pod-topology-labels",
+    (1, 35),
+    None,
+    "kubernetes/enhancements#4742",
+    "Binding copies the node's zone and region labels to the pod, so that selectors can match them.",
+)
 
-QUIRKS = (NEGATIVE_NAMESPACE_SELECTOR, TOLERATION_COMPARISON)
+QUIRKS = (NEGATIVE_NAMESPACE_SELECTOR, TOLERATION_COMPARISON, NODE_DECLARED_FEATURES, POD_TOPOLOGY_LABELS)
 
 
 def has(version: str, quirk: Quirk) -> bool:

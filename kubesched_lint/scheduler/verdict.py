@@ -35,7 +35,7 @@ class Plugin(Protocol):
     def NAME(self) -> str: ...  # noqa: N802
 
     def reject(self, pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
-        """Those of ``among`` that the pod cannot use. Only NodeResourcesFit gives one node several reasons.
+        """Those of ``among`` that the pod cannot use. Only NodeResourcesFit and VolumeBinding give one node several.
 
         ``nodes`` may reach beyond ``among``; the caller cuts.
         """

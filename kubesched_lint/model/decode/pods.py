@@ -5,6 +5,8 @@ Mirrors ``pkg/apis/core/v1/defaults.go`` (v1.36) where a default changes schedul
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.fields import (
     Value,
@@ -88,9 +90,23 @@ def decode_pod(spec: Value, namespace: str, pod_labels: Labels, path: Path, labe
         preemption_policy=text(spec, "preemptionPolicy", path),
         runtime_class=text(spec, "runtimeClassName", path),
         resource_claims=tuple(text(c, "name", at) for c, at in items(spec, "resourceClaims", path)),
+        required_features=tuple(_required_features(spec, path)),
         path=path,
         labels_path=labels_path,
     )
+
+
+def _required_features(spec: Value, path: Path) -> Iterator[str]:
+    """What ``component-helpers/nodedeclaredfeatures`` infers from a pod spec (v1.36)."""
+    if boolean(spec, "hostNetwork", path) and not boolean(spec, "hostUsers", path, default=True):
+        yield "UserNamespacesHostNetworkSupport"
+    for key in ("containers", "initContainers"):
+        for container, at in items(spec, key, path):
+            if "restartPolicyRules" in container and any(
+                rule.get("action") == "RestartAllContainers" for rule, _ in items(container, "restartPolicyRules", at)
+            ):
+                yield "RestartAllContainersOnContainerExits"
+                return
 
 
 def toleration(item: Value, here: Path) -> Toleration:

@@ -1,0 +1,104 @@
+"""A node takes only so many volumes of a CSI driver, as its CSINode says.
+
+Mirrors ``pkg/scheduler/framework/plugins/nodevolumelimits/csi.go`` (v1.36). No CSINode, or none of its drivers with a
+count, is no limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
+from kubesched_lint.cluster.state import ClusterState, Placement
+from kubesched_lint.cluster.storage import Storage
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.storage import Claim
+from kubesched_lint.scheduler.plugins.volume_binding import ephemeral_claim
+from kubesched_lint.scheduler.verdict import Rejection
+
+NAME = "NodeVolumeLimits"
+
+# k8s.io/csi-translation-lib: in-tree plugins that count as the CSI driver that took them over.
+_MIGRATED = {
+    "awsElasticBlockStore": "ebs.csi.aws.com",
+    "azureDisk": "disk.csi.azure.com",
+    "cinder": "cinder.csi.openstack.org",
+    "gcePersistentDisk": "pd.csi.storage.gke.io",
+    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
+    "kubernetes.io/azure-disk": "disk.csi.azure.com",
+    "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+}
+
+Attachment = tuple[str, str]
+"""A CSI driver, and what names the volume to it."""
+
+
+def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
+    if not pod.volumes:
+        return
+    wanted = set(_attachments(pod, "", state.storage))
+    drivers = {driver for driver, _ in wanted}
+    if not drivers:
+        return
+    full = EMPTY
+    for name, csi_node in state.storage.csi_nodes.items():
+        position = state.index.positions.get(name)
+        if position is None or not among >> position & 1:
+            continue
+        limits = {d: n for d, n in csi_node.limits.items() if n is not None and d in drivers}
+        if limits and _exceeds(wanted, limits, position, state):
+            full |= only(position)
+    yield Rejection(NAME, "node(s) exceed max volume count", full, resolvable=True)
+
+
+def _exceeds(wanted: set[Attachment], limits: dict[str, int], position: int, state: ClusterState) -> bool:
+    held = {a for placement in state.pods_on(position) for a in _held(placement, state.storage)}
+    attached = held | set(_attached(state.index.names[position], state.storage))
+    for driver, limit in limits.items():
+        new = sum(1 for a in wanted - held if a[0] == driver)
+        if new and sum(1 for a in attached if a[0] == driver) + new > limit:
+            return True
+    return False
+
+
+def _held(placement: Placement, storage: Storage) -> Iterator[Attachment]:
+    pod = placement.pod
+    if pod.volumes:
+        yield from _attachments(pod, placement.bound.name if placement.bound else "", storage)
+
+
+def _attachments(pod: Pod, name: str, storage: Storage) -> Iterator[Attachment]:
+    """The CSI volumes of a pod; claims that do not exist are not counted."""
+    for volume in pod.volumes:
+        if volume.kind == "persistentVolumeClaim":
+            claim = storage.claim(pod.namespace, volume.claim)
+        elif volume.kind == "ephemeral":
+            claim = storage.claim(pod.namespace, f"{name}-{volume.name}") if name else ephemeral_claim(pod, volume)
+        else:
+            claim = None
+        found = None if claim is None else _driver_and_handle(claim, storage)
+        if found is not None:
+            yield found
+
+
+def _driver_and_handle(claim: Claim, storage: Storage) -> Attachment | None:
+    """getCSIDriverInfo: of the bound volume, else of the class that will make one."""
+    volume = storage.volumes.get(claim.volume_name)
+    if volume is not None:
+        if volume.csi_driver:
+            return volume.csi_driver, volume.volume_handle
+        driver = _MIGRATED.get(volume.kind)
+        return None if driver is None else (driver, volume.name)
+    storage_class = storage.classes.get(claim.storage_class or "")
+    if storage_class is None:
+        return None
+    provisioner = storage_class.provisioner
+    return _MIGRATED.get(provisioner, provisioner), f"unbound {claim.namespace}/{claim.name}"
+
+
+def _attached(node: str, storage: Storage) -> Iterator[Attachment]:
+    for attachment in storage.attachments:
+        volume = storage.volumes.get(attachment.volume)
+        if attachment.node == node and attachment.attacher and volume is not None and volume.csi_driver:
+            yield attachment.attacher, volume.volume_handle

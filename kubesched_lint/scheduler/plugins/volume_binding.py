@@ -1,0 +1,290 @@
+"""A pod's claims must be bound to volumes its node can reach, or be bindable there.
+
+Mirrors ``pkg/scheduler/framework/plugins/volumebinding/{volume_binding,binder}.go`` and
+``component-helpers/storage/volume/{helpers,pv_helpers}.go`` (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.cluster.storage import Storage
+from kubesched_lint.model.pod import Pod, Volume
+from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
+from kubesched_lint.scheduler.verdict import Refusal, Rejection
+
+NAME = "VolumeBinding"
+NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
+BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
+NO_SPACE = "node(s) did not have enough free storage"
+NO_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
+
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+
+class PodClaims(NamedTuple):
+    """The claims of a pod by what is left to do for them (GetPodVolumeClaims)."""
+
+    bound: tuple[Claim, ...]
+    immediate: tuple[Claim, ...]
+    """Not bound, and not the scheduler's to bind."""
+    delayed: tuple[Claim, ...]
+    """Bound when the pod is: WaitForFirstConsumer."""
+
+
+class Choice(NamedTuple):
+    """What binding would do on a node for the delayed claims."""
+
+    static: tuple[tuple[Claim, PersistentVolume], ...]
+    provision: tuple[Claim, ...]
+
+
+def prefilter(pod: Pod, state: ClusterState) -> Refusal | NodeSet | None:
+    for volume in pod.volumes:
+        if volume.kind != "persistentVolumeClaim":
+            continue
+        claim = state.storage.claim(pod.namespace, volume.claim)
+        name = volume.claim
+        if claim is None:
+            return Refusal(NAME, f'persistentvolumeclaim "{name}" not found', resolvable=False)
+        if claim.phase == "Lost":
+            text = f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{claim.volume_name}"'
+            return Refusal(NAME, text, resolvable=False)
+        if claim.deleting:
+            return Refusal(NAME, f'persistentvolumeclaim "{name}" is being deleted', resolvable=False)
+    if pod_claims(pod, state.storage).immediate:
+        return Refusal(NAME, UNBOUND_IMMEDIATE, resolvable=False)
+    return None
+
+
+def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
+    """A node may fail for its bound claims and for its unbound ones at once: two reasons, as NodeResourcesFit gives."""
+    if not pod.volumes:
+        return
+    claims = pod_claims(pod, state.storage)
+    yield from _reject_bound(claims.bound, state, among)
+    if claims.delayed:
+        conflict = starved = EMPTY
+        for nodes, found in choices(claims.delayed, state, among):
+            if found == BIND_CONFLICT:
+                conflict |= nodes
+            elif found == NO_SPACE:
+                starved |= nodes
+        yield Rejection(NAME, BIND_CONFLICT, conflict, resolvable=False)
+        yield Rejection(NAME, NO_SPACE, starved, resolvable=False)
+
+
+def _reject_bound(claims: Iterable[Claim], state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
+    for claim in claims:
+        volume = state.storage.volumes.get(claim.volume_name)
+        if volume is None:
+            yield Rejection(NAME, NO_VOLUME, among, resolvable=False)
+            return
+        unreachable = among & ~reachable(volume, state)
+        if unreachable:
+            yield Rejection(NAME, NODE_CONFLICT, unreachable, resolvable=False)
+            among &= ~unreachable
+
+
+# --- claims ---------------------------------------------------------------------------------------------------------
+
+
+def pod_claims(pod: Pod, storage: Storage) -> PodClaims:
+    """Claims that do not exist are left out: PreFilter has refused the pod by then."""
+    bound, immediate, delayed = [], [], []
+    for volume in pod.volumes:
+        if volume.kind == "persistentVolumeClaim":
+            claim = storage.claim(pod.namespace, volume.claim)
+        elif volume.kind == "ephemeral":
+            claim = ephemeral_claim(pod, volume)
+        else:
+            continue
+        if claim is None:
+            continue
+        if is_bound(claim, storage):
+            bound.append(claim)
+        elif _is_delayed(claim, storage) and not claim.volume_name:
+            delayed.append(claim)
+        else:
+            immediate.append(claim)
+    return PodClaims(tuple(bound), tuple(immediate), tuple(delayed))
+
+
+def ephemeral_claim(pod: Pod, volume: Volume) -> Claim | None:
+    """The claim that the ephemeral volume controller makes of a volume's template, taken as made."""
+    template = volume.disk.get("volumeClaimTemplate")
+    if not isinstance(template, dict):
+        return None
+    from kubesched_lint.model.decode.storage import decode_claim
+
+    return decode_claim(template, pod.namespace)
+
+
+def is_bound(claim: Claim, storage: Storage) -> bool:
+    """Bound, or from a manifest (no phase) and bound as soon as the volume controller sees it beside its volume."""
+    if not claim.volume_name:
+        return False
+    if BIND_COMPLETED in claim.annotations or claim.phase == "Bound":
+        return True
+    volume = storage.volumes.get(claim.volume_name)
+    return not claim.phase and volume is not None and (volume.claim_ref is None or _reserved_for(volume, claim))
+
+
+def _is_delayed(claim: Claim, storage: Storage) -> bool:
+    found = _class_of(claim, storage)
+    return found is not None and found.binding_mode == "WaitForFirstConsumer"
+
+
+def _class_of(claim: Claim, storage: Storage) -> StorageClass | None:
+    return storage.class_of(claim) if claim.storage_class != "" else None
+
+
+def reachable(volume: PersistentVolume, state: ClusterState) -> NodeSet:
+    """Nodes that satisfy a volume's node affinity (CheckNodeAffinity)."""
+    return state.index.all if volume.node_terms is None else state.index.matching({}, volume.node_terms)
+
+
+# --- delayed binding ------------------------------------------------------------------------------------------------
+
+
+def choices(claims: tuple[Claim, ...], state: ClusterState, among: NodeSet) -> Iterator[tuple[NodeSet, Choice | str]]:
+    """For groups of nodes that are alike to the claims: what binding would do there, or the reason that it cannot.
+
+    Mirrors FindPodVolumes: a claim sent to a node already is provisioned there; the others, smallest first, take the
+    smallest volume that matches, and what finds none is provisioned.
+    """
+    sent = [c for c in claims if SELECTED_NODE in c.annotations]
+    for claim in sent:
+        there = state.index.named([claim.annotations[SELECTED_NODE]])
+        if among & ~there:
+            yield among & ~there, BIND_CONFLICT
+        among &= there
+    if not among:
+        return
+    free = sorted((c for c in claims if SELECTED_NODE not in c.annotations), key=lambda c: c.request)
+    for nodes in _alike(claims, state, among):
+        taken: dict[str, PersistentVolume] = {}
+        static, provision = [], list(sent)
+        for claim in free:
+            volume = _matching_volume(claim, taken, state, nodes)
+            if volume is None:
+                provision.append(claim)
+            else:
+                taken[volume.name] = volume
+                static.append((claim, volume))
+        reason = _cannot_provision(provision, state, nodes)
+        yield nodes, reason or Choice(tuple(static), tuple(provision))
+
+
+def _alike(claims: Iterable[Claim], state: ClusterState, among: NodeSet) -> list[NodeSet]:
+    """A partition of ``among``: nodes that no volume, topology or capacity of the claims' classes tells apart."""
+    groups = [among]
+    for nodes in _distinctions(claims, state):
+        split = []
+        for group in groups:
+            inside, outside = group & nodes, group & ~nodes
+            split += [part for part in (inside, outside) if part]
+        groups = split
+    return groups
+
+
+def _distinctions(claims: Iterable[Claim], state: ClusterState) -> Iterator[NodeSet]:
+    storage = state.storage
+    names = {found.name for c in claims if (found := _class_of(c, storage)) is not None}
+    for volume in storage.volumes.values():
+        if volume.storage_class in names and volume.node_terms is not None:
+            yield reachable(volume, state)
+    for name in names:
+        yield _allowed(storage.classes[name], state)
+    for capacity in storage.capacities:
+        if capacity.storage_class in names:
+            yield state.index.selected_by(capacity.topology)
+
+
+def _matching_volume(
+    claim: Claim, taken: dict[str, PersistentVolume], state: ClusterState, nodes: NodeSet
+) -> PersistentVolume | None:
+    """FindMatchingVolume for nodes that are alike: a volume reserved for the claim, else the smallest that matches."""
+    wanted = _class_of(claim, state.storage)
+    best: PersistentVolume | None = None
+    for volume in state.storage.volumes.values():
+        if wanted is None or volume.storage_class != wanted.name or volume.name in taken:
+            continue
+        reserved = _reserved_for(volume, claim)
+        if volume.claim_ref is not None and not reserved:
+            continue
+        if volume.capacity < claim.request or volume.volume_mode != claim.volume_mode or volume.deleting:
+            continue
+        within_reach = bool(reachable(volume, state) & nodes)
+        if reserved:
+            return volume if within_reach else None
+        if volume.phase not in ("", "Available") or not within_reach:
+            continue
+        if claim.selector is not None and not claim.selector.matches(volume.labels):
+            continue
+        if not set(claim.access_modes) <= set(volume.access_modes):
+            continue
+        if best is None or volume.capacity < best.capacity:
+            best = volume
+    return best
+
+
+def _reserved_for(volume: PersistentVolume, claim: Claim) -> bool:
+    """IsVolumeBoundToClaim."""
+    if volume.claim_ref is None:
+        return False
+    namespace, name, uid = volume.claim_ref
+    return (namespace, name) == (claim.namespace, claim.name) and (not uid or uid == claim.uid)
+
+
+def _cannot_provision(claims: Iterable[Claim], state: ClusterState, nodes: NodeSet) -> str:
+    """checkVolumeProvisions: the reason why these nodes, alike, cannot have the claims provisioned; else empty."""
+    for claim in claims:
+        found = _class_of(claim, state.storage)
+        if found is None or found.provisioner in ("", NO_PROVISIONER) or not _allowed(found, state) & nodes:
+            return BIND_CONFLICT
+        if not _has_capacity(claim, found, state, nodes):
+            return NO_SPACE
+    return ""
+
+
+def _allowed(storage_class: StorageClass, state: ClusterState) -> NodeSet:
+    """MatchTopologySelectorTerms: any term, all its keys; no terms allow every node."""
+    index, terms = state.index, storage_class.allowed_topologies
+    if not terms:
+        return index.all
+    found = EMPTY
+    for term in terms:
+        here = index.all if term else EMPTY
+        for key, values in term.items():
+            inside = EMPTY
+            for value in values:
+                inside |= index.with_label(key, value)
+            here &= inside
+        found |= here
+    return found
+
+
+def _has_capacity(claim: Claim, storage_class: StorageClass, state: ClusterState, nodes: NodeSet) -> bool:
+    """hasEnoughCapacity. A driver that publishes any CSIStorageCapacity is taken to want them respected."""
+    storage = state.storage
+    same_driver = {c.name for c in storage.classes.values() if c.provisioner == storage_class.provisioner}
+    published = [c for c in storage.capacities if c.storage_class in same_driver]
+    if not published or not claim.request:
+        return True
+    for capacity in published:
+        limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
+        if (
+            capacity.storage_class == storage_class.name
+            and limit is not None
+            and limit >= claim.request
+            and state.index.selected_by(capacity.topology) & nodes
+        ):
+            return True
+    return False

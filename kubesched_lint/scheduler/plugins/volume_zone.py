@@ -1,0 +1,65 @@
+"""A bound volume that carries zone or region labels can be used only there.
+
+Mirrors ``pkg/scheduler/framework/plugins/volumezone/volume_zone.go`` (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.model.node import REGION, ZONE
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.scheduler.verdict import Refusal, Rejection
+
+NAME = "VolumeZone"
+
+_GA_LABEL = {
+    "failure-domain.beta.kubernetes.io/zone": ZONE,
+    "failure-domain.beta.kubernetes.io/region": REGION,
+    ZONE: ZONE,
+    REGION: REGION,
+}
+
+
+def prefilter(pod: Pod, state: ClusterState) -> Refusal | NodeSet | None:
+    for name in _volume_names(pod, state):
+        if name not in state.storage.volumes:
+            return Refusal(NAME, f'persistentvolume "{name}" not found', resolvable=False)
+    return None
+
+
+def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
+    index, elsewhere = state.index, EMPTY
+    for name in _volume_names(pod, state):
+        volume = state.storage.volumes.get(name)
+        for key, text in volume.labels.items() if volume is not None else ():
+            values = _zones(text) if key in _GA_LABEL else None
+            if values is None:
+                continue
+            here = EMPTY
+            for value in values:
+                # A node's beta label, where it has one, is read before the GA label.
+                here |= index.with_label(key, value)
+                here |= index.with_label(_GA_LABEL[key], value) & ~index.with_key(key)
+            elsewhere |= index.all & ~here
+    if elsewhere:
+        zonal = EMPTY
+        for key in _GA_LABEL:
+            zonal |= index.with_key(key)
+        yield Rejection(NAME, "node(s) had no available volume zone", among & elsewhere & zonal, resolvable=False)
+
+
+def _volume_names(pod: Pod, state: ClusterState) -> Iterator[str]:
+    for volume in pod.volumes:
+        if volume.kind == "persistentVolumeClaim":
+            claim = state.storage.claim(pod.namespace, volume.claim)
+            if claim is not None and claim.volume_name:
+                yield claim.volume_name
+
+
+def _zones(text: str) -> frozenset[str] | None:
+    """LabelZonesToSet: values between ``__``; None where one is empty, and the label is ignored."""
+    values = [value.strip() for value in text.split("__")]
+    return frozenset(values) if all(values) else None

@@ -12,15 +12,16 @@ from dataclasses import MISSING, fields
 from pathlib import Path as File
 
 from kubesched_lint.findings import Severity
-from kubesched_lint.rulebook.card import Card, CardError, faults, read_card, to_rule
+from kubesched_lint.rulebook.card import Card, faults, read_card, to_rule
 from kubesched_lint.rulebook.families import FAMILIES
+from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook, cards_folder, checks_folder
 from kubesched_lint.rulebook.rule import Rule, module_name
 
 NOT_CARDS = ("README", "CARDS")
 
 _INDEX_HEAD = '''\
-"""All shipped rules. Generated from the cards by ``python -m kubesched_lint.rulebook.build``; never edited or merged."""
+"""All shipped rules. Generated from the cards by ``python -m kubesched_lint.rulebook.build``; never edit or merge."""
 # ruff: noqa
 # fmt: off
 

@@ -130,7 +130,9 @@ def _validator() -> Validator:
 def _schema_faults(card: Card) -> Iterator[CardError]:
     from jsonschema.exceptions import best_match
 
-    for error in sorted(_validator().iter_errors(card.front.value), key=lambda e: list(map(str, e.absolute_path))):
+    for error in sorted(
+        _validator().iter_errors(cast("Any", card.front.value)), key=lambda e: list(map(str, e.absolute_path))
+    ):
         cause = best_match([error]) if error.context else error
         at: Path = tuple(cause.absolute_path)
         name = ".".join(map(str, at)) or "the front matter"
@@ -183,7 +185,8 @@ def _heading_faults(card: Card) -> Iterator[CardError]:
         yield CardError(card.path, first.line, f"the first heading must be # {card.slug}")
     second = tuple(h.title for h in rest if h.level == 2)
     if second != HEADINGS:
-        odd = next((h for h, wanted in zip((h for h in rest if h.level == 2), HEADINGS) if h.title != wanted), first)
+        pairs = zip((h for h in rest if h.level == 2), HEADINGS, strict=False)
+        odd = next((heading for heading, wanted in pairs if heading.title != wanted), first)
         yield CardError(card.path, odd.line, f"the headings must be {', '.join(HEADINGS)}, in this order")
         return
     for title, text in card.section_texts.items():

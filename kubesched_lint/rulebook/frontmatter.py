@@ -93,7 +93,7 @@ class _Builder:
                 items.append(self.build(item, (*at, index)))
             return items
         assert isinstance(node, yaml.ScalarNode)
-        return _scalar(node.value) if node.style is None else node.value
+        return scalar(node.value) if node.style is None else node.value
 
     def _mapping(self, node: yaml.MappingNode, at: Path) -> dict[str, object]:
         import yaml
@@ -115,7 +115,8 @@ class _Builder:
         return CardError(self.path, self._line(node), message)
 
 
-def _scalar(text: str) -> object:
+def scalar(text: str) -> object:
+    """An unquoted YAML 1.2 scalar as a bool, None, int, float or text."""
     if text in _WORDS:
         return _WORDS[text]
     digits = text[1:] if text[0] in "+-" else text

@@ -1,0 +1,270 @@
+"""The fenced YAML of a card is its test: the linter must find in it what its marks say, at their lines.
+
+This layer knows no engine: whoever runs examples hands in a ``Lint``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from kubesched_lint.findings import Finding, Location, Report
+from kubesched_lint.rulebook.card import Card
+from kubesched_lint.rulebook.frontmatter import CardError, scalar
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.rulebook.markdown import Fence
+from kubesched_lint.rulebook.rule import Rule
+
+MANIFEST, CLUSTER = "manifest.yaml", "cluster.yaml"
+"""The paths under which an example's texts are linted, so that places in a report lead back to the card."""
+
+_MARK = re.compile(
+    r"(?:^|[ \t]+)#[ \t]*(finding|related|also):[ \t]*(.*?)(?=[ \t]+#[ \t]*(?:finding|related|also):|[ \t]*$)",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How an example is linted. ``elastic`` None: as the nodes themselves tell."""
+
+    apply_order: str = "kubectl"
+    kubernetes_version: str = "1.36"
+    namespace: str = "default"
+    elastic: bool | None = None
+    profile: str = "ci"
+    params: Mapping[str, object] = field(default_factory=dict)
+    """Parameters of the card's own rule."""
+    skipped: bool = False
+    """The rule is meant to be skipped here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """``kind`` is finding, related or also; ``line`` counts in the manifest. ``rule`` is the one that must speak."""
+
+    kind: str
+    line: int
+    text: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """``line`` and ``cluster_line`` are where the texts begin in the card ``path``; the marks are cut from the text."""
+
+    slug: str
+    path: str
+    line: int
+    manifest: str
+    marks: tuple[Mark, ...] = ()
+    cluster: str | None = None
+    cluster_line: int = 0
+    setting: Setting = field(default_factory=Setting)
+
+    def __str__(self) -> str:
+        return f"{self.slug}:{self.line}"
+
+    def has(self, kind: str) -> bool:
+        return any(mark.kind == kind for mark in self.marks)
+
+    def line_of(self, path: str, line: int) -> int:
+        """A line of the manifest or the cluster as a line of the card."""
+        return (self.cluster_line if path == CLUSTER else self.line) + max(line, 1) - 1
+
+
+class Lint(Protocol):
+    """The whole linter on texts: reads them as ``MANIFEST`` and ``CLUSTER``, runs the rules, applies waivers."""
+
+    def __call__(self, manifest: str, cluster: str | None, setting: Setting, rules: Sequence[Rule]) -> Report: ...
+
+
+def examples(card: Card) -> tuple[Example, ...]:
+    """All runnable examples of a card in order. Raises CardError for a fence that cannot be understood."""
+    found: list[Example] = []
+    cluster: Fence | None = None
+    setting = Setting()
+    for fence in card.fences:
+        if not fence.closed:
+            raise CardError(card.path, fence.line - 1, "this fence is never closed")
+        if fence.info[:1] != ("yaml",):
+            continue
+        words = fence.info[1:]
+        if words[:1] == ("cluster",):
+            if _MARK.search(fence.text):
+                raise CardError(card.path, fence.line, "marks belong into manifests, not into the cluster")
+            cluster, setting = fence, _setting(card, fence, words[1:], Setting())
+        elif words[:1] == ("fragment",):
+            _must_be_yaml(card, fence)
+        else:
+            given = None if "no-cluster" in words else cluster
+            found.append(
+                Example(
+                    card.slug,
+                    card.path,
+                    fence.line,
+                    manifest=_MARK.sub("", fence.text),
+                    marks=tuple(_marks(card, fence)),
+                    cluster=given.text if given else None,
+                    cluster_line=given.line if given else 0,
+                    setting=_setting(card, fence, [w for w in words if w != "no-cluster"], setting),
+                )
+            )
+    return tuple(found)
+
+
+def coverage_faults(card: Card, found: Sequence[Example]) -> Iterator[CardError]:
+    """A rule whose card shows no finding, or no silence, is not tested."""
+    if not any(example.has("finding") for example in found):
+        yield CardError(card.path, card.body_line, "no example has a # finding")
+    if not any(not example.has("finding") and not example.setting.skipped for example in found):
+        yield CardError(card.path, card.body_line, "no example is silent although the rule runs")
+
+
+def rules_for(example: Example, book: Rulebook) -> tuple[Rule, ...]:
+    """The card's own rule and all others of the profile."""
+    chosen = {rule.slug: rule for rule in book.select(example.setting.profile)}
+    chosen[example.slug] = book.get(example.slug)
+    return tuple(chosen[slug] for slug in sorted(chosen))
+
+
+def failures(example: Example, book: Rulebook, lint: Lint) -> Iterator[CardError]:
+    """Runs an example: every way in which the report differs from the marks, at its line of the card."""
+    report = lint(example.manifest, example.cluster, example.setting, rules_for(example, book))
+    for error in report.errors:
+        yield CardError(example.path, example.line_of(error.path, error.line), f"not linted: {error.message}")
+    skipped = next((s.reason for s in report.skipped if s.rule == example.slug), None)
+    if skipped is not None and not example.setting.skipped:
+        yield CardError(example.path, example.line, f"the rule was skipped: {skipped}")
+    elif skipped is None and example.setting.skipped:
+        yield CardError(example.path, example.line, "the rule ran, but the fence says skipped")
+    spoken = [f for f in report.findings if f.suppressed is None]
+    yield from _differences(example, spoken)
+    own = [f for f in spoken if f.rule == example.slug]
+    yield from _missing_related(example, own)
+    rule = book.get(example.slug)
+    for finding in own:
+        for complaint in _unlike_card(finding, rule):
+            yield _at(example, finding.location, complaint)
+
+
+def _differences(example: Example, findings: Iterable[Finding]) -> Iterator[CardError]:
+    # The longest text first, so that an empty one does not take the finding that another mark describes.
+    unmet = sorted((m for m in example.marks if m.kind != "related"), key=lambda m: -len(m.text))
+    surprises: list[Finding] = []
+    for finding in findings:
+        met = next((m for m in unmet if _meets(finding, m)), None)
+        if met is None:
+            surprises.append(finding)
+        else:
+            unmet.remove(met)
+    for mark in sorted(unmet, key=lambda m: m.line):
+        elsewhere = [f for f in surprises if f.rule == mark.rule]
+        told = "".join(f"\n    found at line {_card_line(example, f.location)}: {f.message}" for f in elsewhere)
+        wanted = f"whose message holds `{mark.text}`" if mark.text else ""
+        yield CardError(
+            example.path,
+            example.line_of(MANIFEST, mark.line),
+            f"no finding of {mark.rule} here {wanted}".rstrip() + (told or "; it found nothing else either"),
+        )
+    for finding in surprises:
+        if finding.rule == example.slug:
+            yield _at(example, finding.location, f"a finding without a mark: {finding.message}")
+        else:
+            hint = f"mend the example, or mark it # also: {finding.rule}"
+            yield _at(example, finding.location, f"{finding.rule} speaks here as well: {finding.message}\n    {hint}")
+
+
+def _meets(finding: Finding, mark: Mark) -> bool:
+    place = finding.location
+    return (
+        finding.rule == mark.rule
+        and place.path == MANIFEST
+        and place.span.line == mark.line
+        and mark.text in finding.message
+    )
+
+
+def _missing_related(example: Example, own: Iterable[Finding]) -> Iterator[CardError]:
+    places = [r for finding in own for r in finding.related if r.location.path == MANIFEST]
+    for mark in example.marks:
+        if mark.kind == "related" and not any(
+            r.location.span.line == mark.line and mark.text in r.label for r in places
+        ):
+            told = ", ".join(f"line {_card_line(example, r.location)} `{r.label}`" for r in places) or "none"
+            yield CardError(
+                example.path,
+                example.line_of(MANIFEST, mark.line),
+                f"no related place here with `{mark.text}` in its label; there are: {told}",
+            )
+
+
+def _unlike_card(finding: Finding, rule: Rule) -> Iterator[str]:
+    if finding.evidence.kind not in rule.evidence:
+        yield f"the evidence is a {finding.evidence.kind}, the card promises {' or '.join(rule.evidence)}"
+    if finding.severity > rule.severity:
+        yield f"it is {finding.severity.word}, the card allows at most {rule.severity.word}"
+    if not finding.help:
+        yield "the help is empty"
+
+
+def _card_line(example: Example, place: Location) -> int:
+    return example.line_of(place.path, place.span.line)
+
+
+def _at(example: Example, place: Location, message: str) -> CardError:
+    return CardError(example.path, _card_line(example, place), message)
+
+
+def _marks(card: Card, fence: Fence) -> Iterator[Mark]:
+    for number, line in enumerate(fence.text.split("\n"), 1):
+        for kind, text in _MARK.findall(line):
+            if kind != "also":
+                yield Mark(kind, number, text, card.slug)
+                continue
+            slug, _, rest = text.partition(" ")
+            if not slug or slug == card.slug:
+                raise CardError(card.path, fence.line + number - 1, "# also: names another rule, then perhaps a text")
+            yield Mark(kind, number, rest.strip(), slug)
+
+
+def _setting(card: Card, fence: Fence, words: Iterable[str], base: Setting) -> Setting:
+    setting = base
+    for word in words:
+        name, has_value, value = word.partition("=")
+        if word in ("elastic", "fixed"):
+            setting = replace(setting, elastic=word == "elastic")
+        elif word == "strict":
+            setting = replace(setting, profile="strict")
+        elif word == "skipped":
+            setting = replace(setting, skipped=True)
+        elif has_value and name in _VALUES:
+            setting = replace(setting, **{_VALUES[name]: value})
+        elif has_value and name.startswith("param."):
+            setting = replace(setting, params={**setting.params, _param(card, fence, name): scalar(value)})
+        else:
+            raise CardError(
+                card.path, fence.line - 1, f"unknown word `{word}` after ```yaml; rules/CARDS.md lists them"
+            )
+    return setting
+
+
+def _param(card: Card, fence: Fence, name: str) -> str:
+    param = name.removeprefix("param.")
+    params = card.front.value.get("params")
+    if not isinstance(params, Mapping) or param not in params:
+        raise CardError(card.path, fence.line - 1, f"the card has no parameter `{param}`")
+    return param
+
+
+def _must_be_yaml(card: Card, fence: Fence) -> None:
+    import yaml
+
+    try:
+        for _ in yaml.parse(fence.text, Loader=yaml.SafeLoader):
+            pass
+    except yaml.MarkedYAMLError as error:
+        line = fence.line + (error.problem_mark.line if error.problem_mark else 0)
+        raise CardError(card.path, line, f"not YAML: {error.problem}") from None

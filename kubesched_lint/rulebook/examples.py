@@ -233,21 +233,24 @@ def _marks(card: Card, fence: Fence) -> Iterator[Mark]:
 def _setting(card: Card, fence: Fence, words: Iterable[str], base: Setting) -> Setting:
     setting = base
     for word in words:
-        name, has_value, value = word.partition("=")
-        if word in ("elastic", "fixed"):
-            setting = replace(setting, elastic=word == "elastic")
-        elif word == "strict":
-            setting = replace(setting, profile="strict")
-        elif word == "skipped":
-            setting = replace(setting, skipped=True)
-        elif has_value and name in _VALUES:
-            setting = replace(setting, **{_VALUES[name]: value})
-        elif has_value and name.startswith("param."):
-            setting = replace(setting, params={**setting.params, _param(card, fence, name): scalar(value)})
-        else:
-            raise CardError(
-                card.path, fence.line - 1, f"unknown word `{word}` after ```yaml; rules/CARDS.md lists them"
-            )
+        match word.split("=", 1):
+            case ["elastic"] | ["fixed"]:
+                setting = replace(setting, elastic=word == "elastic")
+            case ["strict"]:
+                setting = replace(setting, profile="strict")
+            case ["skipped"]:
+                setting = replace(setting, skipped=True)
+            case ["apply-order", order]:
+                setting = replace(setting, apply_order=order)
+            case ["kubernetes-version", version]:
+                setting = replace(setting, kubernetes_version=version)
+            case ["namespace", name]:
+                setting = replace(setting, namespace=name)
+            case [name, value] if name.startswith("param."):
+                setting = replace(setting, params={**setting.params, _param(card, fence, name): scalar(value)})
+            case _:
+                message = f"unknown word `{word}` after ```yaml; rules/CARDS.md lists them"
+                raise CardError(card.path, fence.line - 1, message)
     return setting
 
 

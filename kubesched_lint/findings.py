@@ -78,7 +78,8 @@ class Location:
 class Source(Protocol):
     """The text an object came from: answers where each of its values stands."""
 
-    path: str
+    @property
+    def path(self) -> str: ...
 
     def span(self, path: Path, *, key: bool = False) -> Span:
         """The span of the value at ``path`` (of its key with ``key``); of the nearest parent that exists, if absent."""
@@ -152,8 +153,11 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
+    """Why a finding does not count: somebody waived it, or, when ``known``, a baseline holds it."""
+
     reason: str
     location: Location | None = None
+    known: bool = False
 
 
 @dataclass(frozen=True, slots=True)

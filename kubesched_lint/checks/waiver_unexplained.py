@@ -1,0 +1,15 @@
+"""A waiver without a reason tells the next reader nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.waiver import Waiver, WaiverUse
+from kubesched_lint.findings import Hazard, pattern
+
+
+def check(waiver: Waiver, use: WaiverUse) -> Iterator[Hazard]:
+    # One that suppresses nothing, or names nothing, is told so by waiver-unused: no need to explain it first.
+    if waiver.rule and not use.unknown and not waiver.reason:
+        values = {"waived": waiver.rule, "where": "annotation" if waiver.object else "comment"}
+        yield Hazard((), pattern(), values, source=waiver, victim=waiver.object)

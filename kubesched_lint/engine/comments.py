@@ -1,0 +1,93 @@
+"""Which ``#`` of a YAML text begins a comment: not those in quotes, nor those in block scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import yaml
+
+_END_OF_LINE = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """``line`` and ``column`` count from 1 in the text; ``last_line`` ends the block of comment lines it stands in."""
+
+    text: str
+    line: int
+    column: int
+    last_line: int
+    is_alone: bool
+    """Nothing but blanks stands before it."""
+
+
+def comments_with(marker: str, text: str) -> Iterator[Comment]:
+    """The comments that hold ``marker``. In a document that is not YAML, those before the place where it breaks."""
+    if marker not in text:
+        return
+    import re
+
+    lines = re.split("\r\n|[\r\n\x85\u2028\u2029]", text)  # the breaks of YAML 1.1, as libyaml counts them
+    for first, last in _documents(lines):
+        if any(marker in line for line in lines[first:last]):
+            hidden = _hidden(lines[first:last])
+            for number in range(first, last):
+                if marker in lines[number]:
+                    yield from _comment(marker, number, lines, hidden.get(number - first, ()))
+
+
+def _documents(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Ranges of lines, parted before each ``---`` at the start of a line."""
+    first = 0
+    for number, line in enumerate(lines):
+        if line.startswith("---") and number > first:
+            yield first, number
+            first = number
+    yield first, len(lines)
+
+
+def _comment(marker: str, number: int, lines: Sequence[str], hidden: Sequence[tuple[int, int]]) -> Iterator[Comment]:
+    line = lines[number]
+    start = line.find("#")
+    while start >= 0:
+        is_first = start == 0 or line[start - 1] in " \t"
+        if is_first and not any(left <= start < right for left, right in hidden):
+            break
+        start = line.find("#", start + 1)
+    if start < 0 or marker not in line[start:]:
+        return
+    is_alone = not line[:start].strip()
+    last = number
+    while is_alone and last + 1 < len(lines) and lines[last + 1].lstrip().startswith("#"):
+        last += 1
+    yield Comment(line[start:], number + 1, start + 1, last + 1, is_alone)
+
+
+def _hidden(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
+    """Line (from 0) → the column ranges (from 0, end exclusive) that belong to scalars, or lie behind broken YAML."""
+    import yaml
+
+    found: dict[int, list[tuple[int, int]]] = {}
+    try:
+        for token in yaml.scan("\n".join(lines), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            if isinstance(token, yaml.ScalarToken) and token.style:
+                _hide(found, token)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        for number in range(mark.line if mark else 0, len(lines)):
+            found.setdefault(number, []).append((0, _END_OF_LINE))
+    return found
+
+
+def _hide(found: dict[int, list[tuple[int, int]]], token: yaml.ScalarToken) -> None:
+    start, end = token.start_mark, token.end_mark
+    first = start.line
+    if token.style in "|>":  # a comment may stand on the line of the indicator
+        first += 1
+    for number in range(first, end.line + 1):
+        left = start.column if number == start.line else 0
+        right = end.column if number == end.line else _END_OF_LINE
+        found.setdefault(number, []).append((left, right))

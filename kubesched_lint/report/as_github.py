@@ -1,0 +1,65 @@
+"""Workflow commands, which GitHub Actions turns into annotations on the lines of a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from kubesched_lint.findings import Finding, InputError, Report, Severity
+from kubesched_lint.report.causes import ordered
+from kubesched_lint.report.cells import visible
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.footer import open_findings, verdict
+from kubesched_lint.report.words import explanation
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def render(report: Report, context: RenderContext) -> Iterator[str]:
+    """Yields a command a line: errors of the input, then findings that count, then the verdict as plain text."""
+    for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
+        yield _input_error(error)
+    for finding in ordered(open_findings(report)):
+        yield _finding(finding)
+    yield f"kubesched-lint: {verdict(report)}\n"
+
+
+def _input_error(error: InputError) -> str:
+    properties: dict[str, object] = {"file": _path(error.path)}
+    if error.line:
+        properties["line"] = error.line
+        properties["col"] = max(error.column, 1)
+    return _command("error", {**properties, "title": "kubesched-lint could not read this"}, error.message)
+
+
+def _finding(finding: Finding) -> str:
+    span = finding.location.span
+    properties: dict[str, object] = {"file": _path(finding.location.path)}
+    if span.line:
+        properties["line"] = span.line
+        if span.end_line == span.line:  # columns are refused for annotations over several lines
+            properties.update(col=span.column, endLine=span.end_line, endColumn=span.end_column)
+        else:
+            properties["endLine"] = span.end_line
+    related = (f"{r.location.path}:{r.location.span.line}: {r.label}" for r in finding.related if r.label)
+    text = "\n".join((finding.message, *related, *explanation(finding)))
+    title = f"{finding.rule}: {finding.object}"
+    return _command(_COMMANDS[finding.severity], {**properties, "title": title}, text)
+
+
+def _path(path: str) -> str:
+    return path.removeprefix("./")
+
+
+def _command(name: str, properties: Mapping[str, object], message: str) -> str:
+    """Escapes as actions/toolkit's command.ts does; what the runner unescapes cannot start a command of its own."""
+    shown = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
+    return f"::{name} {shown}::{_data(message)}\n"
+
+
+def _data(text: str) -> str:
+    lines = "\n".join(visible(line) for line in text.split("\n"))
+    return lines.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,114 @@
+"""The report for programs: a stable document, described by ``schemas/report.schema.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kubesched_lint.findings import Evidence, Finding, Fix, Location, Report
+from kubesched_lint.report.causes import ordered
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.footer import counts, open_findings, suppressed
+
+VERSION = 1
+"""Grows when a reader of the last version would misread the new one; new keys alone do not change it."""
+
+
+def render(report: Report, context: RenderContext) -> Iterator[str]:
+    """Yields one line for each finding, skip and error, so that two reports can be compared line by line."""
+    yield f'{{"version": {VERSION},\n"findings": '
+    yield from _lines(_finding(finding) for finding in ordered(report.findings))
+    yield ',\n"skipped": '
+    yield from _lines({"rule": skip.rule, "reason": skip.reason} for skip in report.skipped)
+    yield ',\n"errors": '
+    errors = sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message))
+    yield from _lines(
+        {"path": error.path, "line": error.line, "column": error.column, "message": error.message} for error in errors
+    )
+    yield f',\n"summary": {_compact(_summary(report))}}}\n'
+
+
+def _lines(items: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    lead = "[\n"
+    for item in items:
+        yield lead + _compact(item)
+        lead = ",\n"
+    yield "[]" if lead == "[\n" else "\n]"
+
+
+def _compact(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def location(where: Location) -> dict[str, Any]:
+    span = where.span
+    return {
+        "path": where.path,
+        "line": span.line,
+        "column": span.column,
+        "endLine": span.end_line,
+        "endColumn": span.end_column,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    subject = finding.object
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity.word,
+        "message": finding.message,
+        "help": finding.help,
+        "evidence": evidence(finding.evidence),
+        "object": {"kind": subject.kind, "namespace": subject.namespace, "name": subject.name},
+        "location": location(finding.location),
+        "related": [{"location": location(r.location), "label": r.label} for r in finding.related],
+        "fixes": [_fix(fix) for fix in finding.fixes],
+        "suppressed": _suppression(finding),
+        "fingerprint": finding.fingerprint,
+    }
+
+
+def evidence(why: Evidence) -> dict[str, Any]:
+    """``demand`` and ``supply`` are there when the proof counts something, ``trace`` when a witness tells it."""
+    shown: dict[str, Any] = {"kind": why.kind, "text": why.text, "assumes": list(why.assumes)}
+    if why.demand is not None:
+        shown["demand"] = why.demand
+    if why.supply is not None:
+        shown["supply"] = why.supply
+    if why.trace:
+        shown["trace"] = list(why.trace)
+    return shown
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    edits = [{"location": location(Location(edit.path, edit.span)), "text": edit.text} for edit in fix.edits]
+    return {"title": fix.title, "safe": fix.safe, "edits": edits}
+
+
+def _suppression(finding: Finding) -> dict[str, Any] | None:
+    if finding.suppressed is None:
+        return None
+    shown: dict[str, Any] = {"reason": finding.suppressed.reason, "known": finding.suppressed.known}
+    if finding.suppressed.location:
+        shown["location"] = location(finding.suppressed.location)
+    return shown
+
+
+def _summary(report: Report) -> dict[str, Any]:
+    summary = report.summary
+    waived, known = suppressed(report)
+    return {
+        "files": summary.files,
+        "documents": summary.documents,
+        "workloads": summary.workloads,
+        "rules": summary.rules,
+        "findings": {severity.word: number for severity, number in counts(open_findings(report)).items()},
+        "suppressed": waived,
+        "known": known,
+        "skipped": len(report.skipped),
+        "errors": len(report.errors),
+        "unreadKinds": dict(sorted(summary.unread_kinds.items())),
+        "cluster": summary.cluster,
+        "notes": list(summary.notes),
+    }

@@ -1,0 +1,183 @@
+"""SARIF 2.1.0 for code-scanning services: results with rule help from the cards, fixes, and who waived what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kubesched_lint.findings import Finding, Fix, InputError, Location, Report, Severity, Skip, Span
+from kubesched_lint.report.as_json import evidence
+from kubesched_lint.report.causes import ordered
+from kubesched_lint.report.context import CardView, RenderContext
+from kubesched_lint.report.words import explanation
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_ROOT = "%SRCROOT%"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+_SURE = {"proof": "very-high", "witness": "high", "pattern": "medium"}
+
+
+def render(report: Report, context: RenderContext) -> Iterator[str]:
+    findings = ordered(report.findings)
+    rules = sorted({finding.rule for finding in findings} | {skip.rule for skip in report.skipped})
+    index = {rule: number for number, rule in enumerate(rules)}
+    run = {
+        "tool": {"driver": _driver(rules, findings, context)},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [_invocation(report)],
+        "results": [_result(finding, index) for finding in findings],
+    }
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    yield json.dumps(log, ensure_ascii=False, indent=1)
+    yield "\n"
+
+
+def _driver(rules: Sequence[str], findings: Sequence[Finding], context: RenderContext) -> dict[str, Any]:
+    kinds = {finding.rule: finding.evidence.kind for finding in findings}
+    return {
+        "name": "kubesched-lint",
+        "version": context.version,
+        "semanticVersion": context.version,
+        "rules": [_rule(rule, kinds.get(rule, ""), context.cards(rule)) for rule in rules],
+    }
+
+
+def _rule(slug: str, evidence_kind: str, card: CardView | None) -> dict[str, Any]:
+    rule: dict[str, Any] = {"id": slug, "properties": {"tags": ["kubernetes", "scheduling"]}}
+    if evidence_kind:
+        rule["properties"]["precision"] = _SURE[evidence_kind]
+    if card is None:
+        return rule
+    if card.family:
+        rule["properties"]["tags"].append(card.family)
+    sentence = f"{card.summary.rstrip('.')}."
+    rule["shortDescription"] = {"text": sentence}
+    rule["fullDescription"] = {"text": sentence}
+    rule["defaultConfiguration"] = {"level": _LEVELS[card.severity]}
+    if card.markdown:
+        rule["help"] = {"text": card.markdown, "markdown": card.markdown}
+    if address := card.url or next(iter(card.references), ""):
+        rule["helpUri"] = address
+    return rule
+
+
+def _invocation(report: Report) -> dict[str, Any]:
+    """An input that could not be read makes the run unsuccessful; a skipped rule is only noted."""
+    return {
+        "executionSuccessful": not report.errors,
+        "toolExecutionNotifications": [_error(error) for error in sorted(report.errors, key=_error_order)],
+        "toolConfigurationNotifications": [_skip(skip) for skip in report.skipped],
+    }
+
+
+def _error_order(error: InputError) -> tuple[str, int, int, str]:
+    return (error.path, error.line, error.column, error.message)
+
+
+def _error(error: InputError) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": _artifact(error.path)}
+    if error.line:
+        place["region"] = {"startLine": error.line, "startColumn": max(error.column, 1)}
+    return {
+        "level": "error",
+        "message": {"text": _message(error.message)},
+        "locations": [{"physicalLocation": place}],
+    }
+
+
+def _skip(skip: Skip) -> dict[str, Any]:
+    return {
+        "level": "note",
+        "message": {"text": _message(f"{skip.rule} was skipped: {skip.reason}")},
+        "associatedRule": {"id": skip.rule},
+    }
+
+
+def _result(finding: Finding, index: Mapping[str, int]) -> dict[str, Any]:
+    subject = finding.object
+    result: dict[str, Any] = {
+        "ruleId": finding.rule,
+        "ruleIndex": index[finding.rule],
+        "level": _LEVELS[finding.severity],
+        "message": {"text": _message("\n".join((finding.message, *explanation(finding))))},
+        "locations": [
+            {
+                "physicalLocation": _physical(finding.location),
+                "logicalLocations": [
+                    {"name": subject.name, "fullyQualifiedName": str(subject), "kind": "resource"}
+                ],
+            }
+        ],
+        "suppressions": _suppressions(finding),
+        "properties": {"evidence": evidence(finding.evidence)},
+    }  # fmt: skip
+    if finding.related:
+        result["relatedLocations"] = [
+            {"id": number, "physicalLocation": _physical(r.location), "message": {"text": _message(r.label)}}
+            for number, r in enumerate(finding.related, 1)
+        ]
+    if finding.fingerprint:
+        result["partialFingerprints"] = {"kubeschedLint/v1": finding.fingerprint}
+    fixes = [_fix(fix) for fix in finding.fixes if fix.edits]
+    if fixes:
+        result["fixes"] = fixes
+    return result
+
+
+def _suppressions(finding: Finding) -> list[dict[str, Any]]:
+    """Empty rather than absent when nobody suppressed it: SARIF reads absence as "not known" (section 3.27.23)."""
+    waiver = finding.suppressed
+    if waiver is None:
+        return []
+    shown: dict[str, Any] = {"kind": "external" if waiver.known else "inSource", "status": "accepted"}
+    if waiver.reason:
+        shown["justification"] = waiver.reason
+    if waiver.location:
+        shown["location"] = {"physicalLocation": _physical(waiver.location)}
+    return [shown]
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    files: dict[str, list[dict[str, Any]]] = {}
+    for edit in fix.edits:
+        replacement = {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}}
+        files.setdefault(edit.path, []).append(replacement)
+    changes = [{"artifactLocation": _artifact(path), "replacements": edits} for path, edits in files.items()]
+    return {"description": {"text": _message(fix.title)}, "artifactChanges": changes}
+
+
+def _physical(location: Location) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": _artifact(location.path)}
+    if location.span.line:
+        place["region"] = _region(location.span)
+    return place
+
+
+def _region(span: Span) -> dict[str, int]:
+    return {
+        "startLine": span.line,
+        "startColumn": span.column,
+        "endLine": span.end_line,
+        "endColumn": span.end_column,
+    }
+
+
+def _artifact(path: str) -> dict[str, str]:
+    from urllib.parse import quote
+
+    address = quote(path.encode("utf-8", "surrogateescape").removeprefix(b"./"))
+    if path.startswith("/"):
+        return {"uri": f"file://{address}"}
+    if ":" in address.partition("/")[0]:  # or its first segment would read as a scheme
+        address = f"./{address}"
+    return {"uri": address, "uriBaseId": _ROOT}
+
+
+def _message(text: str) -> str:
+    """``{0}`` is a placeholder in a SARIF message (section 3.11.5): numbers in braces are doubled."""
+    if "{" not in text:
+        return text or " "
+    import re
+
+    return re.sub(r"\{(\d+)\}", r"{{\1}}", text)

@@ -1,0 +1,148 @@
+"""Findings for people, in the manner of cargo: what, where, the line itself, why with numbers, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from kubesched_lint.findings import Evidence, Finding, InputError, Location, Report, Severity, Span
+from kubesched_lint.report.causes import Cause, causes, difference, ordered
+from kubesched_lint.report.cells import visible, wrapped
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.footer import counts, footer, open_findings
+from kubesched_lint.report.frame import Canvas, Mark, frame, place
+from kubesched_lint.report.palette import Palette
+
+_MOST_LISTED = 50
+"""Findings of one cause that are listed one by one."""
+_MOST_EVENTS = 20
+_MOST_KNOWN = 10
+_ELSEWHERE = "--format json lists them all"
+
+
+def render(report: Report, context: RenderContext) -> Iterator[str]:
+    """Yields the report in pieces, each ending with a line end."""
+    paint = Palette(context.color)
+    for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
+        yield _block(_input_error(error, context, paint))
+    for cause in causes(ordered(open_findings(report))):
+        yield _block(_finding(cause, context, paint))
+    known = ordered(f for f in report.findings if f.suppressed and f.suppressed.known)
+    if known:
+        yield _block(_known(known, context, paint))
+    yield from _footer(report, context, paint)
+
+
+def _block(lines: Iterable[str]) -> str:
+    return "\n".join(lines) + "\n\n"
+
+
+def _headline(severity: Severity, slug: str, message: str, context: RenderContext, paint: Palette) -> Iterator[str]:
+    tag = f"{severity.word}[{slug}]" if slug else severity.word
+    for number, line in enumerate(wrapped(f"{tag}: {message}", context.width, 4)):
+        if not number and line.startswith(tag):
+            yield paint.severity(severity, tag) + paint.bold(line[len(tag) :])
+        else:
+            yield paint.bold(line)
+
+
+def _input_error(error: InputError, context: RenderContext, paint: Palette) -> Iterator[str]:
+    yield from _headline(Severity.ERROR, "", error.message, context, paint)
+    column = max(error.column, 1)
+    mark = Mark(Location(error.path, Span(error.line, column, error.line, column)), primary=True)
+    canvas = Canvas(len(str(error.line)), context.width, paint, Severity.ERROR)
+    yield from frame([mark], context.sources(error.path) if error.line else (), canvas)
+
+
+def _finding(cause: Cause, context: RenderContext, paint: Palette) -> Iterator[str]:
+    finding = cause.first
+    yield from _headline(finding.severity, finding.rule, finding.message, context, paint)
+    marks = [Mark(finding.location, primary=True)]
+    marks += [Mark(related.location, related.label) for related in finding.related]
+    files: dict[str, list[Mark]] = {}
+    for mark in marks:
+        files.setdefault(mark.location.path, []).append(mark)
+    digits = len(str(max(mark.location.span.end_line for mark in marks)))
+    canvas = Canvas(digits, context.width, paint, finding.severity)
+    for path, its_marks in files.items():
+        yield from frame(its_marks, context.sources(path), canvas)
+    yield canvas.gutter()
+    for label, text in _remarks(finding):
+        yield from _remark(label, text, canvas)
+    if cause.others:
+        yield from _others(cause, canvas)
+
+
+def _remarks(finding: Finding) -> Iterator[tuple[str, str]]:
+    evidence: Evidence = finding.evidence
+    if evidence.text or evidence.trace:
+        yield evidence.kind, evidence.text or "this happened in order:"
+    for number, event in enumerate(evidence.trace[:_MOST_EVENTS], 1):
+        yield "", f"{number}. {event}"
+    if len(evidence.trace) > _MOST_EVENTS:
+        yield "", f"… and {len(evidence.trace) - _MOST_EVENTS} more events ({_ELSEWHERE})"
+    yield from (("assumes", premise) for premise in evidence.assumes)
+    if finding.help:
+        yield "help", finding.help
+    for fix in finding.fixes:
+        yield "fix", f"{fix.title} ({'safe' if fix.safe else 'may change placement'})"
+
+
+def _remark(label: str, text: str, canvas: Canvas) -> Iterator[str]:
+    """``= label: text``; without a label, a line below the one before."""
+    lead = " " * (canvas.digits + 1)
+    hang = 4 if not label else len(label) + 2
+    room = max(24, canvas.width - len(lead) - 2) if canvas.width else 0
+    first = f"{label}: {text}" if label else f"    {text}"
+    for number, line in enumerate(wrapped(first, room, hang + (0 if label else 3))):
+        if number or not label:
+            yield f"{lead}  {line}"
+        else:
+            yield f"{lead}{canvas.paint.gutter('=')} {canvas.paint.bold(label)}{line[len(label) :]}"
+
+
+def _others(cause: Cause, canvas: Canvas) -> Iterator[str]:
+    count = len(cause.others)
+    yield from _remark("and", f"{count} more of the same cause:", canvas)
+    shown = cause.others[:_MOST_LISTED]
+    across = min(48, max(len(visible(place(f.location))) for f in shown))
+    for finding in shown:
+        told = difference(finding, cause.first)
+        where = visible(place(finding.location))
+        subject = f"{finding.object}{f': {told}' if told else ''}"
+        lead = " " * (canvas.digits + 7)
+        room = max(24, canvas.width - len(lead)) if canvas.width else 0
+        yield from (lead + line for line in wrapped(f"{where:<{across}}  {subject}", room, 4))
+    if count > _MOST_LISTED:
+        files = len({f.location.path for f in cause.others[_MOST_LISTED:]})
+        rest = count - _MOST_LISTED
+        yield f"{' ' * (canvas.digits + 7)}… and {rest:,} more in {files:,} files ({_ELSEWHERE})"
+
+
+def _known(findings: Sequence[Finding], context: RenderContext, paint: Palette) -> Iterator[str]:
+    """Old findings of a baseline: one line each, they do not fail."""
+    yield paint.bold(f"known: {len(findings):,} from the baseline")
+    for finding in findings[:_MOST_KNOWN]:
+        line = visible(f"{place(finding.location)}: {finding.severity.word}[{finding.rule}] {finding.object}")
+        yield f"  {paint.dim(line)}"
+    if len(findings) > _MOST_KNOWN:
+        yield f"  {paint.dim(f'… and {len(findings) - _MOST_KNOWN:,} more ({_ELSEWHERE})')}"
+
+
+def _footer(report: Report, context: RenderContext, paint: Palette) -> Iterator[str]:
+    pairs = list(footer(report))
+    broad = max(len(label) for label, _ in pairs)
+    previous = ""
+    for label, text in pairs:
+        shown = "" if label == previous else label
+        previous = label
+        room = max(24, context.width - broad - 2) if context.width else 0
+        for number, line in enumerate(wrapped(text, room)):
+            lead = paint.dim(f"{'' if number else shown:>{broad}}")
+            yield f"{lead}  {_verdict(line, report, paint) if label == 'result' else line}\n"
+
+
+def _verdict(line: str, report: Report, paint: Palette) -> str:
+    worst = next((severity for severity, number in counts(open_findings(report)).items() if number), None)
+    if report.errors:
+        worst = Severity.ERROR
+    return paint.severity(worst, line) if worst else paint.good(line)

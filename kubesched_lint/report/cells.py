@@ -1,0 +1,143 @@
+"""How wide text is on a terminal, and which characters may reach one: manifests must not drive the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_TAB = "    "
+_REPLACEMENT = "\ufffd"
+_ELLIPSIS = "…"
+_REACH = 2_000
+"""Code points of a line that are looked at around its mark: a JSON file may be one line of many megabytes."""
+
+# Control characters become their pictures; what turns or hides text (CVE-2021-42574) becomes a visible mark.
+_VISIBLE = {
+    **{code: chr(0x2400 + code) for code in range(0x20)},
+    0x7F: "\u2421",
+    **dict.fromkeys(range(128, 160), _REPLACEMENT),
+    **dict.fromkeys((8203, 8206, 8207, 8232, 8233, 65279), _REPLACEMENT),
+    **dict.fromkeys(range(8234, 8239), _REPLACEMENT),
+    **dict.fromkeys(range(8294, 8298), _REPLACEMENT),
+}
+
+
+def visible(text: str) -> str:
+    """One line of ``text`` that a terminal prints and does not obey."""
+    if text.isprintable():
+        return text
+    return text.replace("\r\n", " ").replace("\n", " ").replace("\t", " ").translate(_VISIBLE)
+
+
+def width(text: str) -> int:
+    """Cells that ``text`` covers."""
+    return len(text) if text.isascii() else sum(_cells(character) for character in text)
+
+
+def _cells(character: str) -> int:
+    if character < "\u0300":
+        return 1
+    from unicodedata import combining, east_asian_width
+
+    if combining(character) or "\ufe00" <= character <= "\ufe0f" or character == "\u200d":
+        return 0
+    return 2 if east_asian_width(character) in "WF" else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of a source line as it is printed, and where the line's columns stand in it."""
+
+    text: str
+    starts: tuple[int, ...]
+    """The cell at which each code point of the looked-at part begins, and the end of the last one."""
+    offset: int
+    """Code points before the looked-at part."""
+    first: int
+    last: int
+    """The cells of the looked-at part between which ``text`` was taken."""
+    shift: int
+    """Cells by which the text is moved right: that of the ellipsis, when the left was cut."""
+
+    def underline(self, column: int, end_column: int) -> tuple[int, int]:
+        """First cell and length of what underlines code points ``column`` (from 1) up to ``end_column`` (exclusive)."""
+        start = max(self.first, min(self._cell(column), self.last))
+        end = max(self.first, min(self._cell(end_column), self.last))
+        return start - self.first + self.shift, max(1, end - start)
+
+    def _cell(self, column: int) -> int:
+        return self.starts[max(0, min(column - 1 - self.offset, len(self.starts) - 1))]
+
+
+def window(line: str, column: int, end_column: int, room: int) -> Window:
+    """The part of ``line`` that shows ``column`` up to ``end_column`` best within ``room`` cells."""
+    offset = 0
+    if len(line) > _REACH:
+        offset = max(0, min(column - 1, len(line)) - _REACH // 4)
+    pieces = [_piece(character) for character in line[offset : offset + _REACH]]
+    starts = [0]
+    for piece in pieces:
+        starts.append(starts[-1] + width(piece))
+    total = starts[-1]
+    beyond = offset + len(pieces) < len(line)
+    whole = Window("".join(pieces), tuple(starts), offset, 0, total, 0)
+    if total <= room and not offset and not beyond:
+        return whole
+    start, length = whole.underline(column, end_column)
+    if not offset and start + length < room:
+        first = 0
+    else:  # some of what stands before the mark, so that its key stays in sight
+        first = max(0, min(start - room // 4, total - room + 1))
+    cut_left = first > 0 or offset > 0
+    shift = 1 if cut_left else 0
+    last = first + room - shift
+    cut_right = total > last or beyond
+    if cut_right:
+        last -= 1
+    last = min(last, total)
+    text = _between(pieces, starts, first, last)
+    return Window(
+        f"{_ELLIPSIS if cut_left else ''}{text}{_ELLIPSIS if cut_right else ''}",
+        tuple(starts), offset, first, last, shift,
+    )  # fmt: skip
+
+
+def _between(pieces: list[str], starts: list[int], first: int, last: int) -> str:
+    """The pieces within the cells ``first`` to ``last``; one that is cut in two leaves blanks in its place."""
+    shown = []
+    for piece, start, end in zip(pieces, starts, starts[1:], strict=False):
+        if start >= first and end <= last:
+            shown.append(piece)
+        elif end > first and start < last:
+            shown.append(" " * (min(end, last) - max(start, first)))
+    return "".join(shown)
+
+
+def _piece(character: str) -> str:
+    if character.isprintable():
+        return character
+    return _TAB if character == "\t" else character.translate(_VISIBLE)
+
+
+def wrapped(text: str, room: int, hang: int = 0) -> Iterator[str]:
+    """``text`` in lines of at most ``room`` cells where its words allow it; later ones begin with ``hang`` blanks.
+
+    With a ``room`` of 0 it stays one line.
+    """
+    text = visible(text)
+    if not room or width(text) <= room:
+        yield text
+        return
+    words = text.lstrip(" ")
+    line = text[: len(text) - len(words)]
+    taken, is_empty = len(line), True
+    for word in words.split(" "):
+        wide = width(word)
+        if is_empty:
+            line, taken, is_empty = line + word, taken + wide, False
+        elif taken + 1 + wide <= room:
+            line, taken = f"{line} {word}", taken + 1 + wide
+        else:
+            yield line.rstrip()
+            line, taken = " " * hang + word, hang + wide
+    yield line

@@ -1,0 +1,37 @@
+"""The formats by name; each is a module of its own, imported when somebody asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib import import_module
+
+from kubesched_lint.findings import Report
+from kubesched_lint.report.context import RenderContext
+
+Renderer = Callable[[Report, RenderContext], Iterable[str]]
+
+FORMATS = {
+    "text": "kubesched_lint.report.as_text",
+    "json": "kubesched_lint.report.as_json",
+    "sarif": "kubesched_lint.report.as_sarif",
+    "github": "kubesched_lint.report.as_github",
+}
+
+
+class FormatError(ValueError):
+    """A ``--format`` that cannot be followed; its text is for the user."""
+
+
+def renderer(name: str) -> Renderer:
+    """Raises FormatError when there is no such format."""
+    if name not in FORMATS:
+        raise FormatError(_unknown(name))
+    render: Renderer = import_module(FORMATS[name]).render
+    return render
+
+
+def _unknown(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, FORMATS, 1)
+    return f"no format is called {name!r}{f', did you mean {near[0]}?' if near else ''} ({', '.join(FORMATS)})"

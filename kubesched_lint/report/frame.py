@@ -1,0 +1,174 @@
+"""The source around a finding, as compilers show it: numbered lines with what matters underlined and labelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kubesched_lint.findings import Location, Severity, Span
+from kubesched_lint.report.cells import Window, width, window, wrapped
+from kubesched_lint.report.palette import Palette
+
+_TALLEST = 6
+"""A span of more lines is shown by its first three and its last."""
+_WIDEST = 200
+"""Cells of a source line where no terminal sets the limit."""
+_NARROWEST = 24
+"""Cells a label needs beside its underline; with fewer it starts further left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a file to underline; the primary one is what the finding is about."""
+
+    location: Location
+    label: str = ""
+    primary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Canvas:
+    """How frames are drawn: ``digits`` of line numbers, ``width`` of the terminal (0: none), the finding's colour."""
+
+    digits: int
+    width: int
+    paint: Palette
+    severity: Severity
+
+    @property
+    def room(self) -> int:
+        """Cells for source text, right of the gutter."""
+        return max(_NARROWEST, (self.width or _WIDEST) - self.digits - 3)
+
+    def gutter(self, number: str = "", bar: str = "|") -> str:
+        return self.paint.gutter(f"{number:>{self.digits}} {bar}".rstrip())
+
+
+def frame(marks: Sequence[Mark], lines: Sequence[str], canvas: Canvas) -> Iterator[str]:
+    """Draws the marks of one file, in the order of their lines. Without source lines only places and labels remain."""
+    first = next((m for m in marks if m.primary), marks[0])
+    yield _heading(first, canvas)
+    shown = [m for m in marks if 0 < m.location.span.line <= len(lines)]
+    tall = next((m for m in shown if m.primary and _last_line(m.location.span, lines) > m.location.span.line), None)
+    if shown:
+        yield canvas.gutter()
+        yield from _rows(shown, tall, lines, canvas)
+    for mark in marks:
+        if mark not in shown and mark.label:
+            yield from _aside(f"{place(mark.location)}: {mark.label}", canvas)
+
+
+def place(location: Location) -> str:
+    span = location.span
+    return f"{location.path}:{span.line}:{span.column}" if span.line else location.path
+
+
+def _heading(mark: Mark, canvas: Canvas) -> str:
+    arrow = "-->" if mark.primary else ":::"
+    return f"{' ' * canvas.digits}{canvas.paint.gutter(arrow)} {''.join(wrapped(place(mark.location), 0))}"
+
+
+def _aside(text: str, canvas: Canvas) -> Iterator[str]:
+    lead = " " * (canvas.digits + 1)
+    room = canvas.width - len(lead) - 2 if canvas.width else 0
+    for number, line in enumerate(wrapped(text, max(room, _NARROWEST) if room else 0, 2)):
+        yield f"{lead}{canvas.paint.gutter('=') if not number else ' '} {line}"
+
+
+def _rows(marks: Sequence[Mark], tall: Mark | None, lines: Sequence[str], canvas: Canvas) -> Iterator[str]:
+    """Every line that carries a mark, and the bracket at the left of a primary span of several lines."""
+    bracket = range(0)
+    if tall:
+        span = tall.location.span
+        bracket = range(span.line, _last_line(span, lines) + 1)
+    by_line: dict[int, list[Mark]] = {number: [] for number in _in_sight(bracket)}
+    for mark in marks:
+        if mark is not tall:
+            by_line.setdefault(mark.location.span.line, []).append(mark)
+    previous = 0
+    for number in sorted(by_line):
+        if previous and number == previous + 2:  # one line is shorter than the dots that stand for it
+            yield _source_row(number - 1, lines[number - 2], None, bracket, canvas)
+        elif previous and number > previous + 1:
+            yield canvas.paint.gutter("..." if not bracket or number not in bracket[1:] else f"... {_edge(canvas)}")
+        yield from _line(number, by_line[number], lines[number - 1], bracket, canvas)
+        previous = number
+    if tall and tall.label:
+        yield from _aside(tall.label, canvas)
+
+
+def _in_sight(bracket: range) -> list[int]:
+    if len(bracket) <= _TALLEST:
+        return list(bracket)
+    return [*bracket[:3], bracket[-1]]
+
+
+def _edge(canvas: Canvas, sign: str = "|") -> str:
+    return canvas.paint.severity(canvas.severity, sign)
+
+
+def _line(number: int, marks: Sequence[Mark], text: str, bracket: range, canvas: Canvas) -> Iterator[str]:
+    """A source line and a row of underlining for each of its marks, the primary first."""
+    marks = sorted(marks, key=lambda m: (not m.primary, m.location.span))
+    view = _view(text, marks[0].location.span if marks else None, bracket, canvas)
+    yield _source_row(number, text, view, bracket, canvas)
+    side = ""
+    if bracket:
+        side = f"{_edge(canvas)} " if number in bracket[:-1] else "  "
+    if bracket and number == bracket[-1]:
+        end = max(1, width(view.text.rstrip()))
+        yield f"{canvas.gutter()} {_edge(canvas, '|' + '_' * end + '^')}"
+    for mark in marks:
+        span = mark.location.span
+        end_column = span.end_column if span.end_line == span.line else len(text.rstrip()) + 1
+        start, length = view.underline(span.column, max(span.column, end_column))
+        yield from _underline(mark, start, length, side, canvas)
+
+
+def _view(text: str, span: Span | None, bracket: range, canvas: Canvas) -> Window:
+    room = canvas.room - (2 if bracket else 0)
+    if span is None:
+        return window(text, 1, 1, room)
+    return window(text, span.column, span.end_column if span.end_line == span.line else len(text) + 1, room)
+
+
+def _source_row(number: int, text: str, view: Window | None, bracket: range, canvas: Canvas) -> str:
+    view = view or _view(text, None, bracket, canvas)
+    side = ""
+    if bracket:
+        side = "  "
+        if number in bracket:
+            side = _edge(canvas, "/" if number == bracket[0] else "|") + " "
+    return f"{canvas.gutter(str(number))} {side}{view.text}".rstrip()
+
+
+def _underline(mark: Mark, start: int, length: int, side: str, canvas: Canvas) -> Iterator[str]:
+    paint = canvas.paint
+    sign = "^" if mark.primary else "-"
+    drawn = sign * length
+    drawn = paint.severity(canvas.severity, drawn) if mark.primary else paint.gutter(drawn)
+    row = f"{canvas.gutter()} {side}{' ' * start}{drawn}"
+    if not mark.label:
+        yield row
+        return
+    room = canvas.room - (2 if side else 0)
+    after = start + length + 1
+    if not canvas.width or after + width(mark.label) <= room:
+        yield f"{row} {_label(mark, ''.join(wrapped(mark.label, 0)), canvas)}"
+        return
+    yield row
+    indent = min(start, max(0, room - max(_NARROWEST, width(mark.label))))
+    for line in wrapped(mark.label, room - indent):
+        yield f"{canvas.gutter()} {side}{' ' * indent}{_label(mark, line, canvas)}"
+
+
+def _label(mark: Mark, text: str, canvas: Canvas) -> str:
+    return canvas.paint.severity(canvas.severity, text) if mark.primary else canvas.paint.gutter(text)
+
+
+def _last_line(span: Span, lines: Sequence[str]) -> int:
+    """The last line with content of a span: a block's end is where the next token begins, lines further down."""
+    last = min(span.end_line if span.end_column > 1 else span.end_line - 1, len(lines))
+    while last > span.line and (not (text := lines[last - 1].strip()) or text.startswith("#")):
+        last -= 1
+    return max(last, span.line)

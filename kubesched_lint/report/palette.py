@@ -1,0 +1,59 @@
+"""Seven ways to paint text on a terminal, and the rules for when to paint at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TextIO
+
+from kubesched_lint.findings import Severity
+
+_RESET = "\x1b[0m"
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """Each method returns its text painted, or as it is when ``color`` is off."""
+
+    color: bool
+
+    def _paint(self, codes: str, text: str) -> str:
+        return f"\x1b[{codes}m{text}{_RESET}" if self.color and text else text
+
+    def severity(self, severity: Severity, text: str) -> str:
+        codes = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
+        return self._paint(codes[severity], text)
+
+    def bold(self, text: str) -> str:
+        return self._paint("1", text)
+
+    def dim(self, text: str) -> str:
+        return self._paint("2", text)
+
+    def gutter(self, text: str) -> str:
+        return self._paint("1;34", text)
+
+    def good(self, text: str) -> str:
+        return self._paint("1;32", text)
+
+
+def wants_color(mode: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """``mode`` is ``always``, ``never`` or ``auto``: on a terminal that can, unless NO_COLOR asks for none."""
+    if mode != "auto":
+        return mode == "always"
+    return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM", "") != "dumb"
+
+
+def terminal_width(stream: TextIO, environ: Mapping[str, str]) -> int:
+    """Cells of a line on ``stream``; 0 when it is no terminal. COLUMNS overrules what the terminal says."""
+    if not stream.isatty():
+        return 0
+    columns = environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
+    from os import get_terminal_size
+
+    try:
+        return get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):  # a terminal without a size, or a stream without a descriptor
+        return 80

@@ -6,7 +6,7 @@ Facts judge nothing. Whatever concerns the fit of a pod on a node is asked of ``
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,10 +15,12 @@ from kubesched_lint.analysis.nearest import Miss, nearest_key, node_miss
 from kubesched_lint.analysis.order import apply_order
 from kubesched_lint.analysis.reachability import Blocked, blocked_workloads
 from kubesched_lint.analysis.selection import Selection
+from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.findings import Path
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
-from kubesched_lint.model.policy import Autoscaler
+from kubesched_lint.model.policy import Autoscaler, LimitRange, PriorityClass, RuntimeClass
 from kubesched_lint.model.workload import Workload
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.cluster.state import ClusterState
+    from kubesched_lint.scheduler.capacity import Shortage
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +100,9 @@ class Facts:
 
     def replicas(self, workload: Workload) -> int:
         """How many pods it starts with: as written, else as it runs, within the bounds of its autoscaler."""
-        count = workload.replicas
-        scaler = self.autoscaler(workload)
-        if not workload.replicas_written and self.cluster is not None and scaler is not None:
-            from kubesched_lint.cluster.revisions import live_replicas
+        from kubesched_lint.cluster.revisions import starting_replicas
 
-            live = live_replicas(workload, self.cluster)
-            count = count if live is None else live
-        if scaler is not None and count > 0:  # an autoscaler leaves a workload that is scaled to 0 alone
-            count = max(min(count, scaler.max_replicas), scaler.min_replicas)
-        return count
+        return starting_replicas(workload, self.cluster, self.autoscaler(workload))
 
     def autoscaler(self, workload: Workload) -> Autoscaler | None:
         return self._autoscalers.get((workload.kind, workload.namespace, workload.name))
@@ -128,6 +124,11 @@ class Facts:
         return tuple(p for p in self.cluster.inventory.pods if id(p) not in ours)
 
     # -- premises ----------------------------------------------------------------------------------------------------
+
+    def running_premises(self, workload: Workload) -> tuple[str, ...]:
+        """On what a proof about free room stands."""
+        premises = self.node_premises(workload)
+        return (*premises, "the running pods of others stay where they are") if self.other_pods else premises
 
     def node_premises(self, workload: Workload) -> tuple[str, ...]:
         """On what a proof about the nodes of a workload stands."""
@@ -168,11 +169,16 @@ class Facts:
         """Nodes that a pod of the workload may ever use, whatever other pods do."""
         return self.reach(workload).usable
 
-    def room(self, workload: Workload, topology_key: str) -> Room:
-        """The topology domains of a key among the usable nodes."""
+    def room(self, workload: Workload, topology_key: str, term: PodAffinityTerm | None = None) -> Room:
+        """The topology domains of a key among the usable nodes, without those held against ``term``."""
         usable = self.usable(workload)
         lacking = usable & ~self.index.with_key(topology_key)
         domains = tuple(v for v, nodes in self.index.domains(topology_key).items() if nodes & usable)
+        if term is not None and self.other_pods:
+            from kubesched_lint.analysis.neighbours import held_domains
+
+            held = held_domains(self, workload, term)
+            domains = tuple(d for d in domains if d not in held)
         return Room(topology_key, domains, usable.bit_count(), self.names(lacking))
 
     def names(self, nodes: NodeSet) -> tuple[str, ...]:
@@ -200,6 +206,62 @@ class Facts:
             if taint is not None:
                 counts[taint] = counts.get(taint, 0) + 1
         return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+    def shortage(self, workload: Workload, nodes: NodeSet) -> Shortage | None:
+        """The resource of which none of ``nodes`` offers enough for one pod."""
+        from kubesched_lint.scheduler.capacity import shortage
+
+        return shortage(self.pod(workload), self.index, nodes)
+
+    def nodes_carry(self, key: str) -> bool:
+        """Whether some node of the snapshot has the label key: then it is somebody's own, however odd it reads."""
+        return self.cluster is not None and bool(self.index.with_key(key))
+
+    @cached_property
+    def state(self) -> ClusterState:
+        """The nodes with the running pods that no workload of the set owns. Undo what you place."""
+        from kubesched_lint.cluster.state import ClusterState
+
+        assert self.cluster is not None, "a rule that reads nodes runs only with a cluster"
+        objects = replace(self.cluster.inventory, pods=self.other_pods)
+        return ClusterState(self.index, objects, kubernetes_version=self.premises.kubernetes_version)
+
+    def copies(self, workload: Workload, most: int, among: NodeSet | None = None) -> int:
+        """Upper bound of pods that fit on ``among`` (the usable nodes) beside the running pods of others; at most
+        ``most``."""
+        from kubesched_lint.scheduler.capacity import total_copies
+
+        nodes = self.usable(workload) if among is None else among
+        return total_copies(self.pod(workload), self.state, nodes, most)
+
+    def tightest_resource(self, workload: Workload, among: NodeSet | None = None) -> str:
+        """The resource that bounds ``copies`` most."""
+        from kubesched_lint.scheduler.capacity import tightest_resource
+
+        nodes = self.usable(workload) if among is None else among
+        return tightest_resource(self.pod(workload), self.state, nodes)
+
+    def most_free(self, resource: str, among: NodeSet) -> int:
+        """The largest amount of a resource that running pods of others leave on one of ``among``."""
+        return int(max(self.state.ledger.free(resource)[i] for i in positions(among)))
+
+    def tolerated(self, workload: Workload) -> NodeSet:
+        """All nodes without a taint in the way, whatever their labels."""
+        from kubesched_lint.scheduler.tolerance import repelled
+
+        return self.index.all & ~repelled(self.index, self.pod(workload).tolerations)
+
+    def surely_selects(self, workload: Workload, term: PodAffinityTerm, other: Workload) -> bool:
+        """Whether a term of the workload selects the pods of another, as far as namespace labels are known."""
+        return self.namespaces.selects(term, workload.namespace, self.pod(other), unknown=False)
+
+    def template_changed(self, workload: Workload) -> bool | None:
+        """Whether the manifest differs from what runs; None when that cannot be told."""
+        if self.cluster is None:
+            return None
+        from kubesched_lint.cluster.revisions import template_changed
+
+        return template_changed(workload, self.cluster)
 
     # -- who selects whom --------------------------------------------------------------------------------------------
 
@@ -239,9 +301,7 @@ class Facts:
 
         def targets(workload: Workload) -> tuple[Workload, ...]:
             terms = self.pod(workload).required_affinity
-            return tuple(
-                t for t in self.selection.selected_by_all(terms, workload.namespace) if t is not workload
-            )
+            return tuple(t for t in self.selection.selected_by_all(terms, workload.namespace) if t is not workload)
 
         def answered(workload: Workload) -> bool:
             pod = self.pod(workload)
@@ -275,22 +335,37 @@ class Facts:
         return {(a.target.kind, a.namespace, a.target.name): a for a in (*live, *self.manifests.autoscalers)}
 
     @cached_property
-    def _classes(self) -> Mapping[str, object]:
+    def _classes(self) -> Mapping[str, PriorityClass]:
         live = () if self.cluster is None else self.cluster.inventory.priority_classes
         return {c.name: c for c in (*live, *self.manifests.priority_classes)}
 
     @cached_property
-    def _runtime_classes(self) -> Mapping[str, object]:
+    def _runtime_classes(self) -> Mapping[str, RuntimeClass]:
         live = () if self.cluster is None else self.cluster.inventory.runtime_classes
         return {c.name: c for c in (*live, *self.manifests.runtime_classes)}
 
     @cached_property
-    def _limit_ranges(self) -> Mapping[str, tuple[object, ...]]:
+    def _limit_ranges(self) -> Mapping[str, tuple[LimitRange, ...]]:
         live = () if self.cluster is None else self.cluster.inventory.limit_ranges
-        found: dict[str, tuple[object, ...]] = {}
+        found: dict[str, tuple[LimitRange, ...]] = {}
         for limit in (*live, *self.manifests.limit_ranges):
             found[limit.namespace] = (*found.get(limit.namespace, ()), limit)
         return found
+
+
+def request_path(workload: Workload, resource: str) -> Path:
+    """Where the largest request of a resource is written: of the pod, of a container, or its limit instead."""
+    pod = workload.pod
+    if pod.pod_requests and resource in pod.pod_requests:
+        return (*pod.path, "resources", "requests", resource)
+    asking = [c for c in (*pod.containers, *pod.init_containers) if c.requests.get(resource)]
+    if not asking:
+        return (*pod.path, "overhead") if resource in pod.overhead else pod.path
+    largest = max(asking, key=lambda c: c.requests[resource])
+    where: Path = (*largest.path, "resources", "requests", resource)
+    if workload.source is not None and workload.source.span(where) == workload.source.span(where[:-1]):
+        return (*largest.path, "resources", "limits", resource)  # only a limit is written: it is the request too
+    return where
 
 
 def controller_labels(workload: Workload) -> Mapping[str, str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import Requirement
-from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.node import Node, Taint
+from kubesched_lint.model.pod import Pod, Toleration
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,15 @@ def nearest_key(key: str, nodes: Iterable[Node]) -> str:
     return _closest(key, {k for node in nodes for k in node.labels}) or ""
 
 
+def nearest_taint(toleration: Toleration, taints: Mapping[Taint, int]) -> str:
+    """A taint of the nodes that a toleration nearly matches; empty without one. ``taints`` as ``NodeIndex.taints``."""
+    close = _closest(toleration.key, {t.key for t in taints})
+    for taint, nodes in taints.items():
+        if taint.key == close:
+            return f"{_nodes(nodes.bit_count())} the taint {taint}"
+    return ""
+
+
 def hint(nearest: str, lead: str = "") -> str:
     """The nearest miss as an aside that can end a sentence."""
     return f" ({lead}{nearest})" if nearest else ""
@@ -126,5 +135,3 @@ def _words(r: Requirement) -> str:
         case "In" | "NotIn":
             return f"{r.key} {r.operator} ({', '.join(r.values)})"
     return f"{r.key} {r.operator}{' ' + r.values[0] if r.values else ''}"
-
-

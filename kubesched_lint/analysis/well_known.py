@@ -22,7 +22,7 @@ _RENAMED = {
     "beta.kubernetes.io/os": "kubernetes.io/os",
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
 }
-_BARE = {"hostname": "kubernetes.io/hostname", "zone": "topology.kubernetes.io/zone", "region": "topology.kubernetes.io/region"}
+_BARE = {key.rpartition("/")[2]: key for key in WELL_KNOWN if key.endswith(("hostname", "zone", "region"))}
 _DOMAINS = ("kubernetes.io", "k8s.io", "beta.kubernetes.io")
 
 

@@ -14,7 +14,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     pod = facts.pod(workload)
     for near in pod.required_affinity:
         for far in pod.required_anti_affinity:
-            if _same_key(near, far, facts) and _covers(far, near, workload) and not _first_of_its_kind(near, workload, facts):
+            if near.topology_key != far.topology_key or _first_of_its_kind(near, workload, facts):
+                continue
+            if _covers(far, near, workload):
                 yield Hazard(
                     at=near.path,
                     evidence=proof(
@@ -30,11 +32,6 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                     },
                     related=(Place(far.path, "and repels them here"),),
                 )
-
-
-def _same_key(near: PodAffinityTerm, far: PodAffinityTerm, facts: Facts) -> bool:
-    """The same topology: to be in one node is to be in one zone, but a key that nodes lack would repel nobody."""
-    return near.topology_key == far.topology_key
 
 
 def _covers(far: PodAffinityTerm, near: PodAffinityTerm, workload: Workload) -> bool:

@@ -16,7 +16,7 @@ def check(workload: Workload, facts: Facts, *, reserve: int) -> Iterator[Hazard]
     for term in facts.pod(workload).required_anti_affinity:
         if not facts.repels_itself(workload, term):
             continue
-        room = facts.room(workload, term.topology_key)
+        room = facts.room(workload, term.topology_key, term)
         supply = len(room.domains) - reserve
         if room.is_bounded and replicas > supply:
             yield Hazard(
@@ -26,7 +26,7 @@ def check(workload: Workload, facts: Facts, *, reserve: int) -> Iterator[Hazard]
                     f"{'domain' if supply == 1 else 'domains'} ({', '.join(room.domains)})",
                     demand=replicas,
                     supply=supply,
-                    assumes=facts.node_premises(workload),
+                    assumes=facts.running_premises(workload),
                 ),
                 values={
                     "pending": replicas - supply,

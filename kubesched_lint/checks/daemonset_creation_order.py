@@ -5,35 +5,56 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.analysis.sharing import LockedOut, locked_out
+from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.workload import Workload
 
 _EVERYWHERE = ("kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch")
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if workload.kind in ("DaemonSet", "Job", "CronJob"):
+    if not workload.stays:
         return
     for daemon in facts.daemon_sets:
         if not facts.comes_before(workload, daemon) or not _dedicated_pair(workload, daemon):
             continue
-        if facts.cluster is not None:
-            shared = facts.reach(daemon).tolerated & facts.reach(workload).usable
-            exists = bool(facts.reach(daemon).matching)
-            if exists and not facts.cluster.is_elastic and not shared:
-                continue
-            if shared and not facts.cluster.is_elastic and facts.holds_both(workload, daemon, shared):
-                continue
-            state = f"{shared.bit_count()} shared nodes" if exists else "no node of this kind exists yet"
-        else:
-            state = "no cluster given"
-        group = ", ".join(f"{k}={v}" for k, v in _dedication(daemon).items())
-        yield Hazard(
-            at=("metadata", "name"),
-            evidence=pattern(f"{workload.kind} before DaemonSet under {facts.premises.apply_order}; {state}"),
-            values={"daemon": str(daemon), "group": group, "tool": facts.premises.apply_order},
-            related=(Place(("metadata", "name"), "is created after it", daemon.source, daemon.ref),),
-        )
+        evidence = _evidence(workload, daemon, facts)
+        if evidence is not None:
+            yield Hazard(
+                at=("metadata", "name"),
+                evidence=evidence,
+                values={
+                    "daemon": str(daemon),
+                    "group": tuple(f"{k}={v}" for k, v in _dedication(daemon).items()),
+                    "tool": facts.premises.apply_order,
+                },
+                related=(Place(("metadata", "name"), "is created after it", daemon.source, daemon.ref),),
+            )
+
+
+def _evidence(workload: Workload, daemon: Workload, facts: Facts) -> Evidence | None:
+    """Why the order matters here; None when every node of a fixed cluster provably holds both."""
+    order = f"{workload.kind} before DaemonSet under {facts.premises.apply_order}"
+    if facts.cluster is None:
+        return pattern(f"{order}; no cluster given")
+    shared = facts.reach(daemon).tolerated & facts.usable(workload)
+    if shared:
+        found = locked_out(workload, daemon, shared, facts)
+        if found is not None and found.reachable:
+            return witness(f"{order}; no room is left on {found.node}", trace=_trace(workload, daemon, found))
+        if found is not None:
+            return pattern(f"{order}; on {found.node} the two may not fit together ({', '.join(found.reasons)})")
+    elif not facts.reach(daemon).matching:
+        return pattern(f"{order}; no node of this group exists yet")
+    return pattern(f"{order}; the nodes come from an autoscaler") if facts.cluster.is_elastic else None
+
+
+def _trace(workload: Workload, daemon: Workload, found: LockedOut) -> tuple[str, ...]:
+    placed = "1 pod is" if found.count == 1 else f"{found.count} pods are"
+    return (
+        f"{workload} comes first: {placed} placed on {found.node}",
+        f"the pod of {daemon} for {found.node} stays Pending: {', '.join(found.reasons)}",
+    )
 
 
 def _dedication(workload: Workload) -> dict[str, str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.tolerance import dedicated_to
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
@@ -18,12 +19,14 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     for toleration in pod.tolerations:
         if not toleration.key or toleration.effect == "PreferNoSchedule":
             continue
-        pool = facts.tolerated_pool(toleration)
+        pool = dedicated_to(facts.index, toleration)
         outside = reach.usable & ~pool
         if pool and reach.usable & pool and outside and not _prefers(workload, facts, pool):
             yield Hazard(
                 at=toleration.path,
-                evidence=pattern(f"{pool.bit_count()} dedicated nodes, {outside.bit_count()} others it can use as well"),
+                evidence=pattern(
+                    f"{pool.bit_count()} dedicated nodes, {outside.bit_count()} others it can use as well"
+                ),
                 values={
                     "pool": facts.names(pool),
                     "count": pool.bit_count(),
@@ -35,6 +38,4 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
 
 def _prefers(workload: Workload, facts: Facts, pool: int) -> bool:
     """A preference for the pool is a choice too."""
-    return any(
-        facts.index.matching_term(preferred.term) & pool for preferred in workload.pod.preferred_node_terms
-    )
+    return any(facts.index.matching_term(preferred.term) & pool for preferred in workload.pod.preferred_node_terms)

@@ -13,9 +13,7 @@ from kubesched_lint.model.workload import Workload
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     pod = workload.pod
-    selector = [
-        Requirement(k, "In", (v,), (*pod.path, "nodeSelector", k)) for k, v in pod.node_selector.items()
-    ]
+    selector = [Requirement(k, "In", (v,), (*pod.path, "nodeSelector", k)) for k, v in pod.node_selector.items()]
     terms = pod.required_node_terms or ()
     clashes = [(t, contradiction((*selector, *t.expressions))) for t in terms if t.expressions]
     found = [(term, clash) for term, clash in clashes if clash is not None]

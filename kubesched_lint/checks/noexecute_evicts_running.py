@@ -6,13 +6,16 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.model.node import Taint
+from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.tolerance import first_untolerated
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     doomed: dict[str, list[str]] = {}
     for bound in facts.running_pods(workload):
-        taint = facts.evicting_taint(bound, facts.pod(workload))
+        taint = _evicting(bound, facts)
         if taint is not None:
             doomed.setdefault(str(taint), []).append(bound.node)
     for taint_text, nodes in doomed.items():
@@ -22,3 +25,11 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             evidence=pattern(f"{len(nodes)} running pods on {', '.join(sorted(set(nodes))[:6])}"),
             values={"count": len(nodes), "taint": taint_text, "nodes": tuple(sorted(set(nodes)))},
         )
+
+
+def _evicting(bound: BoundPod, facts: Facts) -> Taint | None:
+    position = facts.index.positions.get(bound.node)
+    if position is None:
+        return None
+    taints = [t for t in facts.index.nodes[position].taints if t.effect == "NoExecute"]
+    return first_untolerated(bound.pod.tolerations, taints)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.facts import Facts, request_path
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.workload import Workload
@@ -19,7 +19,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         return  # cordons, not resources, are in the way
     name, wanted, largest, where = shortage.resource, shortage.wanted, shortage.largest, shortage.node
     yield Hazard(
-        at=facts.request_path(workload, name),
+        at=request_path(workload, name),
         evidence=proof(
             f"{name} {show(name, wanted)} > {show(name, largest)}, the largest allocatable of "
             f"{reach.tolerated.bit_count()} nodes ({where})",

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.nearest import hint
+from kubesched_lint.analysis.nearest import hint, nearest_taint
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.workload import Workload
 
-_WELL_KNOWN = ("node.kubernetes.io/", "node-role.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "node.cilium.io/")
+_OF_THE_SYSTEM = ("node.kubernetes.io/", "node-role.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     for toleration in workload.pod.tolerations:
-        if not toleration.key or toleration.operator != "Equal" or toleration.key.startswith(_WELL_KNOWN):
+        if not toleration.key or toleration.operator != "Equal" or toleration.key.startswith(_OF_THE_SYSTEM):
             continue
         if any(
             t.key == toleration.key and t.value == toleration.value and toleration.effect in ("", t.effect)
             for t in facts.index.taints
         ):
             continue
-        near = facts.nearest_taint(toleration)
+        near = nearest_taint(toleration, facts.index.taints)
         if not near:
             continue  # a toleration for nodes of another cluster harms nobody; one that is nearly right was meant
         wanted = f"{toleration.key}={toleration.value}:{toleration.effect or '*'}"

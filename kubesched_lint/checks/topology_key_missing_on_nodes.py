@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
+from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.model.workload import Workload
 
 
@@ -16,7 +17,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         return  # nothing can be said about the labels of no nodes; other rules name that cause
     count = usable.bit_count()
     pod = facts.pod(workload)
-    demanding = [(t, "affinity") for t in pod.required_affinity]
+    demanding: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [(t, "affinity") for t in pod.required_affinity]
     demanding += [(c, "spread") for c in pod.spread if c.is_hard]
     for wish, variant in demanding:
         if not usable & facts.index.with_key(wish.topology_key):

@@ -1,4 +1,4 @@
-"""Some of the usable nodes lack the topology key: anti-affinity is not enforced there, affinity and spread shun them."""
+"""Usable nodes that lack the topology key: anti-affinity is not enforced there, affinity and spread shun them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.model.workload import Workload
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     usable = facts.usable(workload)
     pod = facts.pod(workload)
-    wishes = [(t, "anti_affinity") for t in pod.required_anti_affinity]
+    wishes: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [
+        (t, "anti_affinity") for t in pod.required_anti_affinity
+    ]
     wishes += [(t, "affinity") for t in pod.required_affinity]
     wishes += [(c, "spread") for c in pod.spread if c.is_hard]
     for wish, variant in wishes:

@@ -27,5 +27,5 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
 def _topology_keys(pod: Pod) -> Iterator[tuple[str, Path]]:
     terms = [*pod.required_affinity, *pod.required_anti_affinity]
     terms += [w.term for w in (*pod.preferred_affinity, *pod.preferred_anti_affinity)]
-    for wish in (*terms, *pod.spread):
-        yield wish.topology_key, (*wish.path, "topologyKey")
+    yield from ((t.topology_key, (*t.path, "topologyKey")) for t in terms)
+    yield from ((c.topology_key, (*c.path, "topologyKey")) for c in pod.spread)

@@ -74,3 +74,12 @@ def repelled(index: NodeIndex, tolerations: Sequence[Toleration], *, comparison:
         ):
             found |= nodes
     return found
+
+
+def dedicated_to(index: NodeIndex, toleration: Toleration) -> NodeSet:
+    """Nodes with a NoSchedule or NoExecute taint that this toleration covers."""
+    found = EMPTY
+    for taint, nodes in index.taints.items():
+        if taint.effect in FILTERING and tolerates(toleration, taint):
+            found |= nodes
+    return found

@@ -1,0 +1,80 @@
+"""How many pods one hard spread constraint lets in at most.
+
+With domain capacities c, pods of others o and the pods selecting themselves, every placement keeps
+o[i] + x[i] <= min(o + x) + maxSkew (``podtopologyspread/filtering.go``), and the minimum never exceeds min(o + c). With
+fewer domains than minDomains the minimum counts as 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.neighbours import matching_running_pods, others_selected
+from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.model.pod import SpreadConstraint
+from kubesched_lint.model.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadRoom:
+    """Per domain the capacity and what may be placed.
+
+    ``blocked`` are domains that count although the pod can use none of their nodes; ``too_few``: minDomains makes the
+    minimum 0.
+    """
+
+    capacity: Mapping[str, int]
+    placeable: Mapping[str, int]
+    blocked: tuple[str, ...]
+    too_few: bool
+
+    @property
+    def total(self) -> int:
+        return sum(self.placeable.values())
+
+
+def spread_room(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> SpreadRoom | None:
+    """The bound for a workload's hard constraint; None where pods of others may yet add to the counts.
+
+    A constraint that does not select its own pods bounds nothing.
+    """
+    pod = facts.pod(workload)
+    selector = constraint.selector
+    if selector is None or selector.is_empty or not selector.matches(pod.labels):
+        return None
+    if any(True for _ in others_selected(facts, workload, selector)):
+        return None
+    counted = counted_nodes(workload, constraint, facts)
+    usable = facts.usable(workload)
+    most = facts.replicas(workload)
+    capacity: dict[str, int] = {}
+    others: dict[str, int] = {}
+    blocked = []
+    for value, nodes in facts.index.domains(constraint.topology_key).items():
+        if nodes & counted:
+            capacity[value] = facts.copies(workload, most, nodes & usable)
+            others[value] = matching_running_pods(facts, workload.namespace, selector, nodes & counted)
+            if not nodes & usable:
+                blocked.append(value)
+    if not capacity:
+        return None
+    too_few = len(capacity) < (constraint.min_domains or 1)
+    least = 0 if too_few else min(others[d] + capacity[d] for d in capacity)
+    placeable = {d: min(capacity[d], max(0, least + constraint.max_skew - others[d])) for d in capacity}
+    return SpreadRoom(capacity, placeable, tuple(blocked), too_few)
+
+
+def counted_nodes(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> NodeSet:
+    """Nodes whose domains count for a constraint: all hard keys present, and the inclusion policies hold."""
+    pod = facts.pod(workload)
+    counted = facts.index.all
+    for hard in pod.spread:
+        if hard.is_hard:
+            counted &= facts.index.with_key(hard.topology_key)
+    if constraint.node_affinity_policy != "Ignore":
+        counted &= facts.reach(workload).matching
+    if constraint.node_taints_policy == "Honor":
+        counted &= facts.tolerated(workload)
+    return counted

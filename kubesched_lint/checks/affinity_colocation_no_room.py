@@ -1,0 +1,49 @@
+"""Required affinity leads to a domain that has no room left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.neighbours import may_be_answered_by_set, nodes_near_running
+from kubesched_lint.findings import Hazard, Severity, proof
+from kubesched_lint.model.quantity import show
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    """Only where all that answers the affinity runs already: what is yet to come may come elsewhere."""
+    if not workload.stays or not facts.usable(workload):
+        return
+    terms = facts.pod(workload).required_affinity
+    near = nodes_near_running(facts, workload)
+    if near is None or may_be_answered_by_set(facts, workload):
+        return
+    replicas = facts.replicas(workload)
+    there = near & facts.usable(workload)
+    supply = facts.copies(workload, replicas, there)
+    if supply >= replicas or facts.index.unknown_resources & there:
+        return
+    tight = facts.tightest_resource(workload, there)
+    free = facts.most_free(tight, there) if there else 0
+    yield Hazard(
+        at=terms[0].path,
+        evidence=proof(
+            f"{replicas} replicas > {supply} that fit on {', '.join(facts.names(there)[:6]) or 'no usable node'}"
+            + (f" (free {tight}: {show(tight, free)})" if there else ""),
+            demand=replicas,
+            supply=supply,
+            assumes=facts.running_premises(workload),
+        ),
+        severity=None if supply == 0 else Severity.WARNING,
+        values={
+            "pending": replicas - supply,
+            "replicas": replicas,
+            "key": terms[0].topology_key,
+            "nodes": facts.names(there) or facts.names(near),
+            "resource": tight,
+            "wanted": show(tight, facts.pod(workload).requests.get(tight, 1)),
+            "free": show(tight, free),
+        },
+        variant="default" if there else "unusable",
+    )

@@ -1,0 +1,69 @@
+"""Anti-affinity works both ways: a pod that declares nothing is refused where somebody lives who repels it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.neighbours import repelled_by_running
+from kubesched_lint.findings import Hazard, Place, Severity, proof, witness
+from kubesched_lint.model.workload import Workload
+
+REASON = "node(s) didn't satisfy existing pods anti-affinity rules"
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    """The workload under check holds the terms, or suffers from pods that run."""
+    yield from _from_running(workload, facts)
+    pod = facts.pod(workload)
+    for term, original in zip(pod.required_anti_affinity, workload.pod.required_anti_affinity, strict=True):
+        for other in facts.selected_workloads(workload, term):
+            if other is not workload and other.stays and facts.surely_selects(workload, term, other):
+                yield from _between(workload, other, original.topology_key, original.path, facts)
+
+
+def _from_running(victim: Workload, facts: Facts) -> Iterator[Hazard]:
+    """Running pods of others repel it everywhere: that holds for every order as long as they stay."""
+    usable = facts.usable(victim)
+    if not usable or victim.kind == "DaemonSet" or not facts.knows_running_pods:
+        return
+    blocked, holders = repelled_by_running(facts, victim)
+    if usable & ~blocked == 0:
+        names = tuple(sorted({f"{b.namespace}/{b.name}" for b in holders}))
+        yield Hazard(
+            at=("metadata", "name"),
+            evidence=proof(
+                f"{usable.bit_count()} of {usable.bit_count()} usable nodes: {REASON}",
+                demand=1,
+                supply=0,
+                assumes=("the running pods that repel it stay where they are",),
+            ),
+            values={"holders": names, "replicas": facts.replicas(victim)},
+            variant="running",
+        )
+
+
+def _between(holder: Workload, other: Workload, key: str, at: tuple[str | int, ...], facts: Facts) -> Iterator[Hazard]:
+    """Who is created first may take every domain; the other one then waits."""
+    first, victim = (holder, other) if facts.comes_before(holder, other) else (other, holder)
+    room = facts.room(victim, key)
+    taken = set(facts.room(first, key).domains)
+    if not room.is_bounded or not set(room.domains) <= taken or facts.replicas(first) < len(room.domains):
+        return
+    if not facts.replicas(victim):
+        return
+    trace = tuple(f"a pod of {first} is placed in {key}={d}" for d in room.domains)
+    mutual = "symmetry" if victim is other else "own"
+    yield Hazard(
+        at=at,
+        source=holder.source,
+        victim=victim.ref,
+        severity=Severity.WARNING,
+        evidence=witness(
+            f"{first} comes first and has {facts.replicas(first)} replicas for {len(room.domains)} {key} domains",
+            trace=(*trace, f"every pod of {victim} stays Pending"),
+        ),
+        values={"victim": str(victim), "first": str(first), "key": key, "domains": room.domains},
+        related=(Place(("metadata", "name"), "stays Pending", victim.source, victim.ref),),
+        variant=mutual,
+    )

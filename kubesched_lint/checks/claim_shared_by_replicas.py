@@ -1,0 +1,75 @@
+"""Several pods on one claim that only one pod, or one node, may use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.claims import claim_named
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.rollout import fenceposts
+from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
+from kubesched_lint.model.node import HOSTNAME
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    replicas = facts.replicas(workload)
+    rolls = workload.kind == "Deployment" and workload.strategy.type == "RollingUpdate"
+    surge, unavailable = fenceposts(workload, replicas) if rolls else (0, 1)
+    for volume in workload.pod.volumes:
+        claim = claim_named(facts, workload.namespace, volume.claim) if volume.kind == "persistentVolumeClaim" else None
+        if claim is None:
+            continue
+        at = (*volume.path, "claimName")
+        modes = set(claim.access_modes)
+        values = {"claim": claim.name, "replicas": replicas, "surge": surge}
+        related = (Place(workload.replicas_path, f"{replicas} replicas wanted here"),)
+        if modes == {"ReadWriteOncePod"} and workload.stays:
+            if replicas > 1:
+                yield Hazard(
+                    at=at,
+                    evidence=proof(
+                        f"{replicas} replicas > 1 pod of a ReadWriteOncePod claim", demand=replicas, supply=1
+                    ),
+                    values=values,
+                    related=related,
+                    variant="one_pod",
+                )
+            elif rolls and replicas == 1 and unavailable == 0:
+                yield Hazard(
+                    at=at,
+                    evidence=proof("1 old pod + 1 surge pod > 1 pod of a ReadWriteOncePod claim", demand=2, supply=1),
+                    values=values,
+                    variant="rollout_one_pod",
+                )
+        elif modes == {"ReadWriteOnce"} and not _one_node(workload):
+            if replicas > 1 and workload.kind != "StatefulSet":
+                yield Hazard(
+                    at=at,
+                    evidence=pattern(f"{replicas} pods, one node"),
+                    severity=Severity.WARNING,
+                    values=values,
+                    related=related,
+                    variant="one_node",
+                )
+            elif rolls and replicas == 1 and unavailable == 0:
+                yield Hazard(
+                    at=at,
+                    evidence=pattern("old pod and surge pod, one node"),
+                    severity=Severity.WARNING,
+                    values=values,
+                    variant="rollout_one_node",
+                )
+
+
+def _one_node(workload: Workload) -> bool:
+    """Whether the pods are sent to one and the same node."""
+    pod = workload.pod
+    return (
+        bool(pod.node_name)
+        or HOSTNAME in pod.node_selector
+        or any(
+            t.topology_key == HOSTNAME and t.selector is not None and t.selector.matches(pod.labels)
+            for t in pod.required_affinity
+        )
+    )

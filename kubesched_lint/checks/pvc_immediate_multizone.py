@@ -1,0 +1,56 @@
+"""An Immediate class makes the volume before the pod has a node, in any zone, perhaps one where the pod cannot go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.claims import storage_class_of, unbound_claims
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.model.node import ZONE
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Workload
+
+# Provisioners whose volumes live in one zone.
+_ZONAL = frozenset(
+    [
+        "ebs.csi.aws.com",
+        "pd.csi.storage.gke.io",
+        "disk.csi.azure.com",
+        "cinder.csi.openstack.org",
+        "kubernetes.io/aws-ebs",
+        "kubernetes.io/gce-pd",
+        "kubernetes.io/azure-disk",
+        "kubernetes.io/cinder",
+    ]
+)
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    why = _zonal_wish(workload.pod)
+    if why is None:
+        return
+    for claim, at in unbound_claims(facts, workload):
+        storage_class = storage_class_of(facts, claim)
+        if storage_class is None or storage_class.binding_mode != "Immediate":
+            continue
+        if storage_class.provisioner not in _ZONAL or len(storage_class.allowed_topologies) == 1:
+            continue
+        related = (Place(("volumeBindingMode",), "binds at once", storage_class.source),)
+        yield Hazard(
+            at=at,
+            evidence=pattern(f"StorageClass {storage_class.name} binds Immediate, and {why}"),
+            values={"storage_class": storage_class.name, "provisioner": storage_class.provisioner, "why": why},
+            related=related if storage_class.source is not None else (),
+        )
+
+
+def _zonal_wish(pod: Pod) -> str | None:
+    """What makes the zone of the volume matter."""
+    if ZONE in pod.node_selector or any(r.key == ZONE for t in pod.required_node_terms or () for r in t.expressions):
+        return "the pod is restricted to certain zones"
+    if any(t.topology_key == ZONE for t in (*pod.required_affinity, *pod.required_anti_affinity)):
+        return "the pod has required (anti-)affinity by zone"
+    if any(c.is_hard and c.topology_key == ZONE for c in pod.spread):
+        return "the pod must be spread over zones"
+    return None

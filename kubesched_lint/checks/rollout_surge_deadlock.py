@@ -1,0 +1,64 @@
+"""The surge pod needs a domain of its own, none is free, and no old pod may go before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.rollout import fenceposts
+from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
+from kubesched_lint.model.node import ZONE
+from kubesched_lint.model.pod import PodAffinityTerm
+from kubesched_lint.model.workload import Workload
+
+_USUAL_ZONES = 3
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    if workload.kind != "Deployment" or workload.strategy.type != "RollingUpdate":
+        return
+    replicas = facts.replicas(workload)
+    surge, unavailable = fenceposts(workload, replicas)
+    if unavailable or not replicas:
+        return
+    values = {"replicas": replicas, "surge": surge}
+    related = (Place(workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),)
+    for term in workload.pod.required_anti_affinity:
+        if not _repels_across_revisions(workload, term, facts):
+            continue
+        if facts.cluster is None:
+            if term.topology_key == ZONE and replicas == _USUAL_ZONES:
+                yield Hazard(
+                    at=term.path,
+                    evidence=pattern(
+                        f"{replicas} replicas, one per zone, and clusters mostly have {_USUAL_ZONES} zones"
+                    ),
+                    severity=Severity.WARNING,
+                    values={**values, "key": term.topology_key},
+                    related=related,
+                    variant="unseen",
+                )
+            continue
+        room = facts.room(workload, term.topology_key, term)
+        if room.is_bounded and replicas == len(room.domains):
+            yield Hazard(
+                at=term.path,
+                evidence=proof(
+                    f"{replicas} old pods + 1 surge pod > {len(room.domains)} usable {term.topology_key} domains "
+                    f"({', '.join(room.domains)}), and maxUnavailable resolves to 0",
+                    demand=replicas + 1,
+                    supply=len(room.domains),
+                    assumes=facts.node_premises(workload),
+                ),
+                values={**values, "key": term.topology_key, "domains": room.domains},
+                related=related,
+            )
+
+
+def _repels_across_revisions(workload: Workload, term: PodAffinityTerm, facts: Facts) -> bool:
+    """Whether an old pod repels a new one: not when the term holds for one revision only."""
+    if {"pod-template-hash", "controller-revision-hash"} & {*term.match_label_keys, *term.mismatch_label_keys}:
+        return False
+    pinned = {r.key for r in workload.selector.requirements} if workload.selector else set()
+    selected = {r.key for r in term.selector.requirements} if term.selector else set()
+    return selected <= pinned and facts.repels_itself(workload, term)

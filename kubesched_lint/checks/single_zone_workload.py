@@ -1,0 +1,32 @@
+"""All replicas are bound to one zone although the cluster has several: losing it loses them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, Path, pattern
+from kubesched_lint.model.node import ZONE
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    replicas = facts.replicas(workload)
+    zones = facts.index.domains(ZONE)
+    matching = facts.reach(workload).matching
+    mine = [zone for zone, nodes in zones.items() if nodes & matching]
+    if not workload.stays or replicas < 2 or len(mine) != 1 or len(zones) < 2 or matching & ~facts.index.with_key(ZONE):
+        return
+    yield Hazard(
+        at=_choice(workload.pod),
+        evidence=pattern(f"{replicas} replicas in {mine[0]}, 0 in the other {len(zones) - 1}"),
+        values={"replicas": replicas, "zone": mine[0], "others": tuple(z for z in zones if z != mine[0])},
+    )
+
+
+def _choice(pod: Pod) -> Path:
+    """Where the zone is chosen, else the whole pod spec."""
+    if ZONE in pod.node_selector:
+        return (*pod.path, "nodeSelector", ZONE)
+    return next((r.path for t in pod.required_node_terms or () for r in t.expressions if r.key == ZONE), pod.path)

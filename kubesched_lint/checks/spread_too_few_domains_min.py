@@ -1,0 +1,40 @@
+"""minDomains asks for more domains than there are, which caps each of them at maxSkew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.spread import spread_room
+from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    if not workload.stays or not facts.usable(workload):
+        return
+    replicas = facts.replicas(workload)
+    for constraint in facts.pod(workload).spread:
+        room = spread_room(workload, constraint, facts) if constraint.is_hard else None
+        if room is None or not room.too_few or room.total >= replicas:
+            continue
+        count = len(room.capacity)
+        yield Hazard(
+            at=(*constraint.path, "minDomains"),
+            evidence=proof(
+                f"{replicas} replicas > {room.total}: {count} domains ({', '.join(room.capacity)}) < minDomains "
+                f"{constraint.min_domains}, so each takes at most maxSkew {constraint.max_skew}",
+                demand=replicas,
+                supply=room.total,
+                assumes=facts.node_premises(workload),
+            ),
+            values={
+                "pending": replicas - room.total,
+                "replicas": replicas,
+                "key": constraint.topology_key,
+                "skew": constraint.max_skew,
+                "minimum": constraint.min_domains,
+                "domains": tuple(room.capacity),
+            },
+            related=(Place(workload.replicas_path, f"{replicas} replicas wanted here"),),
+        )

@@ -1,0 +1,94 @@
+"""How many more pods of one kind a node can hold at most: a bound by counting, true for every order.
+
+Only what is necessary is counted (requests, the pod limit, host ports, hostname anti-affinity to itself), so the truth may
+be less, never more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.ledger import PODS
+from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.model.pod import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """A resource of which no node offers enough; ``largest`` is what the best one (``node``) has."""
+
+    resource: str
+    wanted: int
+    largest: int
+    node: str
+
+
+def shortage(pod: Pod, index: NodeIndex, among: NodeSet) -> Shortage | None:
+    """The resource that bars the most nodes, by bare allocatable; None where each resource fits somewhere.
+
+    A pod may also be barred by two resources, one on each half of the nodes: the rarer one is named.
+    """
+    worst: tuple[int, str] | None = None
+    for resource, amount in pod.requests.items():
+        barred = among & index.short_of(resource, amount) if amount > 0 else 0
+        if barred and (worst is None or barred.bit_count() > worst[0]):
+            worst = barred.bit_count(), resource
+    if worst is None:
+        return None
+    resource = worst[1]
+    amounts = index.allocatable(resource)
+    best = max(positions(among), key=lambda i: amounts[i])
+    return Shortage(resource, pod.requests[resource], int(amounts[best]), index.names[best])
+
+
+def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator[tuple[int, int]]:
+    """Position and upper bound (0 to ``most``) of further pods like this one, per node of ``among``."""
+    limits = [(state.ledger.free(PODS), 1)]
+    limits += [(state.ledger.free(name), amount) for name, amount in pod.requests.items() if amount > 0]
+    taken = 0
+    for port in pod.host_ports:
+        taken |= state.port_conflicts(port)
+    alone = bool(pod.host_ports) or _repels_itself_per_node(pod, state.index)
+    cap = min(most, 1) if alone else most
+    for position in positions(among):
+        if taken >> position & 1:
+            yield position, 0
+            continue
+        room: float = cap
+        for free, amount in limits:
+            left = free[position] // amount
+            if left < room:
+                room = max(left, 0)
+        yield position, int(room)
+
+
+def total_copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> int:
+    """Upper bound over all nodes of ``among``, at most ``most``."""
+    total = 0
+    for _, room in copies(pod, state, among, most):
+        total += room
+        if total >= most:
+            return most
+    return total
+
+
+def tightest_resource(pod: Pod, state: ClusterState, among: NodeSet) -> str:
+    """The resource of which ``among`` hold the fewest pods like this one; ``pods`` when it requests nothing."""
+    free = {PODS: sum(max(0, state.ledger.free(PODS)[i]) for i in positions(among))}
+    for name, amount in pod.requests.items():
+        if amount > 0:
+            free[name] = sum(max(0, state.ledger.free(name)[i] // amount) for i in positions(among))
+    return min(free, key=lambda name: free[name])
+
+
+def _repels_itself_per_node(pod: Pod, index: NodeIndex) -> bool:
+    return any(
+        term.selector is not None
+        and term.selector.matches(pod.labels)
+        and (pod.namespace in term.namespaces if term.namespaces else term.namespace_selector is None)
+        and index.with_key(term.topology_key) == index.all
+        for term in pod.required_anti_affinity
+    )

@@ -12,13 +12,11 @@ from dataclasses import MISSING, fields
 from pathlib import Path as File
 
 from kubesched_lint.findings import Severity
-from kubesched_lint.rulebook.card import Card, faults, read_card, to_rule
+from kubesched_lint.rulebook.card import to_rule
 from kubesched_lint.rulebook.families import FAMILIES
-from kubesched_lint.rulebook.frontmatter import CardError
-from kubesched_lint.rulebook.library import Rulebook, cards_folder, checks_folder
+from kubesched_lint.rulebook.library import cards_folder, checks_folder
 from kubesched_lint.rulebook.rule import Rule, module_name
-
-NOT_CARDS = ("README", "CARDS")
+from kubesched_lint.rulebook.shelf import card_files, usable_cards
 
 _INDEX_HEAD = '''\
 """All shipped rules. Generated from the cards by ``python -m kubesched_lint.rulebook.build``; never edit or merge."""
@@ -31,42 +29,6 @@ from kubesched_lint.rulebook.rule import Rule
 RULES = (
 '''
 _BEGIN, _END = "<!-- generated: rules -->", "<!-- /generated -->"
-
-
-def card_files(folder: File) -> tuple[File, ...]:
-    return tuple(sorted(f for f in folder.glob("*.md") if f.stem not in NOT_CARDS))
-
-
-def usable_cards(folder: File) -> tuple[tuple[Card, ...], tuple[CardError, ...]]:
-    """The cards that a rule can be made of, and what is wrong with the others."""
-    cards: list[Card] = []
-    wrong: list[CardError] = []
-    for file in card_files(folder):
-        try:
-            card = read_card(file)
-        except CardError as error:
-            wrong.append(error)
-            continue
-        found = tuple(faults(card)) + tuple(_house_faults(card))
-        wrong.extend(found)
-        if not found:
-            cards.append(card)
-    known = {card.slug for card in cards}
-    for card in cards:
-        for better in to_rule(card).yields_to:
-            if better not in known and not (folder / f"{better}.md").exists():
-                line = card.front.line(("yields_to",))
-                wrong.append(CardError(card.path, line, f"yields_to: there is no rule `{better}`"))
-    return tuple(cards), tuple(wrong)
-
-
-def _house_faults(card: Card) -> Iterator[CardError]:
-    """What is asked of shipped cards beyond the format."""
-    if not Rulebook.has_check(card.slug):
-        yield CardError(card.path, 1, f"no check: kubesched_lint/checks/{module_name(card.slug)}.py is missing")
-    family = card.front.value.get("family")
-    if family not in FAMILIES:
-        yield CardError(card.path, card.front.line(("family",)), f"family: `{family}` is none of {', '.join(FAMILIES)}")
 
 
 def index_text(rules: Sequence[Rule]) -> str:
@@ -123,7 +85,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     stale = [f for f, text in wanted.items() if not f.exists() or f.read_text(encoding="utf-8") != text]
     for error in wrong:
         print(error, file=sys.stderr)
-    for module in _orphans({card.slug for card in cards} | {file.stem for file in card_files(folder)}):
+    for module in _orphans({file.stem for file in card_files(folder)}):
         print(f"{module}: no card for this check", file=sys.stderr)
     if "--check" in arguments:
         for file in stale:

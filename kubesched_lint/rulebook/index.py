@@ -1,4 +1,4 @@
-"""All shipped rules. Generated from the cards by ``python -m kubesched_lint.rulebook.build``; never edited or merged."""
+"""All shipped rules. Generated from the cards by ``python -m kubesched_lint.rulebook.build``; never edit or merge."""
 # ruff: noqa
 # fmt: off
 

@@ -78,10 +78,16 @@ class Rulebook:
             raise self._unknown("rule", slug, self.rules)
         return rule
 
+    def family(self, name: str) -> tuple[Rule, ...]:
+        """The rules of a family. Raises UnknownRuleError."""
+        if name not in self.families:
+            raise self._unknown("family", name, self.families)
+        return tuple(rule for rule in self if rule.family == name)
+
     def resolve(self, name: str) -> tuple[Rule, ...]:
         """The rules that a slug or a family names. Raises UnknownRuleError."""
         if name in self.families:
-            return tuple(rule for rule in self if rule.family == name)
+            return self.family(name)
         if name in self.rules or name in self._renamed:
             return (self.get(name),)
         raise self._unknown("rule or family", name, (*self.rules, *self.families))

@@ -1,0 +1,36 @@
+"""A rule in full as one Markdown text: what its front matter says, then what its card explains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from kubesched_lint.rulebook.card import Card
+from kubesched_lint.rulebook.rule import Rule
+
+_PROFILES = {"on": "", "strict": ", only with --profile strict", "off": ", only when selected by name"}
+
+
+def as_markdown(rule: Rule, card: Card) -> str:
+    """Title, facts, the card's sections and its references."""
+    _, _, sections = card.body.partition(f"# {rule.slug}\n")
+    parts = [f"# {rule.slug}", f"{rule.summary}.", "\n".join(_facts(rule, card)), sections.strip()]
+    references = cast("list[str]", card.front.value.get("references", []))
+    if references:
+        parts.append("## References\n\n" + "\n".join(f"- <{url}>" for url in references))
+    return "\n\n".join(parts) + "\n"
+
+
+def _facts(rule: Rule, card: Card) -> Iterator[str]:
+    yield f"- **Severity:** {rule.severity.word}{_PROFILES[rule.default]}"
+    yield f"- **Family:** {rule.family}"
+    yield f"- **Evidence:** {', '.join(rule.evidence)}"
+    yield f"- **Needs:** {', '.join(rule.needs)}" + (f"; also reads {', '.join(rule.uses)}" if rule.uses else "")
+    params = cast("Mapping[str, Mapping[str, Any]]", card.front.value.get("params", {}))
+    for name, default in rule.params.items():
+        yield f"- **Parameter** `{name}` (default `{default}`): {params[name]['description']}"
+    if rule.yields_to:
+        yield f"- **Yields to:** {', '.join(rule.yields_to)}"
+    if rule.formerly:
+        yield f"- **Formerly:** {', '.join(rule.formerly)}"
+    yield f"- **Since:** {rule.since}"

@@ -1,0 +1,65 @@
+"""A folder of cards on trial: which can be used, and which examples do not show what their marks say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path as File
+
+from kubesched_lint.rulebook.card import Card, to_rule
+from kubesched_lint.rulebook.examples import Example, Lint, coverage_faults, examples, failures
+from kubesched_lint.rulebook.frontmatter import CardError
+from kubesched_lint.rulebook.library import Rulebook, cards_folder
+from kubesched_lint.rulebook.shelf import usable_cards
+
+
+@dataclass(frozen=True)
+class Trial:
+    """``book`` holds the rules under which every example runs: those of ``cards``, and the shipped ones."""
+
+    book: Rulebook
+    cards: tuple[Card, ...]
+    faults: tuple[CardError, ...] = ()
+
+    @classmethod
+    def of(cls, folder: File) -> Trial:
+        """Reads the cards themselves, never the index, so that a card can be tried before it is indexed."""
+        cards, wrong = usable_cards(folder)
+        rules = {card.slug: to_rule(card) for card in cards}
+        if folder.resolve() != cards_folder().resolve():
+            rules = {**Rulebook.shipped().rules, **rules}
+        faults = list(wrong)
+        sound: list[Card] = []
+        for card in cards:
+            try:
+                missing = tuple(coverage_faults(card, examples(card)))
+            except CardError as error:
+                missing = (error,)
+            faults.extend(missing)
+            if not missing:
+                sound.append(card)
+        return cls(Rulebook(rules), tuple(sound), tuple(faults))
+
+    def narrowed(self, names: Iterable[str]) -> Trial:
+        """Only the cards of the rules and families named; all if none is. Raises UnknownRuleError."""
+        names = tuple(names)
+        if not names:
+            return self
+        broken = {File(fault.path).stem for fault in self.faults}
+        chosen = {name for name in names if name in broken}
+        chosen |= {rule.slug for name in names if name not in broken for rule in self.book.resolve(name)}
+        return replace(
+            self,
+            cards=tuple(card for card in self.cards if card.slug in chosen),
+            faults=tuple(fault for fault in self.faults if File(fault.path).stem in chosen),
+        )
+
+    @cached_property
+    def examples(self) -> tuple[Example, ...]:
+        return tuple(example for card in self.cards for example in examples(card))
+
+    def failures(self, lint: Lint) -> Iterator[CardError]:
+        """Every difference between what the examples show and what their marks say, at its line."""
+        for example in self.examples:
+            yield from failures(example, self.book, lint)

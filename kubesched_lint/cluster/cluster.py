@@ -106,7 +106,7 @@ class Cluster:
     @property
     def elastic_premise(self) -> str:
         """What a proof about the nodes of an elastic cluster assumes."""
-        return f"no autoscaler adds a node ({self.elastic_because}; --fixed says that none does)"
+        return f"no autoscaler adds a node (nodes count as elastic: {self.elastic_because}; --fixed if none does)"
 
     @cached_property
     def running(self) -> Running:

@@ -113,6 +113,21 @@ class _Within:
         return self._source.span((*self._at, *path), key=key)
 
 
+def explained(value: object, error: DecodeError) -> DecodeError:
+    """In the schema's words where the fault is in a document of ours and not in a Kubernetes object inside it."""
+    if (
+        not isinstance(value, dict)
+        or not is_ours(value.get("apiVersion"))
+        or error.path[:1] in (("objects",), ("items",))
+    ):
+        return error
+    if value.get("apiVersion") != API_VERSION or value.get("kind") not in (SKETCH, SNAPSHOT):
+        return error
+    from kubesched_lint.cluster.schema import explain
+
+    return explain(value, error)
+
+
 def read_plain(value: object, collector: Collector, source: Source | None = None) -> str:
     """Any document as plain values; tells if it was a ``sketch``, a ``snapshot`` or neither. Raises DecodeError."""
     if not isinstance(value, dict):

@@ -11,38 +11,39 @@ _SPACE = " \t\n\r"
 _DECODER = json.JSONDecoder()
 
 
-def place_of(text: str, path: Path, start: int = 0) -> tuple[int, int]:
+def place_of(text: str, path: Path, start: int = 0, *, key: bool = False) -> tuple[int, int]:
     """Line and column (from 1) of the value at ``path`` in the document that begins at ``start``.
 
-    Of its nearest parent if it is absent.
+    Of its key with ``key``; of its nearest parent if it is absent.
     """
-    at = _skip(text, start)
+    at = named = _skip(text, start)
     for step in path:
         found = _member(text, at, step)
         if found is None:
             break
-        at = found
-    return line_and_column(text, at)
+        named, at = found
+    return line_and_column(text, named if key else at)
 
 
 def line_and_column(text: str, at: int) -> tuple[int, int]:
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
-def _member(text: str, at: int, step: str | int) -> int | None:
-    """Where the member of the object or list at ``at`` begins."""
+def _member(text: str, at: int, step: str | int) -> tuple[int, int] | None:
+    """Where a member of the object or list at ``at`` begins, and where its value does."""
     opening = text[at]
     if opening not in "{[" or (opening == "[") != isinstance(step, int):
         return None
     at, number = _skip(text, at + 1), 0
     while text[at] not in "}]":
+        begin = at
         if opening == "{":
             key, at = scanstring(text, at + 1, False)
             at = _skip(text, _skip(text, at) + 1)
         else:
             key, number = number, number + 1
         if key == step:
-            return at
+            return begin, at
         _, at = _DECODER.raw_decode(text, at)
         at = _skip(text, at)
         if text[at] == ",":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.collect import Collector
@@ -12,6 +13,7 @@ _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _GZIP = b"\x1f\x8b"
 LARGEST = 4 << 30
 """Bytes of one file, unpacked."""
+_CHUNK = 512 << 10
 _FREELY = 64 << 20
 _MOST_FOLD = 500
 
@@ -21,36 +23,32 @@ def read_cluster(path: str, *, elastic: bool | None = None) -> Cluster:
 
     Raises ClusterError, also for what cannot be opened.
     """
-    return cluster_from(_files(path), path, elastic=elastic)
+    collector = Collector(elastic)
+    met = [_read_file(name, collector) for name in _names(path)]
+    return _finished(collector, path, met)
 
 
 def cluster_from(files: Iterable[tuple[str, bytes]], path: str, *, elastic: bool | None = None) -> Cluster:
     """The cluster that ``files`` (path and content) describe together; ``path`` names it. Raises ClusterError."""
     collector = Collector(elastic)
-    sketched = captured = False
-    for name, data in files:
-        found = _read(name, _unpacked(name, data), collector)
-        sketched, captured = sketched or "sketch" in found, captured or "snapshot" in found
+    met = [_read(name, b"".join(unpacked(name, [data])), collector) for name, data in files]
+    return _finished(collector, path, met)
+
+
+def _finished(collector: Collector, path: str, met: Iterable[frozenset[str]]) -> Cluster:
     cluster = collector.cluster(path)
-    if not cluster.inventory.nodes and not sketched and not captured:
+    if not cluster.inventory.nodes and not any(met):
         raise ClusterError(path, 0, 0, _no_nodes(collector))
     return cluster
 
 
-def _files(path: str) -> Iterator[tuple[str, bytes]]:
-    names = [path]
-    if os.path.isdir(path):
-        names = sorted(_inside(path))
-        if not names:
-            raise ClusterError(path, 0, 0, "the folder holds no .yaml, .yml, .json or .gz file")
-    for name in names:
-        try:
-            if os.path.getsize(name) > LARGEST:
-                raise ClusterError(name, 0, 0, f"the file is larger than {LARGEST >> 30} GiB")
-            with open(name, "rb") as file:
-                yield name, file.read()
-        except OSError as error:
-            raise ClusterError(name, 0, 0, f"cannot be read: {error.strerror or error}") from None
+def _names(path: str) -> list[str]:
+    if not os.path.isdir(path):
+        return [path]
+    names = sorted(_inside(path))
+    if not names:
+        raise ClusterError(path, 0, 0, "the folder holds no .yaml, .yml, .json or .gz file")
+    return names
 
 
 def _inside(folder: str) -> Iterator[str]:
@@ -59,31 +57,84 @@ def _inside(folder: str) -> Iterator[str]:
         yield from (os.path.join(parent, name) for name in names if name.lower().endswith(_SUFFIXES))
 
 
-def _unpacked(name: str, data: bytes) -> bytes:
-    if not data.startswith(_GZIP):
-        return data
+def _read_file(name: str, collector: Collector) -> frozenset[str]:
+    """Which of ``sketch`` and ``snapshot`` were met."""
+    try:
+        if not os.path.isfile(name):
+            raise ClusterError(name, 0, 0, "there is no such file" if not os.path.exists(name) else "is not a file")
+        with open(name, "rb") as file:
+            chunks = unpacked(name, iter(lambda: file.read(_CHUNK), b""))
+            first, second = next(chunks, b""), next(chunks, b"")
+            if second:
+                found = _streamed(chain([first, second], chunks), collector)
+                if found is not None:
+                    return found
+                file.seek(0)  # it is not what it seemed: the careful way says where
+                chunks = unpacked(name, iter(lambda: file.read(_CHUNK), b""))
+                return _read(name, b"".join(chunks), collector)
+        return _read(name, first, collector)
+    except OSError as error:
+        raise ClusterError(name, 0, 0, f"cannot be read: {error.strerror or error}") from None
+
+
+def _streamed(chunks: Iterator[bytes], collector: Collector) -> frozenset[str] | None:
+    """None when the file cannot be cut into blocks, or a block is not sound."""
+    from kubesched_lint.cluster.stream import blocks, layout_of
+
+    first = next(chunks)
+    layout = layout_of(first)
+    if layout is None:
+        return None
+    from kubesched_lint.cluster.read_json import read_blocks
+
+    return read_blocks(blocks(chain([first], chunks), layout), collector)
+
+
+def unpacked(name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The content of a file in pieces, gunzipped where it is gzipped. Raises ClusterError."""
+    chunks = iter(chunks)
+    first = next(chunks, b"")
+    if not first.startswith(_GZIP):
+        yield from _limited(name, filter(None, chain([first], chunks)))
+        return
     import zlib
 
-    chunks: list[bytes] = []
-    size, rest = 0, data
     try:
-        while rest:  # gzip files may be members one after the other
-            inflate = zlib.decompressobj(wbits=31)
-            while rest and not inflate.eof:
-                chunk = inflate.decompress(rest, 1 << 24)
-                rest = inflate.unconsumed_tail
-                size += len(chunk)
-                chunks.append(chunk)
-                if size > LARGEST or (size > _FREELY and size > _MOST_FOLD * len(data)):
-                    raise ClusterError(name, 0, 0, f"unpacks to more than {size >> 20} MiB, {size // len(data)}-fold")
-            if not inflate.eof:
-                raise ClusterError(name, 0, 0, "the gzip file is cut off: its end is missing")
-            rest = inflate.unused_data
-            if not rest.startswith(_GZIP):
-                break
+        yield from _limited(name, _gunzipped(name, chain([first], chunks)))
     except zlib.error as error:
         raise ClusterError(name, 0, 0, f"is not a sound gzip file: {error}") from None
-    return b"".join(chunks)
+
+
+def _limited(name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    size = 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > LARGEST:
+            raise ClusterError(name, 0, 0, f"holds more than {LARGEST >> 30} GiB")
+        yield chunk
+
+
+def _gunzipped(name: str, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Members one after the other, as gzip has it; a bomb is refused before it can fill the memory."""
+    import zlib
+
+    inflate = zlib.decompressobj(wbits=31)
+    packed = size = 0
+    for chunk in chunks:
+        packed += len(chunk)
+        rest = chunk
+        while rest:
+            if inflate.eof:
+                inflate = zlib.decompressobj(wbits=31)
+            piece = inflate.decompress(rest, _CHUNK)
+            rest = inflate.unused_data if inflate.eof else inflate.unconsumed_tail
+            size += len(piece)
+            if size > _FREELY and size > _MOST_FOLD * packed:
+                raise ClusterError(name, 0, 0, f"unpacks to more than {size >> 20} MiB, {size // packed}-fold")
+            if piece:
+                yield piece
+    if not inflate.eof:
+        raise ClusterError(name, 0, 0, "the gzip file is cut off: its end is missing")
 
 
 def _read(name: str, data: bytes, collector: Collector) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -15,10 +16,12 @@ from kubesched_lint.cluster.containers import (
     add,
     check_version,
     element_kind,
+    explained,
     is_ours,
     snapshot_header,
 )
 from kubesched_lint.cluster.json_places import line_and_column, place_of
+from kubesched_lint.cluster.sketch import UnknownFieldError
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.fields import DecodeError, Value, mapping
 
@@ -59,13 +62,33 @@ def read_json(name: str, data: bytes, collector: Collector) -> frozenset[str]:
         try:
             met.add(_document(view[start:end], collector))
         except DecodeError as error:
+            error = explained(msgspec.json.decode(view[start:end]), error)
             text = data.decode("utf-8", "replace")
-            line, column = place_of(text, error.path, len(data[:start].decode("utf-8", "replace")))
+            line, column = place_of(
+                text, error.path, len(data[:start].decode("utf-8", "replace")), key=isinstance(error, UnknownFieldError)
+            )
             raise ClusterError(name, line, column, error.message) from None
         while end < len(data) and data[end] in b" \t\r\n":
             end += 1
         start = end
     return frozenset(met)
+
+
+def read_blocks(blocks: Iterator[bytes], collector: Collector) -> frozenset[str] | None:
+    """The same for the documents that ``stream.blocks`` cuts a large one into; None when one of them is not sound."""
+    ours = False
+    try:
+        for number, block in enumerate(blocks):
+            document = _DOCUMENT.decode(block)
+            if number == 0 and is_ours(document.apiVersion):
+                ours = _snapshot(document, collector) == "snapshot"
+            if not ours and document.kind not in (None, "List"):
+                return None
+            for i, item in enumerate(document.items or ()):
+                _item(item, ("items", i), "", "", collector)
+    except (msgspec.DecodeError, DecodeError, RecursionError):
+        return None
+    return frozenset({"snapshot"} if ours else ())
 
 
 def _end(data: bytes, start: int) -> int:

@@ -6,7 +6,7 @@ import yaml
 
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.collect import Collector
-from kubesched_lint.cluster.containers import read_plain
+from kubesched_lint.cluster.containers import explained, read_plain
 from kubesched_lint.model.decode.fields import DecodeError
 
 
@@ -16,7 +16,10 @@ def read_yaml(name: str, data: bytes, collector: Collector) -> frozenset[str]:
         found = [d for d in yaml.load_all(data, yaml.CSafeLoader) if d is not None]
     except yaml.YAMLError as error:
         raise ClusterError(name, 0, 0, f"is not valid YAML: {error}") from None
-    try:
-        return frozenset(read_plain(d, collector) for d in found)
-    except DecodeError as error:
-        raise ClusterError(name, 0, 0, error.message) from None
+    met = set()
+    for document in found:
+        try:
+            met.add(read_plain(document, collector))
+        except DecodeError as error:
+            raise ClusterError(name, 0, 0, explained(document, error).message) from None
+    return frozenset(met)

@@ -16,6 +16,7 @@ from kubesched_lint.model.decode.fields import (
     optional_mapping,
     resources,
     text,
+    texts,
     words,
     wrong,
 )
@@ -27,14 +28,30 @@ OS = "kubernetes.io/os"
 MOST_NODES = 20_000
 
 SKETCH_FIELDS = frozenset(
-    ["apiVersion", "kind", "metadata", "nodes", "objects", "kinds", "elastic", "kubernetesVersion", "capturedAt"]
+    ["apiVersion", "kind", "nodes", "objects", "kinds", "elastic", "kubernetesVersion", "capturedAt"]
 )
 NODE_FIELDS = frozenset(
-    ["name", "count", "zones", "labels", "taints", "allocatable", "elastic", "unschedulable", "ready", "images"]
+    [
+        "name",
+        "count",
+        "zones",
+        "labels",
+        "taints",
+        "allocatable",
+        "elastic",
+        "unschedulable",
+        "ready",
+        "images",
+        "declaredFeatures",
+    ]
 )
 _TAINT_FIELDS = frozenset(["key", "value", "effect"])
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_DEFAULT_PODS = 110  # the kubelet's --max-pods
+DEFAULT_PODS = 110  # the kubelet's --max-pods
+
+
+class UnknownFieldError(DecodeError):
+    """A field that nobody reads: its key is what is wrong, not its value."""
 
 
 def is_sketch(value: Value) -> bool:
@@ -59,14 +76,10 @@ def sketched_nodes(sketch: Value) -> Iterator[tuple[Node, str]]:
 
 
 def known(value: Value, fields: frozenset[str], path: Path) -> None:
-    """Raises DecodeError for a field that is none of ``fields``, with the nearest one."""
+    """Raises UnknownFieldError for a field that is none of ``fields``."""
     for key in value:
         if key not in fields:
-            from difflib import get_close_matches
-
-            near = get_close_matches(str(key), fields, 1)
-            hint = f": did you mean {near[0]}?" if near else f" (known are {', '.join(sorted(fields))})"
-            raise DecodeError((*path, key), f"{words((*path, key))}: unknown field{hint}")
+            raise UnknownFieldError((*path, key), f"{words((*path, key))}: unknown field")
 
 
 def _entry(entry: Value, here: Path, whole: bool | None) -> Iterator[tuple[Node, str]]:
@@ -83,23 +96,24 @@ def _entry(entry: Value, here: Path, whole: bool | None) -> Iterator[tuple[Node,
     taints = tuple(_taints(entry, here))
     allocatable = None if entry.get("allocatable") is None else resources(entry, "allocatable", here)
     if allocatable is not None:
-        allocatable.setdefault("pods", _DEFAULT_PODS)
+        allocatable.setdefault("pods", DEFAULT_PODS)
     elastic = boolean(entry, "elastic", here) if entry.get("elastic") is not None else whole
     unschedulable = boolean(entry, "unschedulable", here)
     ready = boolean(entry, "ready", here, True)
     images = _images(entry, here)
+    features = texts(entry, "declaredFeatures", here)
     for zone in zones:
         for number in range(1, count + 1):
-            name = _name(base, zone, number, count, len(zones))
+            name = node_name(base, zone, number, count, len(zones))
             labels = {k: v for k, v in _filled(written, name, zone).items() if v is not None}
             because = elastic_because(labels, {})
             if elastic is not None:
-                because = f"{words(here)} of the sketch says so" if elastic else ""
-            node = Node(name, labels, taints, unschedulable, allocatable, ready, bool(because), images, path=here)
+                because = "the sketch says so" if elastic else ""
+            node = Node(name, labels, taints, unschedulable, allocatable, ready, bool(because), images, features, here)
             yield node, because
 
 
-def _name(base: str, zone: str | None, number: int, count: int, zones: int) -> str:
+def node_name(base: str, zone: str | None, number: int, count: int, zones: int) -> str:
     """``gpu`` when it is the only one, else ``worker-eu-west-1a-2``: zone and number, where there are several."""
     if count == 1 and zones == 1:
         return base

@@ -30,10 +30,10 @@ def words(path: Path) -> str:
 
 
 def wrong(path: Path, expected: str, found: object) -> DecodeError:
-    return DecodeError(path, f"{words(path) or 'the document'}: expected {expected}, found {_describe(found)}")
+    return DecodeError(path, f"{words(path) or 'the document'}: expected {expected}, found {describe(found)}")
 
 
-def _describe(value: object) -> str:
+def describe(value: object) -> str:
     match value:
         case bool():
             return f"the boolean {str(value).lower()}"

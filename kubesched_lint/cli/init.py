@@ -1,0 +1,113 @@
+"""``kubesched-lint init``: a sketch of a real cluster, to keep beside the manifests and to edit by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.cluster import Cluster
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+_KUBECTL = ("kubectl", "get", "nodes", "-o", "json")
+
+
+@app.command()
+def init(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE|-]",
+            help="Output of `kubectl get nodes -o json`, also gzipped; - is standard input. "
+            "Without it, and at a terminal, kubectl is run.",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write there instead of to standard output.")
+    ] = None,
+    within: Annotated[
+        float,
+        typer.Option(
+            metavar="PERCENT",
+            min=0,
+            max=50,
+            help="Join nodes whose allocatable resources differ by no more than this; the smallest is written.",
+        ),
+    ] = 0.0,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")] = False,
+) -> None:
+    """Write a short sketch of a cluster's nodes, for --cluster.
+
+    Examples:
+
+      kubectl get nodes -o json | kubesched-lint init -o cluster.yaml
+
+      kubesched-lint init nodes.json --within 1
+    """
+    from kubesched_lint.cluster.cluster import ClusterError
+    from kubesched_lint.cluster.sketching import sketch_of
+
+    try:
+        cluster = _cluster(file)
+    except ClusterError as error:
+        raise _failed(str(error)) from None
+    sketch = sketch_of(cluster, within=within)
+    entries = sketch.count("\n- name: ")
+    if output is None:
+        typer.echo(sketch, nl=False)
+    else:
+        _write(output, sketch, force)
+        typer.echo(f"{output}: {len(cluster.inventory.nodes)} nodes in {entries} entries", err=True)
+    if entries > 10 and not within:
+        joined = sketch_of(cluster, within=1).count("\n- name: ")
+        if joined < entries:
+            typer.echo(f"{entries} entries; `--within 1` makes {joined}, joining nodes of nearly equal size", err=True)
+
+
+def _cluster(file: str | None) -> Cluster:
+    import sys
+
+    from kubesched_lint.cluster.read import cluster_from, read_cluster
+
+    if file is not None and file != "-":
+        return read_cluster(file)
+    if file is None and sys.stdin.isatty():
+        return cluster_from([("kubectl get nodes", _kubectl())], "kubectl get nodes")
+    return cluster_from([("<stdin>", sys.stdin.buffer.read())], "<stdin>")
+
+
+def _kubectl() -> bytes:
+    import shutil
+    import subprocess
+
+    if shutil.which(_KUBECTL[0]) is None:
+        raise _failed(
+            "no FILE is given and kubectl is not on the PATH. Give the output of `kubectl get nodes -o json` "
+            "as FILE or on standard input."
+        )
+    typer.echo(f"running {' '.join(_KUBECTL)}", err=True)
+    try:
+        done = subprocess.run(_KUBECTL, capture_output=True, timeout=60, check=False)
+    except subprocess.TimeoutExpired:
+        raise _failed("kubectl did not answer within 60 seconds") from None
+    if done.returncode:
+        raise _failed(f"kubectl failed: {done.stderr.decode('utf-8', 'replace').strip()}")
+    return done.stdout
+
+
+def _write(output: str, sketch: str, force: bool) -> None:
+    try:
+        with open(output, "w" if force else "x", encoding="utf-8") as file:
+            file.write(sketch)
+    except FileExistsError:
+        raise _failed(f"{output} exists; --force overwrites it") from None
+    except OSError as error:
+        raise _failed(f"{output}: cannot be written: {error.strerror}") from None
+
+
+def _failed(message: str) -> typer.Exit:
+    typer.echo(f"error: {message}", err=True)
+    return typer.Exit(2)

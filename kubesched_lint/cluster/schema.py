@@ -1,0 +1,86 @@
+"""What is wrong with a sketch or a snapshot file, in words; asked only after decoding has failed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from kubesched_lint.cluster.sketch import UnknownFieldError
+from kubesched_lint.findings import Path
+from kubesched_lint.model.decode.fields import DecodeError, Value, describe, words
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
+_TYPES = {
+    "array": "a list",
+    "object": "a mapping",
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+}
+
+
+def schema() -> Value:
+    """The JSON Schema of sketches and snapshots."""
+    import json
+    from importlib.resources import files
+
+    found: Value = json.loads(files("kubesched_lint").joinpath("schemas/cluster.schema.json").read_text("utf-8"))
+    return found
+
+
+def explain(value: Value, error: DecodeError) -> DecodeError:
+    """The same failure in better words, with how many more there are; ``error`` itself if the schema is content."""
+    found = list(_errors(value))
+    if not found:
+        return error
+    first = min(found, key=lambda one: (one.path[: len(error.path)] != error.path, [str(step) for step in one.path]))
+    more = len(found) - 1
+    if more:
+        first.message += f" (and {more} more {'error' if more == 1 else 'errors'})"
+    return first
+
+
+def _errors(value: Value) -> Iterator[DecodeError]:
+    from jsonschema import Draft202012Validator
+
+    whole = schema()
+    part = {"$ref": f"#/$defs/{value.get('kind')}", "$defs": whole["$defs"]}
+    for error in Draft202012Validator(part).iter_errors(value):
+        yield from _worded(error)
+
+
+def _worded(error: ValidationError) -> Iterator[DecodeError]:
+    path: Path = tuple(error.absolute_path)
+    at = words(path) or "the document"
+    rule: Any = error.schema
+    found: Any = error.instance
+    wanted: Any = error.validator_value
+    hint = f"; {rule['description']}" if "description" in rule else ""
+    if error.validator == "additionalProperties" and wanted is False:
+        fields = list(rule["properties"])
+        for key in found:
+            if key not in fields:
+                yield UnknownFieldError((*path, key), f"{words((*path, key))}: unknown field{_near(key, fields)}")
+    elif error.validator == "type":
+        names = [_TYPES[name] for name in ([wanted] if isinstance(wanted, str) else wanted) if name != "null"]
+        quotes = " (put it in quotes)" if names == ["a string"] and not isinstance(found, (dict, list)) else ""
+        yield DecodeError(path, f"{at}: expected {' or '.join(names)}{quotes}, found {describe(found)}")
+    elif error.validator == "required":
+        missing = next(key for key in wanted if key not in found)
+        yield DecodeError(path, f"{at}: {missing} is missing{hint}")
+    elif error.validator in ("enum", "const"):
+        choices = wanted if error.validator == "enum" else [wanted]
+        near = _near(found, choices)
+        yield DecodeError(path, f"{at}: expected {' or '.join(choices)}, found {describe(found)}{near}")
+    else:
+        yield DecodeError(path, f"{at}: {describe(found)} will not do{hint or f': {error.message}'}")
+
+
+def _near(found: object, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(str(found), known, 1)
+    return f": did you mean {near[0]}?" if near else f" (known are {', '.join(sorted(known))})"

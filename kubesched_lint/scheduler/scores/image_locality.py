@@ -1,0 +1,68 @@
+"""Nodes that hold the pod's images already are better, the more so the bigger the images and the more nodes have them.
+
+Mirrors ``pkg/scheduler/framework/plugins/imagelocality/image_locality.go`` and, for an image's size, addNodeImageStates
+of ``pkg/scheduler/backend/cache/cache.go`` (v1.36): the first node that lists it tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, among, level, raised
+
+NAME = "ImageLocality"
+WEIGHT = 1
+_MB = 1 << 20
+_LEAST = 23 * _MB
+_MOST_PER_CONTAINER = 1000 * _MB
+
+
+class ImageLocality:
+    name = NAME
+    weight = WEIGHT
+
+    def __init__(self, pod: Pod, state: ClusterState) -> None:
+        nodes = state.index.nodes
+        sizes: dict[str, int] = {}
+        holders: dict[str, NodeSet] = {}
+        wanted = [normalized_image_name(image) for image in _images(pod)]
+        for position, node in enumerate(nodes):
+            if node.images:
+                for name in dict.fromkeys(wanted):
+                    if name in node.images:
+                        sizes.setdefault(name, node.images[name])
+                        holders[name] = holders.get(name, EMPTY) | only(position)
+        sums = level(0, state.index.all)
+        for name in wanted:
+            if name in holders:
+                share = holders[name].bit_count() / len(nodes)
+                sums = raised(sums, holders[name], int(sizes[name] * share))
+        containers = len(pod.init_containers) + len(pod.containers)
+        self._levels: dict[int, NodeSet] = {}
+        for value, members in sums.items():
+            score = priority(value, containers)
+            self._levels[score] = self._levels.get(score, EMPTY) | members
+
+    def levels(self, feasible: NodeSet) -> Levels:
+        return among(self._levels, feasible)
+
+
+def priority(total: int, containers: int) -> int:
+    """0 up to 23 MB of images at hand, 100 from 1000 MB a container; in between by proportion (calculatePriority)."""
+    most = _MOST_PER_CONTAINER * containers
+    if most <= _LEAST:
+        return 0
+    return MAX_NODE_SCORE * (min(max(total, _LEAST), most) - _LEAST) // (most - _LEAST)
+
+
+def normalized_image_name(name: str) -> str:
+    """With ``:latest`` where no tag is written."""
+    return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
+
+
+def _images(pod: Pod) -> Iterator[str]:
+    for container in (*pod.init_containers, *pod.containers):
+        yield container.image

@@ -1,0 +1,151 @@
+"""Preferred affinity and anti-affinity, the pod's own and those that running pods hold, weighed per topology domain.
+
+Mirrors ``pkg/scheduler/framework/plugins/interpodaffinity/scoring.go`` (v1.36). Required affinity of running pods
+counts too, with hardPodAffinityWeight 1; terminating pods count like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from kubesched_lint.cluster.classes import PodClass
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.model.pod import Pod, PodAffinityTerm, WeightedPodAffinityTerm
+from kubesched_lint.scheduler.plugins.inter_pod_affinity import selected_classes, selects_pod
+from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level, plus
+
+NAME = "InterPodAffinity"
+WEIGHT = 2
+HARD_POD_AFFINITY_WEIGHT = 1
+
+
+class _Pull(NamedTuple):
+    """Pods of one class attract the pod (or repel it, below zero) to their domains of a topology key."""
+
+    pod_class: PodClass
+    topology_key: str
+    weight: int
+
+
+class InterPodAffinity:
+    """Keeps what each class of pods adds to each domain, and counts again only classes that have moved."""
+
+    name = NAME
+    weight = WEIGHT
+
+    def __init__(self, pod: Pod, state: ClusterState) -> None:
+        self._pod = pod
+        self._state = state
+        self._classes_seen = 0
+        self._pulls: dict[tuple[int, str], _Pull] = {}
+        self._counted: dict[tuple[int, str], tuple[list[NodeSet], Mapping[str, int]]] = {}
+        self._sums: dict[str, dict[str, int]] = {}
+        """Topology key → label value → sum of weights."""
+        self._levels: dict[str, dict[int, NodeSet]] = {}
+        """Topology key → the same sums for all nodes, 0 for those without the key."""
+
+    def levels(self, feasible: NodeSet) -> Levels | None:
+        self._meet_new_classes()
+        for pull in self._pulls.values():
+            self._recount(pull)
+        if not self._levels:
+            return None
+        raw = level(0, feasible)
+        for levels in self._levels.values():
+            raw = plus(raw, levels)
+        return normalised(raw)
+
+    def _meet_new_classes(self) -> None:
+        """Whether a class pulls never changes, and classes only ever become more."""
+        classes = self._state.classes
+        if len(classes) == self._classes_seen:
+            return
+        for pull in _pulls(self._pod, self._state, since=self._classes_seen):
+            at = (pull.pod_class.number, pull.topology_key)
+            known = self._pulls.get(at)
+            self._pulls[at] = pull if known is None else pull._replace(weight=known.weight + pull.weight)
+        self._classes_seen = len(classes)
+
+    def _recount(self, pull: _Pull) -> None:
+        at = (pull.pod_class.number, pull.topology_key)
+        planes, then = self._counted.get(at, ([], {}))
+        if planes == pull.pod_class.tally.planes:
+            return
+        now = self._counts(pull)
+        for value in {**then, **now}:
+            change = now.get(value, 0) - then.get(value, 0)
+            if change:
+                self._shift(pull.topology_key, value, change * pull.weight)
+        self._counted[at] = (list(pull.pod_class.tally.planes), now)
+
+    def _counts(self, pull: _Pull) -> Mapping[str, int]:
+        """Pods of the class per domain."""
+        index, key, tally = self._state.index, pull.topology_key, pull.pod_class.tally
+        if index.one_node_each(key):
+            nodes = tally.nodes & index.with_key(key)
+            return {index.nodes[i].labels[key]: tally.at(i) for i in positions(nodes)}
+        found = {}
+        left = tally.nodes
+        for value, domain in index.domains(key).items():
+            if left & domain:
+                found[value] = tally.total(domain)
+                left &= ~domain
+                if not left:
+                    break
+        return found
+
+    def _shift(self, key: str, value: str, amount: int) -> None:
+        """One domain's sum changes by ``amount``."""
+        index = self._state.index
+        sums = self._sums.setdefault(key, {})
+        levels = self._levels.setdefault(key, {0: index.all})
+        domain = index.with_label(key, value)
+        before = sums.get(value, 0)
+        after = sums[value] = before + amount
+        left = levels[before] & ~domain
+        if left:
+            levels[before] = left
+        else:
+            del levels[before]
+        levels[after] = levels.get(after, EMPTY) | domain
+
+
+def normalised(levels: Levels) -> Levels:
+    """From 0 for the least to 100 for the most; 0 for all where they are equal (NormalizeScore)."""
+    least, most = min(levels, default=0), max(levels, default=0)
+    found: dict[int, NodeSet] = {}
+    for value, nodes in levels.items():
+        score = int(float(MAX_NODE_SCORE) * ((value - least) / (most - least))) if most > least else 0
+        found[score] = found.get(score, EMPTY) | nodes
+    return found
+
+
+def _pulls(pod: Pod, state: ClusterState, since: int) -> Iterator[_Pull]:
+    """All that draws the pod to, or drives it from, the pods of classes numbered ``since`` and up."""
+    fresh = state.classes.everything >> since << since
+    for weighted, sign in _signed(pod.preferred_affinity, pod.preferred_anti_affinity):
+        for pod_class in state.classes.members(selected_classes(weighted.term, pod.namespace, state) & fresh):
+            yield _Pull(pod_class, weighted.term.topology_key, sign * weighted.weight)
+    for pod_class in state.classes.members(state.classes.preferring & fresh):
+        for term, weight in _held(pod_class.pod):
+            if selects_pod(term, pod_class.pod.namespace, pod, state):
+                yield _Pull(pod_class, term.topology_key, weight)
+
+
+def _held(holder: Pod) -> Iterator[tuple[PodAffinityTerm, int]]:
+    """The terms of a running pod that weigh on newcomers."""
+    for term in holder.required_affinity:
+        yield term, HARD_POD_AFFINITY_WEIGHT
+    for weighted, sign in _signed(holder.preferred_affinity, holder.preferred_anti_affinity):
+        yield weighted.term, sign * weighted.weight
+
+
+def _signed(
+    affinity: Sequence[WeightedPodAffinityTerm], anti_affinity: Sequence[WeightedPodAffinityTerm]
+) -> Iterator[tuple[WeightedPodAffinityTerm, int]]:
+    for weighted in affinity:
+        yield weighted, 1
+    for weighted in anti_affinity:
+        yield weighted, -1

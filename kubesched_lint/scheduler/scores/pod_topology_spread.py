@@ -1,0 +1,151 @@
+"""Domains with fewer pods of the kind are better, by every ScheduleAnyway constraint.
+
+Mirrors ``pkg/scheduler/framework/plugins/podtopologyspread/scoring.go`` (v1.36), with floats where it has them, and
+``plugins/helper/spread.go`` for the defaults of pods that belong to a Service or a controller.
+"""
+
+from __future__ import annotations
+
+from math import floor, log
+from typing import NamedTuple
+
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.cluster.topology import Tally
+from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.node import HOSTNAME, ZONE
+from kubesched_lint.model.pod import Pod, SpreadConstraint
+from kubesched_lint.scheduler.plugins.pod_topology_spread import (
+    effective_selector,
+    eligible_nodes,
+    labelled_nodes,
+    spread_tally,
+)
+from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level, of_tally, plus
+
+NAME = "PodTopologySpread"
+WEIGHT = 2
+
+
+class _Constraint(NamedTuple):
+    key: str
+    max_skew: int
+    selector: Selector | None
+    counted: NodeSet
+    """Nodes whose pods count: they carry all the keys, and the inclusion policies let them."""
+
+
+class PodTopologySpread:
+    name = NAME
+    weight = WEIGHT
+
+    def __init__(self, pod: Pod, state: ClusterState, owner: Selector | None = None) -> None:
+        """``owner`` is the selector of the ReplicaSet, StatefulSet or ReplicationController that owns the pod."""
+        self._namespace = pod.namespace
+        self._state = state
+        constraints = soft_constraints(pod, state, owner)
+        # The system's own defaults let a node without a zone be spread by its name.
+        self._is_default = not pod.spread
+        self._labelled = state.index.all if self._is_default else labelled_nodes(constraints, state)
+        self._constraints = [
+            _Constraint(
+                c.topology_key,
+                c.max_skew,
+                effective_selector(pod, c),
+                self._labelled & eligible_nodes(pod, c, state),
+            )
+            for c in constraints
+        ]
+
+    def levels(self, feasible: NodeSet) -> Levels | None:
+        if not self._constraints:
+            return None
+        scored = feasible & self._labelled
+        total: dict[float, NodeSet] = {0.0: scored} if scored else {}
+        for constraint in self._constraints:
+            total = plus(total, self._terms(constraint, scored))
+        return normalised(_rounded(total), feasible & ~scored)
+
+    def _terms(self, constraint: _Constraint, scored: NodeSet) -> dict[float, NodeSet]:
+        """What the constraint adds for each node: pods in its domain, weighed by the number of domains, and slack."""
+        keyless = scored & ~self._state.index.with_key(constraint.key)
+        size, counts = self._counts(constraint, scored, keyless)
+        weight = log(size + 2)
+        terms = {count * weight + float(constraint.max_skew - 1): nodes for count, nodes in counts.items()}
+        if keyless:
+            terms[0.0] = terms.get(0.0, EMPTY) | keyless
+        return terms
+
+    def _counts(self, constraint: _Constraint, scored: NodeSet, keyless: NodeSet) -> tuple[int, Levels]:
+        """The number of domains among ``scored``, and for each node with the key the pods in its domain."""
+        index, key = self._state.index, constraint.key
+        tally = spread_tally(constraint.selector, self._namespace, self._state)
+        if key == HOSTNAME:  # every node for itself, whether the policies let it count or not
+            return scored.bit_count(), of_tally(tally, scored & ~keyless)
+        if index.one_node_each(key) and not self._is_default:
+            return scored.bit_count(), of_tally(Tally(plane & constraint.counted for plane in tally.planes), scored)
+        counts: dict[int, NodeSet] = {}
+        size = 0
+        for value, domain in index.domains(key).items():
+            here = domain & scored
+            if here:
+                size += 1
+                # Upstream reads a missing label as the empty value.
+                members = domain if value else domain | (index.all & ~index.with_key(key))
+                count = tally.total(members & constraint.counted)
+                counts[count] = counts.get(count, EMPTY) | here
+        if keyless and not index.with_label(key, "") & scored:
+            size += 1
+        return size, counts
+
+
+def normalised(levels: Levels, ignored: NodeSet) -> Levels:
+    """The fewer the better: the least becomes the highest, and ``ignored`` nodes get 0 (NormalizeScore)."""
+    least, most = min(levels, default=0), max(levels, default=0)
+    found: dict[int, NodeSet] = {}
+    for value, nodes in levels.items():
+        score = MAX_NODE_SCORE * (most + least - value) // most if most else MAX_NODE_SCORE
+        found[score] = found.get(score, EMPTY) | nodes
+    for score, nodes in level(0, ignored).items():
+        found[score] = found.get(score, EMPTY) | nodes
+    return found
+
+
+def _rounded(levels: dict[float, NodeSet]) -> Levels:
+    """``math.Round``: halves go up, for no value is negative."""
+    found: dict[int, NodeSet] = {}
+    for value, nodes in levels.items():
+        whole = floor(value)
+        whole += value - whole >= 0.5
+        found[whole] = found.get(whole, EMPTY) | nodes
+    return found
+
+
+# --- which constraints -----------------------------------------------------------------------------------------------
+
+
+def soft_constraints(pod: Pod, state: ClusterState, owner: Selector | None) -> tuple[SpreadConstraint, ...]:
+    """The pod's own ScheduleAnyway constraints; for a pod with no constraint at all, the system's defaults.
+
+    The defaults (``podtopologyspread/plugin.go``, systemDefaultConstraints) hold only for pods that a Service or an
+    owner selects.
+    """
+    if pod.spread:
+        return tuple(c for c in pod.spread if not c.is_hard)
+    selector = default_selector(pod, state, owner)
+    if selector.is_empty:
+        return ()
+    return (
+        SpreadConstraint(3, HOSTNAME, "ScheduleAnyway", selector),
+        SpreadConstraint(5, ZONE, "ScheduleAnyway", selector),
+    )
+
+
+def default_selector(pod: Pod, state: ClusterState, owner: Selector | None) -> Selector:
+    """What the Services that select the pod and its owner's selector ask together (helper.DefaultSelector)."""
+    pairs: dict[str, str] = {}
+    for service in state.objects.services:
+        if service.namespace == pod.namespace and all(pod.labels.get(k) == v for k, v in service.selector.items()):
+            pairs.update(service.selector)
+    found = Selector(tuple(Requirement(key, "In", (value,)) for key, value in pairs.items()))
+    return found if owner is None else found.and_also(*owner.requirements)

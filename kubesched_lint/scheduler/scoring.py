@@ -1,0 +1,127 @@
+"""Which of the nodes that fit the scheduler likes best: every default score plugin, weighed and added up.
+
+Mirrors RunScorePlugins of ``pkg/scheduler/framework/runtime/framework.go`` and the weights of
+``pkg/scheduler/apis/config/v1/default_plugins.go`` (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.model.labels import Labels, Requirement, Selector
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.scores.image_locality import ImageLocality
+from kubesched_lint.scheduler.scores.inter_pod_affinity import InterPodAffinity
+from kubesched_lint.scheduler.scores.levels import Levels, by_position, highest, level, plus, times
+from kubesched_lint.scheduler.scores.node_affinity import NodeAffinity
+from kubesched_lint.scheduler.scores.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from kubesched_lint.scheduler.scores.node_resources_fit import NodeResourcesFit
+from kubesched_lint.scheduler.scores.pod_topology_spread import PodTopologySpread
+from kubesched_lint.scheduler.scores.taint_toleration import TaintToleration
+
+POD_TEMPLATE_HASH = "pod-template-hash"
+
+
+class Scorer(Protocol):
+    """One score plugin for one pod. It reads the state anew at each call, and keeps only what cannot have changed."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def weight(self) -> int: ...
+
+    def levels(self, feasible: NodeSet) -> Levels | None:
+        """Normalised scores of the nodes that passed all filters, 0 to 100; None where the plugin skips the pod."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What each plugin gives each feasible node, normalised and multiplied by its weight."""
+
+    index: NodeIndex
+    feasible: NodeSet
+    levels: Mapping[str, Levels]
+    """Plugin → weighted scores. A plugin that skipped the pod is absent, which equals zeros."""
+
+    @property
+    def by_plugin(self) -> dict[str, dict[str, int]]:
+        """Plugin → node name → score."""
+        return {plugin: _named(self.index, levels) for plugin, levels in self.levels.items()}
+
+    @property
+    def total_levels(self) -> Levels:
+        total = level(0, self.feasible)
+        for levels in self.levels.values():
+            total = plus(total, levels)
+        return total
+
+    @property
+    def total(self) -> dict[str, int]:
+        """Node name → sum over the plugins, in the order of the nodes."""
+        return _named(self.index, self.total_levels)
+
+    @property
+    def best(self) -> NodeSet:
+        """The nodes of the highest total. Where they are several the scheduler draws."""
+        return highest([*self.levels.values()], self.feasible)[1]
+
+
+def score(pod: Pod, state: ClusterState, feasible: NodeSet, owner: Selector | None = None) -> Scores:
+    """Scores of the nodes that passed all filters, as the scheduler finds them in this state.
+
+    ``owner`` is the selector of the pod's controller (see ``owner_selector``): with the Services of
+    ``state.objects`` it decides whether the system's default spread constraints apply. The scheduler itself scores
+    only where two or more nodes are feasible.
+    """
+    return Scoring(pod, state, owner).scores(feasible)
+
+
+class Scoring:
+    """All score plugins for one pod, kept ready while pods come and go in ``state``."""
+
+    def __init__(self, pod: Pod, state: ClusterState, owner: Selector | None = None) -> None:
+        self._index = state.index
+        self._scorers: tuple[Scorer, ...] = (
+            TaintToleration(pod, state),
+            NodeAffinity(pod, state),
+            NodeResourcesFit(pod, state),
+            PodTopologySpread(pod, state, owner),
+            InterPodAffinity(pod, state),
+            NodeResourcesBalancedAllocation(pod, state),
+            ImageLocality(pod, state),
+        )
+
+    def scores(self, feasible: NodeSet) -> Scores:
+        return Scores(self._index, feasible, dict(self._weighted(feasible)))
+
+    def _weighted(self, feasible: NodeSet) -> Iterator[tuple[str, Levels]]:
+        for scorer in self._scorers:
+            levels = scorer.levels(feasible)
+            if levels is not None:
+                yield scorer.name, times(levels, scorer.weight)
+
+
+def owner_selector(workload: Workload, labels: Labels) -> Selector | None:
+    """The selector of the controller that owns a workload's pods, which carry ``labels``.
+
+    A Deployment's pods are owned by a ReplicaSet, whose selector adds the pod-template-hash. Pods of DaemonSets and
+    Jobs are not spread by their owner (``plugins/helper/spread.go``, DefaultSelector): None, as for a null selector.
+    """
+    if workload.selector is None or workload.kind not in ("Deployment", "ReplicaSet", "StatefulSet"):
+        return None
+    if workload.kind == "Deployment" and POD_TEMPLATE_HASH in labels:
+        return workload.selector.and_also(Requirement(POD_TEMPLATE_HASH, "In", (labels[POD_TEMPLATE_HASH],)))
+    return workload.selector
+
+
+def _named(index: NodeIndex, levels: Levels) -> dict[str, int]:
+    """Scores by node name, in the order of the nodes."""
+    return {index.names[position]: value for position, value in sorted(by_position(levels))}

@@ -21,8 +21,7 @@ MANIFEST, CLUSTER = "manifest.yaml", "cluster.yaml"
 """The paths under which an example's texts are linted, so that places in a report lead back to the card."""
 
 _MARK = re.compile(
-    r"(?:^|[ \t]+)#[ \t]*(finding|related|also):[ \t]*(.*?)(?=[ \t]+#[ \t]*(?:finding|related|also):|[ \t]*$)",
-    re.MULTILINE,
+    r"(?:^|[ \t]+)#[ \t]*(finding|related|also):(.*?)(?=[ \t]+#[ \t]*(?:finding|related|also):|[ \t]*$)", re.MULTILINE
 )
 
 
@@ -222,9 +221,9 @@ def _marks(card: Card, fence: Fence) -> Iterator[Mark]:
     for number, line in enumerate(fence.text.split("\n"), 1):
         for kind, text in _MARK.findall(line):
             if kind != "also":
-                yield Mark(kind, number, text, card.slug)
+                yield Mark(kind, number, text.strip(), card.slug)
                 continue
-            slug, _, rest = text.partition(" ")
+            slug, _, rest = text.strip().partition(" ")
             if not slug or slug == card.slug:
                 raise CardError(card.path, fence.line + number - 1, "# also: names another rule, then perhaps a text")
             yield Mark(kind, number, rest.strip(), slug)

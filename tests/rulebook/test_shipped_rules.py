@@ -1,0 +1,106 @@
+"""The rules that we ship: no card without a check, no check without a card, nothing generated that is stale."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from kubesched_lint.rulebook.build import index_text, readme_text
+from kubesched_lint.rulebook.card import Card, to_rule
+from kubesched_lint.rulebook.examples import coverage_faults, examples
+from kubesched_lint.rulebook.index import RULES
+from kubesched_lint.rulebook.library import Rulebook, cards_folder, checks_folder
+from kubesched_lint.rulebook.rule import Rule, module_name
+from kubesched_lint.rulebook.shelf import card_files, usable_cards
+
+CARDS, FAULTS = usable_cards(cards_folder())
+FIRST_ARGUMENTS = {
+    "workload": ["workload", "facts"],
+    "set": ["facts"],
+    "waiver": ["waiver", "use"],
+    "document": ["document", "facts"],
+}
+
+
+def by_slug(card: Card) -> str:
+    return card.slug
+
+
+def test_every_card_is_sound() -> None:
+    assert [str(fault) for fault in FAULTS] == []
+    assert len(CARDS) == len(card_files(cards_folder())) > 0
+
+
+def test_every_check_has_a_card() -> None:
+    checks = {file.stem for file in checks_folder().glob("*.py") if not file.stem.startswith("_")}
+    assert checks - {module_name(card.slug) for card in CARDS} == set()
+
+
+@pytest.mark.parametrize("card", CARDS, ids=by_slug)
+def test_a_card_shows_a_finding_and_a_silence(card: Card) -> None:
+    assert list(coverage_faults(card, examples(card))) == []
+
+
+@pytest.mark.parametrize("rule", map(to_rule, CARDS), ids=lambda rule: str(rule.slug))
+def test_a_check_takes_what_its_card_says(rule: Rule) -> None:
+    parameters = inspect.signature(rule.check()).parameters.values()
+    positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    assert positional == FIRST_ARGUMENTS[rule.each]
+    assert {p.name for p in parameters if p.kind is p.KEYWORD_ONLY} == set(rule.params)
+    assert all(p.default is p.empty for p in parameters), "defaults belong into the card"
+
+
+def test_the_index_is_fresh() -> None:
+    written = Path(inspect.getfile(inspect.getmodule(RULES[0].__class__))).with_name("index.py")
+    assert written.read_text(encoding="utf-8") == index_text([to_rule(card) for card in CARDS]), (
+        "run python -m kubesched_lint.rulebook.build"
+    )
+
+
+def test_the_index_says_what_the_cards_say() -> None:
+    assert tuple(to_rule(card) for card in CARDS) == RULES
+
+
+def test_the_readme_is_fresh() -> None:
+    written = (cards_folder() / "README.md").read_text(encoding="utf-8")
+    assert written == readme_text(RULES, written), "run python -m kubesched_lint.rulebook.build"
+
+
+def test_slugs_families_and_former_slugs_never_collide() -> None:
+    book = Rulebook.shipped()
+    slugs = [rule.slug for rule in book]
+    former = [old for rule in book for old in rule.formerly]
+    assert len({*slugs, *former, *book.families}) == len(slugs) + len(former) + len(book.families)
+
+
+def test_yielding_goes_round_in_no_circle() -> None:
+    book = Rulebook.shipped()
+    for rule in book:
+        reached: set[str] = set()
+        ahead = [*rule.yields_to]
+        while ahead:
+            slug = ahead.pop()
+            if slug not in reached:
+                reached.add(slug)
+                ahead.extend(book.get(slug).yields_to)
+        assert rule.slug not in reached, f"{rule.slug} yields to itself by way of {sorted(reached)}"
+
+
+def test_a_card_is_found_by_its_slug() -> None:
+    book = Rulebook.shipped()
+    assert book.card("anti-affinity-exceeds-domains").slug == "anti-affinity-exceeds-domains"
+    assert [card.slug for card in book.cards()] == [rule.slug for rule in RULES]
+
+
+def test_loading_the_index_reads_no_card_and_imports_no_check() -> None:
+    import subprocess
+    import sys
+
+    script = (
+        "import sys; from kubesched_lint.rulebook.library import Rulebook; Rulebook.shipped().select('ci');"
+        "print([m for m in sys.modules if m.startswith(('kubesched_lint.checks.', 'yaml', 'jsonschema', 'rich'))])"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 if TYPE_CHECKING:
+    from kubesched_lint.rulebook.frontmatter import CardError
     from kubesched_lint.rulebook.rule import Rule
+    from kubesched_lint.rulebook.trial import Trial
 
 app = typer.Typer(
     help="List, explain and test the rules.",
@@ -109,9 +111,7 @@ def run_examples(
         _give_up(str(error))
     if not trial.cards and not trial.faults:
         _give_up(f"{where} holds no card")
-    from kubesched_lint.engine.on_text import lint_example
-
-    failed = tuple(trial.failures(lint_example))
+    failed = tuple(_failures(trial))
     for problem in (*trial.faults, *failed):
         typer.echo(str(problem))
     verdict = f"{len(failed)} failures" if failed else "all as marked"
@@ -119,6 +119,13 @@ def run_examples(
     if trial.faults:
         raise typer.Exit(UNUSABLE)
     raise typer.Exit(FAILED if failed else 0)
+
+
+def _failures(trial: Trial) -> Iterator[CardError]:
+    if trial.cards:
+        from kubesched_lint.engine.on_text import lint_example
+
+        yield from trial.failures(lint_example)
 
 
 def _table(families: dict[str, tuple[Rule, ...]]) -> Iterator[str]:

@@ -27,8 +27,9 @@ _MARK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How an example is linted. ``elastic`` None: as the nodes themselves tell."""
+    """How an example of the rule ``slug`` is linted. ``elastic`` None: as the nodes themselves tell."""
 
+    slug: str = ""
     apply_order: str = "kubectl"
     kubernetes_version: str = "1.36"
     namespace: str = "default"
@@ -84,7 +85,7 @@ def examples(card: Card) -> tuple[Example, ...]:
     """All runnable examples of a card in order. Raises CardError for a fence that cannot be understood."""
     found: list[Example] = []
     cluster: Fence | None = None
-    setting = Setting()
+    setting = Setting(card.slug)
     for fence in card.fences:
         if not fence.closed:
             raise CardError(card.path, fence.line - 1, "this fence is never closed")
@@ -94,7 +95,7 @@ def examples(card: Card) -> tuple[Example, ...]:
         if words[:1] == ("cluster",):
             if _MARK.search(fence.text):
                 raise CardError(card.path, fence.line, "marks belong into manifests, not into the cluster")
-            cluster, setting = fence, _setting(card, fence, words[1:], Setting())
+            cluster, setting = fence, _setting(card, fence, words[1:], Setting(card.slug))
         elif words[:1] == ("fragment",):
             _must_be_yaml(card, fence)
         else:

@@ -60,8 +60,8 @@ def test_words_after_the_fence_set_how_it_is_linted(card_text: CardText) -> None
         "```yaml\nkind: B": "```yaml fixed skipped\nkind: B",
     }
     first, second = examples(card(card_text(changes)))
-    assert first.setting == Setting("helm", "1.34", "shop", True, "strict", {"reserve": 2})
-    assert second.setting == Setting(elastic=False, skipped=True)
+    assert first.setting == Setting("some-rule", "helm", "1.34", "shop", True, "strict", {"reserve": 2})
+    assert second.setting == Setting("some-rule", elastic=False, skipped=True)
 
 
 @pytest.mark.parametrize(

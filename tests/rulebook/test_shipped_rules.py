@@ -43,7 +43,7 @@ def test_a_card_shows_a_finding_and_a_silence(card: Card) -> None:
     assert list(coverage_faults(card, examples(card))) == []
 
 
-@pytest.mark.parametrize("rule", map(to_rule, CARDS), ids=lambda rule: str(rule.slug))
+@pytest.mark.parametrize("rule", [to_rule(card) for card in CARDS], ids=lambda rule: str(rule.slug))
 def test_a_check_takes_what_its_card_says(rule: Rule) -> None:
     parameters = inspect.signature(rule.check()).parameters.values()
     positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]

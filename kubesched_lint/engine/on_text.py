@@ -1,0 +1,35 @@
+"""The whole linter on texts in memory: how examples of cards, tests and editors run it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.engine.linter import lint
+from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.reading import manifest_set
+from kubesched_lint.findings import InputError, Report
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.rulebook.examples import CLUSTER, MANIFEST, Setting
+from kubesched_lint.rulebook.library import Rule
+
+
+def lint_example(manifest: str, cluster: str | None, setting: Setting, rules: Sequence[Rule]) -> Report:
+    """Lints an example of a card; its texts are the files ``MANIFEST`` and ``CLUSTER``. See ``examples.Lint``."""
+    options = Options(
+        profile=setting.profile,
+        namespace=setting.namespace,
+        apply_order=setting.apply_order,
+        kubernetes_version=setting.kubernetes_version,
+        params={setting.slug: setting.params},
+    )
+    read: Cluster | None = None
+    if cluster is not None:
+        try:
+            read = cluster_from([(CLUSTER, cluster.encode())], CLUSTER, elastic=setting.elastic)
+        except ClusterError as error:
+            return Report(errors=(InputError(CLUSTER, error.message, error.line, error.column),))
+    manifests = manifest_set(documents(MANIFEST, manifest.encode(), is_read), setting.namespace)
+    return lint(manifests, read, options, rules)[0]

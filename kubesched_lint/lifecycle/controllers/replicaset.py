@@ -1,0 +1,48 @@
+"""A ReplicaSet that shrinks takes its pods away in a fixed order of merit; what is equal there is drawn.
+
+Mirrors ``pkg/controller/controller_utils.go`` (v1.36), ActivePodsWithRanks.Less, and ``replicaset/replica_set.go``,
+getPodsRankedByRelatedPodsOnSameNode. The age of pods is left out: more orders are possible than really are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+
+def victims(
+    waiting: int, standing: Sequence[tuple[int, int, int]], count: int
+) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
+    """The possible choices of ``count`` pods to delete: how many waiting ones, and ``(node, how many)`` of the others.
+
+    Waiting pods go first. ``standing`` has ``(node, pods, siblings)``: pods of this ReplicaSet on the node, and pods of
+    all ReplicaSets of the same owner there. More siblings go first, by ranks that are computed once for all.
+    """
+    from_waiting = min(waiting, count)
+    left = count - from_waiting
+    sure: list[tuple[int, int]] = []
+    by_rank: dict[int, list[tuple[int, int]]] = {}
+    for node, pods, siblings in standing:
+        by_rank.setdefault(siblings, []).append((node, pods))
+    for rank in sorted(by_rank, reverse=True):
+        group = by_rank[rank]
+        if left < sum(pods for _, pods in group):
+            for drawn in _draws(group, left):
+                yield from_waiting, (*sure, *drawn)
+            return
+        sure += group
+        left -= sum(pods for _, pods in group)
+    yield from_waiting, tuple(sure)
+
+
+def _draws(group: Sequence[tuple[int, int]], count: int) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Every way to take ``count`` pods from nodes that hold so many each."""
+    if not count:
+        yield ()
+        return
+    if not group:
+        return
+    (node, pods), rest = group[0], group[1:]
+    behind = sum(p for _, p in rest)
+    for here in range(max(0, count - behind), min(pods, count) + 1):
+        for others in _draws(rest, count - here):
+            yield ((node, here), *others) if here else others

@@ -1,0 +1,71 @@
+"""A StatefulSet creates from the lowest ordinal, condemns and updates from the highest, one at a time.
+
+Mirrors ``pkg/controller/statefulset/stateful_set_control.go`` (v1.36), updateStatefulSet; MaxUnavailableStatefulSet is
+off. Its stuck rule: while a pod is not ready, an OrderedReady set does nothing beyond it, so that a waiting pod of an
+old revision is never replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Member(NamedTuple):
+    """The pod of one ordinal."""
+
+    revision: int
+    ready: bool
+
+
+class Sync(NamedTuple):
+    """What one sync does: ordinals to create at the newest revision, ordinals to delete."""
+
+    create: tuple[int, ...] = ()
+    delete: tuple[int, ...] = ()
+
+
+def sync(
+    members: Mapping[int, Member],
+    replicas: int,
+    newest: int,
+    *,
+    ordered: bool,
+    partition: int = 0,
+    on_delete: bool = False,
+    oldest: int | None = None,
+) -> Sync:
+    """``oldest`` is the revision that ordinals below ``partition`` are created at: the one the set is current at."""
+    missing = []
+    for ordinal in range(replicas):
+        member = members.get(ordinal)
+        if member is None:
+            if ordered:
+                return Sync(create=(ordinal,))
+            missing.append(ordinal)
+        elif not member.ready and ordered:
+            return Sync()
+    if missing:
+        return Sync(create=tuple(missing))
+    condemned = sorted((o for o in members if o >= replicas), reverse=True)
+    if condemned:
+        return Sync(delete=_condemned(members, condemned, ordered=ordered))
+    if on_delete:
+        return Sync()
+    for ordinal in range(replicas - 1, partition - 1, -1):
+        if members[ordinal].revision != newest:
+            return Sync(delete=(ordinal,))
+        if not members[ordinal].ready:
+            return Sync()
+    return Sync()
+
+
+def _condemned(members: Mapping[int, Member], condemned: list[int], *, ordered: bool) -> tuple[int, ...]:
+    if not ordered:
+        return tuple(condemned)
+    # All replicas are ready here, so the first unhealthy pod is the lowest condemned one that is not.
+    first_unhealthy = next((o for o in reversed(condemned) if not members[o].ready), None)
+    highest = condemned[0]
+    if members[highest].ready or highest == first_unhealthy:
+        return (highest,)
+    return ()

@@ -1,0 +1,298 @@
+"""A story: workloads are deployed, then things happen to them, and after each we know every way it may have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.lifecycle.controllers import deployment
+from kubesched_lint.lifecycle.controllers.daemonset import with_daemon_tolerations
+from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions, covers
+from kubesched_lint.lifecycle.explore import DEFAULT_STATES, Exploration, Extra, explore
+from kubesched_lint.lifecycle.hints import wakes_on_delete, wakes_on_node_change
+from kubesched_lint.lifecycle.motion import Motion, Move, Step, Wish, overlooked
+from kubesched_lint.lifecycle.stage import Stage
+from kubesched_lint.lifecycle.world import Cast, State, empty, queued, tally, with_bound
+from kubesched_lint.model.admission import admit
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import Node, Taint
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.scoring import owner_selector
+
+CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+
+_HASHES = {
+    "Deployment": "pod-template-hash",
+    "ReplicaSet": "pod-template-hash",
+    "StatefulSet": "controller-revision-hash",
+    "DaemonSet": "controller-revision-hash",
+}
+
+
+@dataclass(slots=True)
+class Phase:
+    """What one event led to."""
+
+    name: str
+    motion: Motion
+    found: Exploration
+    extra: Extra | None = None
+    sound: bool = True
+    """Whether ``found`` has every end, given that all earlier phases had theirs."""
+
+
+class Story:
+    """Workloads on a cluster, through one event after the other. Every method that is an event returns its Phase."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        objects: Inventory,
+        *,
+        foreseen: Iterable[Workload] = (),
+        marks: Mapping[str, Hashable] | None = None,
+        expected: bool = True,
+        most_states: int = DEFAULT_STATES,
+        kubernetes_version: str = "1.36",
+    ) -> None:
+        """``objects.pods`` stay where they are. ``foreseen`` are workloads and revisions that come later, ``marks``
+        the nodes that events will single out: both keep nodes apart that look alike now."""
+        self.nodes = tuple(nodes)
+        self.objects = objects
+        self.cast = Cast()
+        self.wishes: dict[int, Wish] = {}
+        self.numbers: dict[tuple[str, str, str], int] = {}
+        self.marks = dict(marks or {})
+        self.expected = expected
+        self.most_states = most_states
+        self.version = kubernetes_version
+        self.foreseen = [self.admitted(w, 0) for w in foreseen]
+        self.states: tuple[State, ...] = (empty(len(self.nodes)),)
+        self.sound = True
+        self.phases: list[Phase] = []
+
+    # --- set-up -----------------------------------------------------------------------------------------------------
+
+    def admitted(self, workload: Workload, revision: int) -> Pod:
+        """The pod of one revision as the API server stores it."""
+        label = _HASHES.get(workload.kind)
+        pod = admit(
+            workload.pod,
+            extra_labels={label: f"{workload.name}-{revision}"} if label else {},
+            priority_classes={c.name: c for c in self.objects.priority_classes},
+            runtime_classes={c.name: c for c in self.objects.runtime_classes},
+            limit_ranges=[r for r in self.objects.limit_ranges if r.namespace == workload.namespace],
+        )
+        return with_daemon_tolerations(pod) if workload.kind == "DaemonSet" else pod
+
+    def stage(self) -> Stage:
+        index = NodeIndex(self.nodes)
+        return Stage(
+            self.cast,
+            index,
+            self.objects,
+            [self.marks.get(node.name, 0) for node in self.nodes],
+            expected=self.expected,
+            kubernetes_version=self.version,
+            foreseen=self.foreseen,
+        )
+
+    def _enter(self, workload: Workload) -> Wish:
+        pod = self.admitted(workload, 0)
+        number = self.cast.join(workload, pod, owner_selector(workload, pod.labels))
+        self.numbers[workload.kind, workload.namespace, workload.name] = number
+        wish = self.wishes[number] = Wish(number, 0, workload.replicas)
+        return wish
+
+    def _run(self, name: str, stage: Stage, starts: Iterable[State], extra: Extra | None = None) -> Phase:
+        motion = Motion(stage, self.wishes.values())
+        found = explore(motion, starts, extra, most_states=self.most_states)
+        self.sound = self.sound and found.complete
+        self.states = tuple(found.finals)
+        phase = Phase(name, motion, found, extra, self.sound)
+        self.phases.append(phase)
+        return phase
+
+    # --- events -----------------------------------------------------------------------------------------------------
+
+    def deploy(self, workloads: Sequence[Workload], *, together: bool) -> Phase:
+        """Create workloads all at once, or each when the one before has settled."""
+        phase = None
+        for group in [workloads] if together else [[w] for w in workloads]:
+            for workload in group:
+                self._enter(workload)
+            phase = self._run("deploy", self.stage(), self.states)
+        return phase or self._run("deploy", self.stage(), self.states)
+
+    def rollout(self, workload: Workload) -> Phase:
+        """Apply a changed object: its template where that differs, and its number of replicas."""
+        number = self.numbers[workload.kind, workload.namespace, workload.name]
+        wish = self.wishes[number]
+        before = self.cast.newest(number)
+        revision = wish.revision
+        if workload.template != before.template:
+            pod = self.admitted(workload, revision + 1)
+            revision = self.cast.revise(number, workload, pod, owner_selector(workload, pod.labels))
+        else:
+            self.cast.revisions[number][-1] = workload
+        stage = self.stage()
+        starts: Iterable[State] = self.states
+        if workload.replicas != wish.replicas:
+            starts = list(self._rescaled(stage, wish, workload.replicas))
+        self.wishes[number] = Wish(number, revision, workload.replicas)
+        return self._run("rollout", stage, starts)
+
+    def scale(self, kind: str, namespace: str, name: str, replicas: int) -> Phase:
+        wish = self.wishes[self.numbers[kind, namespace, name]]
+        stage = self.stage()
+        starts = list(self._rescaled(stage, wish, replicas))
+        self.wishes[wish.workload] = wish._replace(replicas=replicas)
+        return self._run("scale", stage, starts)
+
+    def _rescaled(self, stage: Stage, wish: Wish, replicas: int) -> Iterator[State]:
+        """A Deployment answers a change of replicas before it goes on rolling out (isScalingEvent)."""
+        workload = self.cast.newest(wish.workload)
+        if workload.kind != "Deployment":
+            yield from self.states
+            return
+        motion = Motion(stage, self.wishes.values())
+        for state in self.states:
+            sets = motion.replica_sets(wish.workload, tally(state))
+            sizes = deployment.rescale(workload.strategy, wish.replicas, replicas, wish.revision, sets)
+            if not sizes:
+                yield state
+                continue
+            for _, after, gone in motion.resized(wish.workload, dict(sizes), state):
+                yield from motion.woken(state, after, gone)
+
+    def cordon(self, name: str) -> Phase:
+        return self._run("cordon", *self._cordoned(name))
+
+    def _cordoned(self, name: str) -> tuple[Stage, list[State]]:
+        before = self.stage()
+        if name not in before.index.positions:
+            return before, list(self.states)
+        self.nodes = tuple(_cordoned(n) if n.name == name else n for n in self.nodes)
+        after = self.stage()
+        labels = next(n.labels for n in self.nodes if n.name == name)
+        states = self.states
+        if after.may_miss:
+            states = tuple(
+                s
+                for state in self.states
+                for s in overlooked(before, state, after, state, lambda pod, by: wakes_on_node_change(pod, by, labels))
+            )
+        return after, list(states)
+
+    def drain(self, name: str) -> Phase:
+        """Cordon a node and evict its pods, those of DaemonSets excepted; budgets may end it early."""
+        stage, states = self._cordoned(name)
+        motion = Motion(stage, self.wishes.values())
+        position = stage.index.positions.get(name)
+        if position is None:
+            return self._run("drain", stage, states)
+        eviction = Eviction(motion, position, self.objects.budgets)
+        return self._run("drain", stage, [s._replace(draining=True) for s in states], eviction.moves)
+
+    def lose(self, names: Iterable[str]) -> Phase:
+        """Nodes vanish together with the pods on them."""
+        lost = frozenset(names)
+        before = self.stage()
+        motion = Motion(before, self.wishes.values())
+        kept = [p for p, node in enumerate(self.nodes) if node.name not in lost]
+        self.nodes = tuple(self.nodes[p] for p in kept)
+        self.objects = replace(self.objects, pods=tuple(p for p in self.objects.pods if p.node not in lost))
+        after = self.stage()
+        starts = [s for state in self.states for s in _without_nodes(motion, after, state, kept)]
+        return self._run("lose", after, starts)
+
+
+def _cordoned(node: Node) -> Node:
+    taints = node.taints if CORDON in node.taints else (*node.taints, CORDON)
+    return replace(node, unschedulable=True, taints=taints)
+
+
+def _without_nodes(motion: Motion, later: Stage, state: State, kept: Sequence[int]) -> Iterator[State]:
+    """Pods go with their nodes; DaemonSet pods that wait for a lost node stay until their controller looks."""
+    stage, cast = motion.stage, motion.cast
+    lost = [p for p in range(len(state.bound)) if p not in set(kept)]
+    gone = tuple(slot for p in lost for slot, _ in state.bound[p])
+    orphans = state.orphans
+    for p in lost:
+        for slot, status, count in state.pinned[p]:
+            orphans = queued(orphans, slot, status, count)
+    after = state._replace(
+        bound=tuple(state.bound[p] for p in kept), pinned=tuple(state.pinned[p] for p in kept), orphans=orphans
+    )
+    pods = [stage.pod(slot) for slot in gone]
+    labels = [stage.index.nodes[p].labels for p in lost]
+
+    def wakes(pod: Pod, by: frozenset[str]) -> bool:
+        return any(wakes_on_delete(pod, by, g, stage.cluster) for g in pods) or any(
+            wakes_on_node_change(pod, by, keys) for keys in labels
+        )
+
+    for slot in gone:
+        after = motion.synced(after, slot)
+    after = motion.looked_at(state, after, wakes)
+    if later.may_miss:
+        yield from overlooked(stage, state, later, after, wakes, kept)
+    else:
+        yield after
+
+
+class Eviction:
+    """A drain under way: one pod at a time, any order; it gives up when a budget stands in its way."""
+
+    def __init__(self, motion: Motion, position: int, budgets: Sequence[DisruptionBudget]) -> None:
+        self._motion = motion
+        self._position = position
+        self._budgets = budgets
+
+    def moves(self, state: State) -> Iterator[Move]:
+        if not state.draining:
+            return
+        cast = self._motion.cast
+        blocked = left = False
+        for slot, _ in state.bound[self._position]:
+            if cast.newest(cast.slots[slot].workload).kind == "DaemonSet":
+                continue
+            left = True
+            if not self._allowed(slot, state):
+                blocked = True
+                continue
+            after = with_bound(state, self._position, slot, -1)
+            for woken in self._motion.woken(state, after, (slot,)):
+                yield Step("evict", slot, self._position), self._motion.settle(woken)
+        if blocked or not left:
+            yield Step("stop"), state._replace(draining=False)
+
+    def _allowed(self, slot: int, state: State) -> bool:
+        """Every budget that selects the pod must have a disruption left; more than one selecting it is an error."""
+        motion = self._motion
+        pod = motion.stage.pod(slot)
+        ours = [b for b in self._budgets if covers(b, pod.namespace, pod.labels)]
+        if len(ours) > 1:
+            return False  # "This pod has more than one PodDisruptionBudget" (eviction.go)
+        return all(self.disruptions(b, state) > 0 for b in ours)
+
+    def disruptions(self, budget: DisruptionBudget, state: State) -> int:
+        """Evictions the budget allows in this state."""
+        motion, cast = self._motion, self._motion.cast
+        counts = tally(state)
+        healthy = total = 0
+        owners = set()
+        for which, numbers in enumerate(counts):
+            for slot, count in numbers.items():
+                pod = cast.pods[cast.slots[slot].workload][cast.slots[slot].revision]
+                if covers(budget, pod.namespace, pod.labels):
+                    healthy += count * (which == 0)
+                    total += count
+                    owners.add(cast.slots[slot].workload)
+        expected = total
+        if not isinstance(budget.min_available, int):
+            expected = sum(motion.desired(w) for w in motion.wishes if w.workload in owners)
+        return allowed_disruptions(budget, expected, healthy)

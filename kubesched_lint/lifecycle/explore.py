@@ -1,0 +1,63 @@
+"""All states that a phase can end in: an exact search over canonical states, until it is done or a cap is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from kubesched_lint.lifecycle.motion import Motion, Move, Step
+from kubesched_lint.lifecycle.world import State, settled
+
+Extra = Callable[[State], Iterator[Move]]
+"""Moves that an event adds to those of scheduler and controllers."""
+
+DEFAULT_STATES = 20_000
+
+
+@dataclass(slots=True)
+class Exploration:
+    """``finals`` are canonical states in which nothing moves, all of them when ``complete``."""
+
+    finals: dict[State, None] = field(default_factory=dict)
+    parents: dict[State, tuple[State, Step] | None] = field(default_factory=dict)
+    """Each canonical state seen, with one it was first reached from."""
+    complete: bool = True
+
+    @property
+    def states(self) -> int:
+        return len(self.parents)
+
+
+def explore(
+    motion: Motion, starts: Iterable[State], extra: Extra | None = None, *, most_states: int = DEFAULT_STATES
+) -> Exploration:
+    """Every state reachable from ``starts``; at the cap it stops, and says that it is not ``complete``."""
+    canonical = motion.stage.symmetry.canonical
+    found = Exploration()
+    stack: list[State] = []
+    for start in starts:
+        state = canonical(motion.settle(start))
+        if state not in found.parents:
+            found.parents[state] = None
+            stack.append(state)
+    while stack:
+        if len(found.parents) > most_states:
+            found.complete = False
+            return found
+        state = stack.pop()
+        moved = False
+        for step, after in all_moves(motion, state, extra):
+            moved = True
+            next_state = canonical(after)
+            if next_state not in found.parents:
+                found.parents[next_state] = (state, step)
+                stack.append(next_state)
+        if not moved:
+            found.finals[canonical(settled(state))] = None
+    return found
+
+
+def all_moves(motion: Motion, state: State, extra: Extra | None) -> Iterator[Move]:
+    yield from motion.moves(state)
+    if extra is not None:
+        yield from extra(state)

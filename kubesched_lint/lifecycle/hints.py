@@ -1,0 +1,72 @@
+"""Which events wake a waiting pod: the queueing hints of the filter plugins that turned it away.
+
+A pod whose rejecting plugins see no use in an event is not tried again until the five-minute flush, even where it would
+run now. Mirrors isSchedulableAfter… of ``pkg/scheduler/framework/plugins`` (v1.36) for what can be missed at all:
+deletions of pods that InterPodAffinity finds irrelevant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.model.pod import Pod, PodAffinityTerm
+from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_incoming
+
+AFFINITY = "InterPodAffinity"
+SPREAD = "PodTopologySpread"
+RESOURCES = "NodeResourcesFit"
+PORTS = "NodePorts"
+
+
+def may_miss(pods: Iterable[Pod], state: ClusterState) -> bool:
+    """Whether any of these pods can overlook a chance.
+
+    Two anti-affinity terms, of which an event concerns one only; or affinity to its own like, which may bootstrap
+    once the last of them is gone.
+    """
+    return any(
+        len(pod.required_anti_affinity) > 1
+        or (pod.required_affinity and all(selects_incoming(t, pod, pod, state) for t in pod.required_affinity))
+        for pod in pods
+    )
+
+
+def wakes_on_delete(pod: Pod, rejected_by: frozenset[str], gone: Pod, state: ClusterState) -> bool:
+    """Whether the deletion of a bound pod puts a waiting pod back into the queue."""
+    if RESOURCES in rejected_by:
+        return True
+    if PORTS in rejected_by and any(
+        a.port == b.port and a.protocol == b.protocol for a in pod.host_ports for b in gone.host_ports
+    ):
+        return True
+    if SPREAD in rejected_by and _is_counted(pod, gone):
+        return True
+    return AFFINITY in rejected_by and (
+        _selects_by_all(pod.required_anti_affinity, pod, gone, state)
+        or _selects_by_all(gone.required_anti_affinity, gone, pod, state)
+    )
+
+
+def wakes_on_bind(pod: Pod, rejected_by: frozenset[str], come: Pod, state: ClusterState) -> bool:
+    """Whether the binding of another pod puts a waiting pod back into the queue."""
+    if SPREAD in rejected_by and _is_counted(pod, come):
+        return True
+    return AFFINITY in rejected_by and _selects_by_all(pod.required_affinity, pod, come, state)
+
+
+def wakes_on_node_change(pod: Pod, rejected_by: frozenset[str], labels: Iterable[str]) -> bool:
+    """Whether a new taint on a node with these label keys, or its removal, wakes a waiting pod (spread only)."""
+    keys = set(labels)
+    return SPREAD in rejected_by and all(c.topology_key in keys for c in pod.spread if c.is_hard)
+
+
+def _is_counted(pod: Pod, other: Pod) -> bool:
+    return pod.namespace == other.namespace and any(
+        c.selector is not None and c.selector.matches(other.labels) for c in pod.spread if c.is_hard
+    )
+
+
+def _selects_by_all(terms: Sequence[PodAffinityTerm], holder: Pod, pod: Pod, state: ClusterState) -> bool:
+    """podMatchesAllAffinityTerms: no term selects nothing."""
+    return bool(terms) and all(selects_incoming(term, holder, pod, state) for term in terms)

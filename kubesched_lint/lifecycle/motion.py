@@ -1,0 +1,417 @@
+"""What may happen next in a State: the scheduler binds a waiting pod, or a controller acts.
+
+Creating pods is done at once, for a pod that exists may still wait as long as it likes; deleting is a move of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from kubesched_lint.lifecycle.controllers import daemonset, deployment, replicaset, statefulset
+from kubesched_lint.lifecycle.hints import wakes_on_bind, wakes_on_delete
+from kubesched_lint.lifecycle.stage import Stage
+from kubesched_lint.lifecycle.world import (
+    FRESH,
+    SETTLED,
+    Cast,
+    State,
+    Tally,
+    tally,
+    with_bound,
+    with_pinned,
+    with_waiting,
+    without_waiting,
+)
+
+from kubesched_lint.model.pod import Pod
+
+
+class Wish(NamedTuple):
+    """What a controller wants in this phase."""
+
+    workload: int
+    revision: int
+    """The newest."""
+    replicas: int
+    """Ignored by DaemonSets."""
+
+
+class Step(NamedTuple):
+    """One thing that happened, for traces."""
+
+    what: str
+    """``bind``, ``delete``, ``evict`` or ``stop``."""
+    slot: int = -1
+    position: int = -1
+
+
+Move = tuple[Step, State]
+Wakes = Callable[[Pod, frozenset[str]], bool]
+"""Whether an event wakes a waiting pod that these plugins turned away."""
+
+
+def overlooked(
+    stage: Stage,
+    before: State,
+    later: Stage,
+    after: State,
+    wakes: Wakes,
+    origin: Sequence[int] | None = None,
+) -> Iterator[State]:
+    """``after`` an event, with those waiting pods set apart that could now run and were not woken.
+
+    A pod made in this phase may not have been tried yet, so that both are possible. ``origin`` has, per position of
+    the ``later`` stage, the position before.
+    """
+    found = [after]
+    queues = [(-1, after.waiting), *enumerate(after.pinned)]
+    for position, queue in queues:
+        there = position if position < 0 or origin is None else origin[position]
+        for slot, status, count in queue:
+            if status > FRESH or not later.landings(after, slot, position) or stage.landings(before, slot, there):
+                continue
+            rejected_by = stage.rejecting(before, slot, there)
+            if wakes(stage.pod(slot, there), rejected_by):
+                continue
+            missed = stage.cast.missed(rejected_by)
+            apart = [_restated(s, position, slot, status, missed, count) for s in found]
+            found = apart if status == SETTLED else [*found, *apart]
+    yield from found
+
+
+def _restated(state: State, position: int, slot: int, status: int, other: int, count: int) -> State:
+    if position < 0:
+        return with_waiting(with_waiting(state, slot, status, -count), slot, other, count)
+    return with_pinned(with_pinned(state, position, slot, status, -count), position, slot, other, count)
+
+
+def state_siblings(cast: Cast, workload: int, state: State) -> Iterator[tuple[int, int]]:
+    """(position, pods of any revision of the workload there)."""
+    for position, held in enumerate(state.bound):
+        yield position, sum(count for slot, count in held if cast.slots[slot].workload == workload)
+
+
+class Motion:
+    """The moves of one phase: fixed nodes, fixed wishes."""
+
+    def __init__(self, stage: Stage, wishes: Iterable[Wish]) -> None:
+        self.stage = stage
+        self.cast = stage.cast
+        self.wishes = tuple(wishes)
+        self._targets = {
+            w.workload: daemonset.targets(self.cast.pods[w.workload][w.revision], stage.index)
+            for w in self.wishes
+            if self._kind(w) == "DaemonSet"
+        }
+
+    def _kind(self, wish: Wish) -> str:
+        return self.cast.revisions[wish.workload][0].kind
+
+    def desired(self, wish: Wish) -> int:
+        """How many pods a workload wants: for a DaemonSet the nodes it targets."""
+        if wish.workload in self._targets:
+            return self._targets[wish.workload][0].bit_count()
+        return wish.replicas
+
+    # --- all moves --------------------------------------------------------------------------------------------------
+
+    def moves(self, state: State) -> Iterator[Move]:
+        """Everything that may happen next. ``state`` is one that ``settle`` returned."""
+        yield from self.bindings(state)
+        for wish in self.wishes:
+            for step, after, gone in self._deletions(wish, state):
+                for woken in self.woken(state, after, gone):
+                    yield step, self.settle(woken)
+
+    def settle(self, state: State) -> State:
+        """The state after all that controllers create."""
+        changed = True
+        while changed:
+            changed = False
+            for wish in self.wishes:
+                after = self._created(wish, state)
+                if after is not state:
+                    state, changed = after, True
+        return state
+
+    # --- the scheduler ----------------------------------------------------------------------------------------------
+
+    def bindings(self, state: State) -> Iterator[Move]:
+        stage = self.stage
+        done = set()
+        for slot, status, _ in sorted(state.waiting, key=lambda q: q[1] != FRESH):
+            if status > FRESH or slot in done:
+                continue
+            done.add(slot)
+            for position in stage.symmetry.distinct(state, stage.landings(state, slot)):
+                volumes = stage.volumes_after(state, slot, position)
+                after = with_waiting(with_bound(state, position, slot, 1), slot, status, -1)
+                yield self._bound(state, after._replace(volumes=volumes), slot, position)
+        symmetric = stage.symmetry.distinct(state, (p for p, q in enumerate(state.pinned) if q))
+        for position in symmetric:
+            for slot, status, _ in state.pinned[position]:
+                if status <= FRESH and stage.landings(state, slot, position):
+                    after = with_pinned(with_bound(state, position, slot, 1), position, slot, status, -1)
+                    yield self._bound(state, self.synced(after, slot), slot, position)
+
+    def looked_at(self, before: State, after: State, wakes: Wakes) -> State:
+        """A waiting pod that is tried again gets a new message, which makes its DaemonSet's controller look."""
+        if not after.orphans:
+            return after
+        for position, queue in enumerate(before.pinned):
+            for slot, _, _ in queue:
+                if wakes(self.stage.pod(slot, position), self.stage.rejecting(before, slot, position)):
+                    after = self.synced(after, slot)
+        return after
+
+    def _bound(self, before: State, after: State, slot: int, position: int) -> Move:
+        if after.orphans:
+            come = self.stage.pod(slot)
+            after = self.looked_at(before, after, lambda pod, by: wakes_on_bind(pod, by, come, self.stage.cluster))
+        if self.stage.may_miss:
+            come = self.stage.pod(slot)
+            self.stage.show(after)
+            after = self._with_statuses(
+                after, lambda pod, by: wakes_on_bind(pod, by, come, self.stage.cluster)
+            )
+        return Step("bind", slot, position), self.settle(after)
+
+    def synced(self, state: State, slot: int) -> State:
+        """An event of a DaemonSet's pod makes its controller look: waiting pods of lost nodes go."""
+        if not state.orphans:
+            return state
+        workload = self.cast.slots[slot].workload
+        kept = tuple(q for q in state.orphans if self.cast.slots[q[0]].workload != workload)
+        return state._replace(orphans=kept)
+
+    # --- waking -----------------------------------------------------------------------------------------------------
+
+    def woken(self, before: State, after: State, gone: tuple[int, ...]) -> Iterator[State]:
+        """``after`` the deletion of bound pods (their slots): who is tried again, and who overlooks it."""
+        pods = [self.stage.pod(slot) for slot in gone]
+        cluster = self.stage.cluster
+
+        def wakes(pod: Pod, by: frozenset[str]) -> bool:
+            return any(wakes_on_delete(pod, by, g, cluster) for g in pods)
+
+        if gone and after.orphans:
+            after = self.looked_at(before, after, wakes)
+        if not self.stage.may_miss or not gone:
+            yield after
+            return
+        after = self._with_statuses(after, wakes)
+        yield from overlooked(self.stage, before, self.stage, after, wakes)
+
+    def _with_statuses(self, state: State, wakes: Wakes) -> State:
+        """Those that missed an earlier chance, and are woken now, are fresh again."""
+        if not any(s > FRESH for q in (state.waiting, *state.pinned) for _, s, _ in q):
+            return state
+        for slot, status, count in state.waiting:
+            if status > FRESH and wakes(self.stage.pod(slot), self.cast.reasons[status - 2]):
+                state = with_waiting(with_waiting(state, slot, status, -count), slot, FRESH, count)
+        for position, queue in enumerate(state.pinned):
+            for slot, status, count in queue:
+                if status > FRESH and wakes(self.stage.pod(slot, position), self.cast.reasons[status - 2]):
+                    state = with_pinned(state, position, slot, status, -count)
+                    state = with_pinned(state, position, slot, FRESH, count)
+        return state
+
+    # --- creating ---------------------------------------------------------------------------------------------------
+
+    def _created(self, wish: Wish, state: State) -> State:
+        kind = self._kind(wish)
+        if kind == "DaemonSet":
+            return self._created_daemons(wish, state)
+        if kind == "StatefulSet":
+            for ordinal in self._stateful(wish, state).create:
+                slot = self.cast.slot(wish.workload, wish.revision, ordinal)
+                state = with_waiting(state, slot, FRESH, 1)
+            return state
+        counts = tally(state)
+        slot = self.cast.slot(wish.workload, wish.revision)
+        have = counts.bound.get(slot, 0) + counts.waiting.get(slot, 0)
+        wanted = self._sizes(wish, counts).get(wish.revision, have)
+        return with_waiting(state, slot, FRESH, wanted - have) if wanted > have else state
+
+    def _sizes(self, wish: Wish, counts: Tally) -> dict[int, int]:
+        """New sizes by revision, of a Deployment's ReplicaSets or of anything that just keeps a number."""
+        sets = self.replica_sets(wish.workload, counts)
+        if self._kind(wish) == "Deployment":
+            strategy = self.cast.revisions[wish.workload][wish.revision].strategy
+            return dict(deployment.sync(strategy, wish.replicas, wish.revision, sets))
+        have = sum(s.size for s in sets)
+        newest = sum(s.size for s in sets if s.revision == wish.revision)
+        return {wish.revision: newest + wish.replicas - have} if have != wish.replicas else {}
+
+    def replica_sets(self, workload: int, counts: Tally) -> list[deployment.ReplicaSetSize]:
+        found = []
+        for revision in range(len(self.cast.revisions[workload])):
+            slot = self.cast.slot(workload, revision)
+            bound = counts.bound.get(slot, 0)
+            size = bound + counts.waiting.get(slot, 0)
+            if size:
+                found.append(deployment.ReplicaSetSize(revision, size, bound))
+        return found
+
+    def _created_daemons(self, wish: Wish, state: State) -> State:
+        run, stay = self._targets[wish.workload]
+        strategy = self.cast.revisions[wish.workload][wish.revision].strategy
+        nodes = self._daemons(wish, state)
+        slot = self.cast.slot(wish.workload, wish.revision)
+        create = daemonset.manage(nodes, run, stay, strategy).create
+        create += daemonset.update(nodes, run, strategy)[0].create
+        for position in create:
+            state = with_pinned(state, position, slot, FRESH, 1)
+        return state
+
+    # --- deleting ---------------------------------------------------------------------------------------------------
+
+    def _deletions(self, wish: Wish, state: State) -> Iterator[tuple[Step, State, tuple[int, ...]]]:
+        """``(step, state, slots of the bound pods that went)`` for each thing the controller may do."""
+        kind = self._kind(wish)
+        if kind == "DaemonSet":
+            yield from self._deleted_daemons(wish, state)
+        elif kind == "StatefulSet":
+            for ordinal in self._stateful(wish, state).delete:
+                yield self._without_ordinal(wish.workload, ordinal, state)
+        else:
+            sizes = self._sizes(wish, tally(state))
+            if sizes:
+                yield from self.resized(wish.workload, sizes, state)
+
+    def resized(
+        self, workload: int, sizes: dict[int, int], state: State
+    ) -> Iterator[tuple[Step, State, tuple[int, ...]]]:
+        """Every way ReplicaSets can come to these sizes, by revision; ranks are those of the state given."""
+        siblings = dict(state_siblings(self.cast, workload, state))
+        choices: list[tuple[State, tuple[int, ...]]] = [(state, ())]
+        step = Step("delete")
+        for revision, size in sizes.items():
+            slot = self.cast.slot(workload, revision)
+            step = Step("delete", slot)
+            choices = [
+                (after, (*gone, *more))
+                for at, gone in choices
+                for after, more in self._sized(slot, size, at, siblings)
+            ]
+        for after, gone in dict(choices).items():
+            yield step, after, gone
+
+    def _sized(
+        self, slot: int, size: int, state: State, siblings: dict[int, int]
+    ) -> Iterator[tuple[State, tuple[int, ...]]]:
+        counts = tally(state)
+        waiting = counts.waiting.get(slot, 0)
+        excess = counts.bound.get(slot, 0) + waiting - size
+        if excess <= 0:
+            yield with_waiting(state, slot, FRESH, -excess) if excess else state, ()
+            return
+        standing = [
+            (position, count, siblings[position])
+            for position, held in enumerate(state.bound)
+            for s, count in held
+            if s == slot
+        ]
+        for unbound, victims in replicaset.victims(waiting, standing, excess):
+            after = without_waiting(state, slot, unbound)
+            for position, count in victims:
+                after = with_bound(after, position, slot, -count)
+            yield after, (slot,) * bool(victims)
+
+    def _stateful(self, wish: Wish, state: State) -> statefulset.Sync:
+        workload = self.cast.revisions[wish.workload][wish.revision]
+        return statefulset.sync(
+            self.members(wish.workload, state),
+            wish.replicas,
+            wish.revision,
+            ordered=workload.pod_management != "Parallel",
+            partition=workload.strategy.partition,
+            on_delete=workload.strategy.type == "OnDelete",
+        )
+
+    def members(self, workload: int, state: State) -> dict[int, statefulset.Member]:
+        """The pods of a StatefulSet by ordinal."""
+        found = {}
+        for held in state.bound:
+            for slot, _ in held:
+                owner, revision, ordinal = self.cast.slots[slot]
+                if owner == workload:
+                    found[ordinal] = statefulset.Member(revision, True)
+        for slot, _, _ in state.waiting:
+            owner, revision, ordinal = self.cast.slots[slot]
+            if owner == workload:
+                found[ordinal] = statefulset.Member(revision, False)
+        return found
+
+    def _without_ordinal(self, workload: int, ordinal: int, state: State) -> tuple[Step, State, tuple[int, ...]]:
+        for position, held in enumerate(state.bound):
+            for slot, _ in held:
+                owner, _, number = self.cast.slots[slot]
+                if owner == workload and number == ordinal:
+                    return Step("delete", slot, position), with_bound(state, position, slot, -1), (slot,)
+        slot, status, _ = next(
+            q for q in state.waiting if self.cast.slots[q[0]].workload == workload and self.cast.slots[q[0]].ordinal == ordinal
+        )
+        return Step("delete", slot), with_waiting(state, slot, status, -1), ()
+
+    # --- DaemonSets -------------------------------------------------------------------------------------------------
+
+    def _daemons(self, wish: Wish, state: State) -> dict[int, daemonset.OnNode]:
+        run, _ = self._targets[wish.workload]
+        found = {}
+        for position in range(len(self.stage.index)):
+            old = old_waiting = new = new_waiting = 0
+            for slot, count in state.bound[position]:
+                owner, revision, _ = self.cast.slots[slot]
+                if owner == wish.workload:
+                    new, old = (new + count, old) if revision == wish.revision else (new, old + count)
+            for slot, _, count in state.pinned[position]:
+                owner, revision, _ = self.cast.slots[slot]
+                if owner == wish.workload:
+                    if revision == wish.revision:
+                        new_waiting += count
+                    else:
+                        old_waiting += count
+            if run >> position & 1 or old or old_waiting or new or new_waiting:
+                found[position] = daemonset.OnNode(old, old_waiting, new, new_waiting)
+        return found
+
+    def _deleted_daemons(self, wish: Wish, state: State) -> Iterator[tuple[Step, State, tuple[int, ...]]]:
+        run, stay = self._targets[wish.workload]
+        strategy = self.cast.revisions[wish.workload][wish.revision].strategy
+        nodes = self._daemons(wish, state)
+        sure, candidates, most = daemonset.update(nodes, run, strategy)
+        doomed = dict.fromkeys((*daemonset.manage(nodes, run, stay, strategy).delete, *sure.delete))
+        if doomed:
+            after, gone = state, ()
+            for position, which in doomed:
+                after, gone = self._without_daemons(wish, position, which, after, gone)
+            yield Step("delete", self.cast.slot(wish.workload, wish.revision)), self._without_orphans(wish, after), gone
+        if not most:
+            return
+        slot = self.cast.slot(wish.workload, wish.revision)
+        surging = bool(daemonset.daemon_bounds(strategy, run.bit_count())[0])
+        for position in self.stage.symmetry.distinct(state, candidates):
+            if surging:
+                after, gone = with_pinned(state, position, slot, FRESH, 1), ()
+            else:
+                after, gone = self._without_daemons(wish, position, "old", state, ())
+            yield Step("surge" if surging else "delete", slot, position), self._without_orphans(wish, after), gone
+
+    def _without_orphans(self, wish: Wish, state: State) -> State:
+        return self.synced(state, self.cast.slot(wish.workload, wish.revision))
+
+    def _without_daemons(
+        self, wish: Wish, position: int, which: str, state: State, gone: tuple[int, ...]
+    ) -> tuple[State, tuple[int, ...]]:
+        for slot, count in state.bound[position]:
+            owner, revision, _ = self.cast.slots[slot]
+            if owner == wish.workload and (which == "all" or revision != wish.revision):
+                state = with_bound(state, position, slot, -count)
+                gone = (*gone, slot)
+        for slot, status, count in state.pinned[position]:
+            owner, revision, _ = self.cast.slots[slot]
+            if owner == wish.workload and (which == "all" or revision != wish.revision):
+                state = with_pinned(state, position, slot, status, -count)
+        return state, gone

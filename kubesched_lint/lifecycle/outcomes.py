@@ -1,0 +1,70 @@
+"""What a final state means for a workload, in the numbers that people ask for, and ranges over many states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from kubesched_lint.lifecycle.motion import Motion, Wish
+from kubesched_lint.lifecycle.world import State, tally
+
+
+class Outcome(NamedTuple):
+    """Pods of every revision, surge included, count as bound or pending."""
+
+    bound: int
+    pending: int
+    new: int
+    """Pods of the newest revision, bound or not."""
+    old: int
+    wanted: int
+
+    @property
+    def created(self) -> int:
+        return self.bound + self.pending
+
+    @property
+    def complete(self) -> bool:
+        """All replicas are of the new revision and available, none is old."""
+        return self.old == 0 and self.pending == 0 and self.new == self.bound == self.wanted
+
+
+class Range(NamedTuple):
+    """Least and most, and how they were established: closed-form, search or bound."""
+
+    least: int
+    most: int
+    by: str
+
+    @property
+    def is_single(self) -> bool:
+        return self.least == self.most
+
+    def __str__(self) -> str:
+        return str(self.least) if self.is_single else f"{self.least}–{self.most}"
+
+
+def outcome(motion: Motion, wish: Wish, state: State) -> Outcome:
+    cast = motion.cast
+    counts = tally(state)
+    bound = pending = new = 0
+    for which, numbers in enumerate(counts):
+        for slot, count in numbers.items():
+            workload, revision, _ = cast.slots[slot]
+            if workload == wish.workload:
+                bound += count * (which == 0)
+                pending += count * (which == 1)
+                new += count * (revision == wish.revision)
+    return Outcome(bound, pending, new, bound + pending - new, motion.desired(wish))
+
+
+def outcomes(motion: Motion, states: Iterable[State]) -> list[dict[int, Outcome]]:
+    """Per state the outcome of each workload, by its number; equal ones once."""
+    found: dict[tuple[Outcome, ...], None] = {}
+    for state in states:
+        found[tuple(outcome(motion, wish, state) for wish in motion.wishes)] = None
+    return [{w.workload: o for w, o in zip(motion.wishes, each, strict=True)} for each in found]
+
+
+def span(values: Sequence[int], by: str) -> Range:
+    return Range(min(values), max(values), by)

@@ -1,0 +1,206 @@
+"""One set of nodes with the scheduler on it: brought to any State, it tells where a waiting pod may land.
+
+Two relations: *expected*, the default profile, whose choice falls on the nodes of the highest total; and *proof*, any
+scheduler that respects the filters. From 100 nodes on the default profile looks at a sample only (numFeasibleNodesToFind
+in ``pkg/scheduler/schedule_one.go``), so that any feasible node may be its choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.cluster.state import ClusterState, Placement
+from kubesched_lint.cluster.storage import Storage
+from kubesched_lint.lifecycle.controllers.daemonset import pinned
+from kubesched_lint.lifecycle.hints import may_miss
+from kubesched_lint.lifecycle.symmetry import Symmetry
+from kubesched_lint.lifecycle.world import Cast, Held, State
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.pod import Pod, Volume
+from kubesched_lint.model.storage import Claim
+from kubesched_lint.scheduler.binding import bind, with_topology_labels
+from kubesched_lint.scheduler.framework import Diagnosis, diagnose
+from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED
+from kubesched_lint.scheduler.scoring import Scoring
+
+SAMPLED_FROM = 100
+
+
+class Stage:
+    """Mutable inside (a ClusterState that is moved from State to State), a function of its arguments outside."""
+
+    def __init__(
+        self,
+        cast: Cast,
+        index: NodeIndex,
+        objects: Inventory,
+        marks: Sequence[Hashable] = (),
+        *,
+        expected: bool = True,
+        kubernetes_version: str = "1.36",
+        foreseen: Sequence[Pod] = (),
+    ) -> None:
+        """``objects.pods`` stay where they are; ``marks`` are differences between nodes that no label shows, and
+        ``foreseen`` pods that come later and may tell nodes apart that look alike now."""
+        self.cast = cast
+        self.index = index
+        self.objects = objects
+        self.expected = expected and len(index) < SAMPLED_FROM
+        self.cluster = ClusterState(index, objects, kubernetes_version=kubernetes_version)
+        pods = [pod for revisions in cast.pods for pod in revisions]
+        self.symmetry = Symmetry(
+            index,
+            [*pods, *foreseen, *(b.pod for b in objects.pods)],
+            [(mark, self._residents(p)) for p, mark in enumerate(marks or [0] * len(index))],
+        )
+        self.may_miss = may_miss(pods, self.cluster)
+        self._base = self.cluster.storage
+        self._shown: tuple[Held, ...] = ((),) * len(index)
+        self._shown_volumes: object = None
+        self._placed: dict[tuple[int, int], list[Placement]] = {}
+        self._pods: dict[tuple[int, int], Pod] = {}
+        self._scoring: dict[int, Scoring] = {}
+        self._landings: dict[Hashable, tuple[int, ...]] = {}
+        self.decisions = 0
+
+    def _residents(self, position: int) -> Hashable:
+        numbers: dict[int, int] = {}
+        for placement in self.cluster.pods_on(position):
+            number = placement.pod_class.number
+            numbers[number] = numbers.get(number, 0) + 1
+        return tuple(sorted(numbers.items()))
+
+    # --- pods -------------------------------------------------------------------------------------------------------
+
+    def pod(self, slot: int, position: int = -1) -> Pod:
+        """The pod of a slot; ``position`` is the node a DaemonSet's pod is made for."""
+        key = (slot, position)
+        found = self._pods.get(key)
+        if found is None:
+            found = self._pods[key] = self._make_pod(slot, position)
+        return found
+
+    def _make_pod(self, slot: int, position: int) -> Pod:
+        workload, revision, ordinal = self.cast.slots[slot]
+        pod = self.cast.pods[workload][revision]
+        if position >= 0:
+            return pinned(pod, self.index.names[position])
+        claims = self._claims(slot)
+        if not claims:
+            return pod
+        names = {c.name.removesuffix(f"-{self.cast.newest(workload).name}-{ordinal}"): c.name for c in claims}
+        volumes = tuple(Volume(template, "persistentVolumeClaim", name) for template, name in names.items())
+        return replace(pod, volumes=tuple(v for v in pod.volumes if v.name not in names) + volumes)
+
+    def _claims(self, slot: int) -> tuple[Claim, ...]:
+        workload, revision, ordinal = self.cast.slots[slot]
+        owner = self.cast.revisions[workload][revision]
+        if ordinal < 0:
+            return ()
+        return tuple(replace(c, name=f"{c.name}-{owner.name}-{ordinal}", uid="") for c in owner.claim_templates)
+
+    def _same_decision(self, slot: int) -> int:
+        """Slots whose pods the scheduler cannot tell apart share a number."""
+        workload, revision, ordinal = self.cast.slots[slot]
+        if ordinal < 0 or self.cast.revisions[workload][revision].claim_templates:
+            return slot
+        return self.cast.slot(workload, revision, 0)
+
+    # --- deciding ---------------------------------------------------------------------------------------------------
+
+    def landings(self, state: State, slot: int, position: int = -1) -> tuple[int, ...]:
+        """Positions where a waiting pod of the slot may be bound next; none when it has to wait on."""
+        key = (self._same_decision(slot), position, state.bound, state.volumes)
+        found = self._landings.get(key)
+        if found is None:
+            found = self._landings[key] = self._decide(state, slot, position)
+        return found
+
+    def _decide(self, state: State, slot: int, position: int) -> tuple[int, ...]:
+        self.decisions += 1
+        self.show(state)
+        pod = self.pod(slot, position)
+        feasible = diagnose(pod, self.cluster).feasible
+        if not feasible:
+            return ()
+        if not self.expected or not feasible & (feasible - 1):
+            return tuple(positions(feasible))
+        scoring = self._scoring.get(id(pod))
+        if scoring is None:
+            workload, revision, _ = self.cast.slots[slot]
+            owner = self.cast.owners[workload][revision]
+            scoring = self._scoring[id(pod)] = Scoring(pod, self.cluster, owner)
+        return tuple(positions(scoring.scores(feasible).best))
+
+    def diagnosis(self, state: State, slot: int, position: int = -1) -> Diagnosis:
+        """Why a waiting pod of the slot lands where it does, or nowhere."""
+        self.show(state)
+        return diagnose(self.pod(slot, position), self.cluster)
+
+    def rejecting(self, state: State, slot: int, position: int = -1) -> frozenset[str]:
+        """The plugins that turn a waiting pod away now."""
+        found = self.diagnosis(state, slot, position)
+        if found.refusal is not None:
+            return frozenset([found.refusal.plugin])
+        return frozenset(r.plugin for r in found.rejections) | frozenset(found.pinned_by)
+
+    # --- showing ----------------------------------------------------------------------------------------------------
+
+    def show(self, state: State) -> None:
+        """Bring the cluster to a state, by the difference to the one shown before."""
+        if state.bound is not self._shown:
+            for position, (before, after) in enumerate(zip(self._shown, state.bound, strict=True)):
+                if before is not after and before != after:
+                    self._change(position, dict(before), dict(after))
+            self._shown = state.bound
+        wanted = (state.volumes, len(self.cast.slots))
+        if wanted != self._shown_volumes:
+            self._shown_volumes = wanted
+            self.cluster.storage = self._storage(state)
+
+    def _change(self, position: int, before: dict[int, int], after: dict[int, int]) -> None:
+        for slot in before.keys() | after.keys():
+            here = self._placed.setdefault((slot, position), [])
+            while len(here) > after.get(slot, 0):
+                self.cluster.remove(here.pop())
+            while len(here) < after.get(slot, 0):
+                pod = with_topology_labels(self.pod(slot), self.index.nodes[position], self.cluster)
+                here.append(self.cluster.place(pod, position))
+
+    def _storage(self, state: State) -> Storage:
+        claims = {(c.namespace, c.name): c for slot in range(len(self.cast.slots)) for c in self._claims(slot)}
+        claims = {key: c for key, c in claims.items() if key not in self._base.claims}
+        storage = self._base.with_objects(claims=claims.values()) if claims else self._base
+        if state.volumes:
+            bound = []
+            for namespace, name, number in state.volumes:
+                claim = storage.claims[namespace, name]
+                marks = {**claim.annotations, BIND_COMPLETED: "yes"}
+                volume = self.cast.volumes[number].name
+                bound.append(replace(claim, volume_name=volume, phase="Bound", annotations=marks))
+            storage = storage.with_objects(bound, [self.cast.volumes[n] for _, _, n in state.volumes])
+        return storage
+
+    def volumes_after(self, state: State, slot: int, position: int) -> tuple[tuple[str, str, int], ...]:
+        """The volumes of the state once a pod of the slot is bound to a node."""
+        pod = self.pod(slot)
+        if not pod.volumes:
+            return state.volumes
+        self.show(state)
+        mark = self.cluster.mark()
+        before = self.cluster.storage
+        bind(pod, position, self.cluster)
+        after = self.cluster.storage
+        self.cluster.undo(mark)
+        if after is before:
+            return state.volumes
+        fresh = [
+            (claim.namespace, claim.name, self.cast.volume(after.volumes[claim.volume_name]))
+            for key, claim in after.claims.items()
+            if claim is not before.claims.get(key)
+        ]
+        return tuple(sorted((*state.volumes, *fresh)))
+

@@ -1,0 +1,124 @@
+"""Which nodes nobody can tell apart: states that differ only by swapping such nodes, or whole alike domains, are one.
+
+A node's look is what any selector reads of it, its resources, taints and residents, and which topology keys it has.
+Values of a topology key that no selector reads matter only as "its own domain".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.lifecycle.world import State
+from kubesched_lint.model.node import HOSTNAME, ZONE
+from kubesched_lint.model.pod import NodeSelectorTerm, Pod
+
+
+class Symmetry:
+    """The canonical form of states on one set of nodes."""
+
+    def __init__(self, index: NodeIndex, pods: Iterable[Pod], marks: Sequence[Hashable]) -> None:
+        """``marks`` are further differences between nodes, by position: residents, events to come."""
+        read, topology, by_name = _keys(pods)
+        shared = [k for k in topology if k not in read and not index.one_node_each(k)]
+        outer = shared[0] if len(shared) == 1 else None
+        told = read | (frozenset(shared) if outer is None else frozenset())
+        looks: dict[int, Hashable] = {}
+        for position, node in enumerate(index.nodes):
+            looks[position] = (
+                tuple(sorted((k, v) for k, v in node.labels.items() if k in told)),
+                tuple(sorted(k for k in topology if k in node.labels)),
+                frozenset(node.taints),
+                node.unschedulable,
+                None if node.allocatable is None else frozenset(node.allocatable.items()),
+                frozenset(node.images),
+                marks[position],
+                node.name if by_name else "",
+            )
+        numbers = {look: n for n, look in enumerate(dict.fromkeys(looks.values()))}
+        self.look: tuple[int, ...] = tuple(numbers[looks[p]] for p in range(len(index)))
+        """Per position: nodes with equal numbers look alike, though their domains may differ."""
+        self._kinds = tuple(self._domains(index, outer))
+        self.is_trivial = all(
+            len(kind) == 1 and all(len(run) == 1 for run in kind[0]) for kind in self._kinds
+        )
+        self.domain: tuple[int, ...] = self._domain_numbers(len(index))
+
+    def _domains(self, index: NodeIndex, outer: str | None) -> Iterator[tuple[tuple[tuple[int, ...], ...], ...]]:
+        """Kinds of alike domains; a domain is its runs of alike nodes."""
+        groups: dict[Hashable, list[int]] = {}
+        for position, node in enumerate(index.nodes):
+            value = None if outer is None else node.labels.get(outer)
+            groups.setdefault(value, []).append(position)
+        kinds: dict[Hashable, list[tuple[tuple[int, ...], ...]]] = {}
+        for value, members in groups.items():
+            runs: dict[int, list[int]] = {}
+            for position in members:
+                runs.setdefault(self.look[position], []).append(position)
+            ordered = sorted(runs.items())
+            # Nodes without the key share no domain: they are never swapped as a group.
+            key = (value is None, tuple((look, len(at)) for look, at in ordered))
+            kinds.setdefault(key, []).append(tuple(tuple(at) for _, at in ordered))
+        for alike in kinds.values():
+            yield tuple(alike)
+
+    def _domain_numbers(self, count: int) -> tuple[int, ...]:
+        found = [0] * count
+        number = 0
+        for kind in self._kinds:
+            for runs in kind:
+                for run in runs:
+                    for position in run:
+                        found[position] = number
+                number += 1
+        return tuple(found)
+
+    def canonical(self, state: State) -> State:
+        """The representative of all states that differ by a symmetry."""
+        if self.is_trivial:
+            return state
+        cells = list(zip(state.bound, state.pinned, strict=True))
+        out = list(cells)
+        for kind in self._kinds:
+            contents = []
+            for runs in kind:
+                content = [tuple(sorted([cells[p] for p in run])) if len(run) > 1 else (cells[run[0]],) for run in runs]
+                contents.append(tuple(content))
+            # Volumes are known by the name of their domain, so domains must keep their places.
+            if len(contents) > 1 and not state.volumes:
+                contents.sort()
+            for runs, content in zip(kind, contents, strict=True):
+                for run, here in zip(runs, content, strict=True):
+                    for position, cell in zip(run, here, strict=True):
+                        out[position] = cell
+        return state._replace(bound=tuple(c[0] for c in out), pinned=tuple(c[1] for c in out))
+
+    def distinct(self, state: State, positions: Iterable[int]) -> Iterator[int]:
+        """One of each set of positions that a swap of two nodes of one domain makes equal in this state."""
+        seen = set()
+        for position in positions:
+            key = (self.domain[position], self.look[position], state.bound[position], state.pinned[position])
+            if key not in seen:
+                seen.add(key)
+                yield position
+
+
+def _keys(pods: Iterable[Pod]) -> tuple[frozenset[str], tuple[str, ...], bool]:
+    """Label keys whose values are read, topology keys, and whether node names are read."""
+    read: set[str] = set()
+    topology = {HOSTNAME: None, ZONE: None}  # default spread constraints use both
+    by_name = False
+    for pod in pods:
+        read |= pod.node_selector.keys()
+        terms: list[NodeSelectorTerm] = [*(pod.required_node_terms or ()), *(p.term for p in pod.preferred_node_terms)]
+        for term in terms:
+            read |= {e.key for e in term.expressions}
+            by_name = by_name or bool(term.fields)
+        by_name = by_name or bool(pod.node_name)
+        for affinity in (*pod.required_affinity, *pod.required_anti_affinity):
+            topology[affinity.topology_key] = None
+        for weighted in (*pod.preferred_affinity, *pod.preferred_anti_affinity):
+            topology[weighted.term.topology_key] = None
+        for constraint in pod.spread:
+            topology[constraint.topology_key] = None
+    return frozenset(read), tuple(topology), by_name

@@ -1,0 +1,201 @@
+"""A moment in the life of some workloads, as counts: identical pods have no identity, and their age is forgotten.
+
+A *slot* is what pods can differ in: a revision of a workload, or one ordinal of it. A State holds, per node, how many
+pods of each slot are bound there, how many DaemonSet pods wait for it, and, apart from nodes, how many others wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.model.labels import Selector
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.storage import PersistentVolume
+from kubesched_lint.model.workload import Workload
+
+SETTLED = 0
+"""Waiting: the scheduler has tried it, and whatever lets it run will wake it."""
+FRESH = 1
+"""Waiting: made in this phase; it may be tried at any moment."""
+# From 2 on: waiting, but nothing that happened since woke it; it would run if it were tried (see lifecycle.hints).
+
+Held = tuple[tuple[int, int], ...]
+"""(slot, how many), by slot."""
+Queue = tuple[tuple[int, int, int], ...]
+"""(slot, status, how many), by slot and status."""
+
+
+class State(NamedTuple):
+    bound: tuple[Held, ...]
+    """Per node position."""
+    pinned: tuple[Queue, ...]
+    """DaemonSet pods that wait, per position of the one node they may run on."""
+    waiting: Queue
+    """All other pods without a node."""
+    orphans: Queue = ()
+    """Waiting DaemonSet pods whose node is gone, until their controller looks again."""
+    volumes: tuple[tuple[str, str, int], ...] = ()
+    """(namespace, claim, number of its volume in the Cast), for claims that were bound in this story."""
+    draining: bool = False
+    """Somebody is still evicting pods."""
+
+
+class Slot(NamedTuple):
+    workload: int
+    revision: int
+    ordinal: int
+    """-1 where pods have no ordinal."""
+
+
+class Cast:
+    """All workloads of a story with all revisions they will have; slots are numbers into it. Append-only."""
+
+    def __init__(self) -> None:
+        self.revisions: list[list[Workload]] = []
+        self.pods: list[list[Pod]] = []
+        """The admitted pod of each revision."""
+        self.owners: list[list[Selector | None]] = []
+        """The selector that default spread constraints use."""
+        self.slots: list[Slot] = []
+        self.volumes: list[PersistentVolume] = []
+        """Volumes that claims were bound to, each once."""
+        self.reasons: list[frozenset[str]] = []
+        """Plugins that turned away the pods of status ``2 + i``."""
+        self._numbers: dict[Slot, int] = {}
+
+    def join(self, workload: Workload, pod: Pod, owner: Selector | None) -> int:
+        """Add a workload; its number."""
+        self.revisions.append([workload])
+        self.pods.append([pod])
+        self.owners.append([owner])
+        return len(self.revisions) - 1
+
+    def revise(self, number: int, workload: Workload, pod: Pod, owner: Selector | None) -> int:
+        """Add a revision to a workload; the revision's number."""
+        self.revisions[number].append(workload)
+        self.pods[number].append(pod)
+        self.owners[number].append(owner)
+        return len(self.revisions[number]) - 1
+
+    def slot(self, workload: int, revision: int, ordinal: int = -1) -> int:
+        key = Slot(workload, revision, ordinal)
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self.slots)
+            self.slots.append(key)
+        return found
+
+    def volume(self, volume: PersistentVolume) -> int:
+        """The number of a volume."""
+        if volume not in self.volumes:
+            self.volumes.append(volume)
+        return self.volumes.index(volume)
+
+    def missed(self, rejected_by: frozenset[str]) -> int:
+        """The status of waiting pods that these plugins turned away and that nothing woke."""
+        if rejected_by not in self.reasons:
+            self.reasons.append(rejected_by)
+        return 2 + self.reasons.index(rejected_by)
+
+    def newest(self, workload: int) -> Workload:
+        return self.revisions[workload][-1]
+
+
+class Tally(NamedTuple):
+    """Counts over a whole state, by slot."""
+
+    bound: dict[int, int]
+    waiting: dict[int, int]
+
+
+def tally(state: State) -> Tally:
+    bound: dict[int, int] = {}
+    waiting: dict[int, int] = {}
+    for held in state.bound:
+        for slot, count in held:
+            bound[slot] = bound.get(slot, 0) + count
+    for queue in (state.waiting, state.orphans, *state.pinned):
+        for slot, _, count in queue:
+            waiting[slot] = waiting.get(slot, 0) + count
+    return Tally(bound, waiting)
+
+
+def empty(nodes: int) -> State:
+    return State(((),) * nodes, ((),) * nodes, ())
+
+
+# --- edits ----------------------------------------------------------------------------------------------------------
+
+
+def with_bound(state: State, position: int, slot: int, change: int) -> State:
+    bound = list(state.bound)
+    bound[position] = _added(bound[position], slot, change)
+    return state._replace(bound=tuple(bound))
+
+
+def with_waiting(state: State, slot: int, status: int, change: int) -> State:
+    return state._replace(waiting=queued(state.waiting, slot, status, change))
+
+
+def with_pinned(state: State, position: int, slot: int, status: int, change: int) -> State:
+    pinned = list(state.pinned)
+    pinned[position] = queued(pinned[position], slot, status, change)
+    return state._replace(pinned=tuple(pinned))
+
+
+def without_waiting(state: State, slot: int, count: int) -> State:
+    """Take away waiting pods of a slot, the newest first."""
+    for _, status, here in sorted((q for q in state.waiting if q[0] == slot), key=lambda q: -q[1]):
+        gone = min(here, count)
+        if gone:
+            state = with_waiting(state, slot, status, -gone)
+            count -= gone
+    return state
+
+
+def _added(held: Held, slot: int, change: int) -> Held:
+    counts = dict(held)
+    counts[slot] = counts.get(slot, 0) + change
+    if not counts[slot]:
+        del counts[slot]
+    return tuple(sorted(counts.items()))
+
+
+def queued(queue: Queue, slot: int, status: int, change: int) -> Queue:
+    counts = {(s, t): n for s, t, n in queue}
+    counts[slot, status] = counts.get((slot, status), 0) + change
+    if not counts[slot, status]:
+        del counts[slot, status]
+    return tuple(sorted((s, t, n) for (s, t), n in counts.items()))
+
+
+def settled(state: State) -> State:
+    """All fresh pods have been tried; those that missed their call go on missing it."""
+    return state._replace(
+        waiting=_settled(state.waiting), pinned=tuple(map(_settled, state.pinned)), orphans=_settled(state.orphans)
+    )
+
+
+def _settled(queue: Queue) -> Queue:
+    if not any(status == FRESH for _, status, _ in queue):
+        return queue
+    counts: dict[tuple[int, int], int] = {}
+    for slot, status, count in queue:
+        key = (slot, SETTLED if status == FRESH else status)
+        counts[key] = counts.get(key, 0) + count
+    return tuple(sorted((s, t, n) for (s, t), n in counts.items()))
+
+
+def standing(state: State, slots: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """(position, pods of these slots), nodes without any left out."""
+    wanted = frozenset(slots)
+    for position, held in enumerate(state.bound):
+        count = sum(n for slot, n in held if slot in wanted)
+        if count:
+            yield position, count
+
+
+def chosen(nodes: NodeSet) -> tuple[int, ...]:
+    return tuple(positions(nodes))

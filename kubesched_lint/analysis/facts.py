@@ -143,9 +143,13 @@ class Facts:
     def set_premises(self) -> tuple[str, ...]:
         return ("no other pods are made than those of the manifests and the snapshot",)
 
+    def cluster_has(self, kind: str) -> bool:
+        """Whether the snapshot tells all objects of a kind, though there may be none."""
+        return self.cluster is not None and self.cluster.has(kind)
+
     @property
     def knows_running_pods(self) -> bool:
-        return self.cluster is not None and self.cluster.has("Pod")
+        return self.cluster_has("Pod")
 
     # -- nodes -------------------------------------------------------------------------------------------------------
 

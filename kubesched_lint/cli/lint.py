@@ -87,8 +87,13 @@ def lint(
 
       kubesched-lint lint manifests/ -c cluster.yaml --format github --format sarif=out.sarif
     """
+    from kubesched_lint.cli.output import show
     from kubesched_lint.engine.options import Options
-    from kubesched_lint.engine.session import Request, run
+    from kubesched_lint.engine.session import Request, check
+    from kubesched_lint.report.exit_code import FAIL_ON, exit_code
+    from kubesched_lint.report.formats import FormatError
+    from kubesched_lint.report.writers import OutputError, targets
+    from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 
     options = Options(
         profile=profile.value,
@@ -98,5 +103,12 @@ def lint(
         apply_order=apply_order.value,
         kubernetes_version=kubernetes_version,
     )
-    request = Request(tuple(paths), cluster, elastic, tuple(formats or ("text",)), color.value)
-    raise typer.Exit(run(request, options, fail_on=fail_on.value, strict_skips=strict_skips))
+    rulebook = Rulebook.shipped()
+    try:
+        chosen = targets(tuple(formats or ("text",)))
+        report = check(Request(tuple(paths), cluster, elastic), options, rulebook)
+        show(report, chosen, rulebook, color.value)
+    except (FormatError, OutputError, UnknownRuleError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+    raise typer.Exit(exit_code(report, FAIL_ON[fail_on.value], strict_skips))

@@ -14,6 +14,7 @@ from kubesched_lint.findings import (
     Hazard,
     InputError,
     Location,
+    ObjectRef,
     Place,
     Related,
     Report,
@@ -48,9 +49,9 @@ def lint(
     if cluster is not None and settled is not cluster:
         run.today(rules, Facts(manifests.inventory, cluster, premises), cluster)
     judged = tuple(_without_yielding(run.judged))
-    findings = sorted((_placed(j) for j in judged), key=lambda f: (f.location.path, f.location.span, f.rule))
+    findings = sorted((finding_of(j) for j in judged), key=lambda f: (f.location.path, f.location.span, f.rule))
     report = Report(
-        tuple(_numbered(findings)),
+        tuple(numbered(findings)),
         tuple(run.skipped),
         (*manifests.errors, *run.errors),
         Summary(
@@ -79,7 +80,9 @@ class _Run:
     def rules(self, rules: Iterable[Rule], facts: Facts) -> None:
         for rule in rules:
             lacking = _lacking(rule, facts)
-            if lacking:
+            if rule.each == "waiver":
+                self.ran += 1  # engine.suppression runs it, when all others have spoken
+            elif lacking:
                 self.skipped.append(Skip(rule.slug, lacking))
             else:
                 self.ran += 1
@@ -90,7 +93,7 @@ class _Run:
         known = {_identity(j) for j in self.judged}
         premise = cluster.passing_premise
         for rule in rules:
-            if "nodes" in rule.needs and not _lacking(rule, facts):
+            if _rests_on_nodes(rule) and not _lacking(rule, facts):
                 for judged in self._judgements(rule, facts):
                     if _identity(judged) not in known:
                         self.judged.append(_assuming(judged, premise))
@@ -110,7 +113,9 @@ class _Run:
         except Exception as error:  # a broken rule must not take the others down
             where = f"on {workload} " if rule.each != "set" and "workload" in locals() else ""
             self.errors.append(
-                InputError(f"rules/{rule.slug}.md", f"rule {rule.slug} failed {where}with {type(error).__name__}: {error}")
+                InputError(
+                    f"rules/{rule.slug}.md", f"rule {rule.slug} failed {where}with {type(error).__name__}: {error}"
+                )
             )
 
     def _judge(self, rule: Rule, workload: Workload | None, hazard: Hazard, facts: Facts) -> Judged:
@@ -120,9 +125,13 @@ class _Run:
         if severity is Severity.ERROR and hazard.evidence.kind != "proof":
             severity = Severity.WARNING
         judged = Judged(rule, workload, hazard, severity)
-        if severity is Severity.ERROR and "nodes" in rule.needs and facts.cluster and facts.cluster.is_elastic:
+        if severity is Severity.ERROR and _rests_on_nodes(rule) and facts.cluster and facts.cluster.is_elastic:
             return _assuming(judged, facts.cluster.elastic_premise)
         return judged
+
+
+def _rests_on_nodes(rule: Rule) -> bool:
+    return "nodes" in rule.needs or "nodes" in rule.uses
 
 
 def _lacking(rule: Rule, facts: Facts) -> str:
@@ -131,6 +140,8 @@ def _lacking(rule: Rule, facts: Facts) -> str:
         return "needs a cluster (--cluster)"
     if "pods" in rule.needs and not facts.knows_running_pods:
         return "needs running pods, which the snapshot does not hold"
+    if "storage" in rule.needs and not facts.cluster_has("PersistentVolumeClaim"):
+        return "needs claims (kubectl get pvc -A), which the snapshot does not hold"
     return ""
 
 
@@ -154,12 +165,13 @@ def _without_yielding(judged: Iterable[Judged]) -> Iterator[Judged]:
             yield one
 
 
-def _placed(judged: Judged) -> Finding:
+def finding_of(judged: Judged, default: ObjectRef | None = None) -> Finding:
+    """Words and places a hazard; ``default`` is the object where neither the rule nor the hazard has one."""
     hazard, workload = judged.hazard, judged.workload
     source = hazard.source or (workload.source if workload else None)
     assert source is not None, f"{judged.rule.slug}: a hazard needs a place"
     values = {**_standard_values(workload), **hazard.values}
-    victim = hazard.victim or (workload.ref if workload else None)
+    victim = hazard.victim or (workload.ref if workload else default)
     assert victim is not None, f"{judged.rule.slug}: a hazard needs an object"
     return Finding(
         rule=judged.rule.slug,
@@ -194,7 +206,7 @@ def _related(place: Place, default: Source) -> Related:
     return Related(_location(place.source or default, place.at), place.label)
 
 
-def _numbered(findings: Iterable[Finding]) -> Iterator[Finding]:
+def numbered(findings: Iterable[Finding]) -> Iterator[Finding]:
     """Fingerprints survive moved lines: they hold the rule, the object and the count of its like, never a line."""
     seen: dict[str, int] = {}
     for finding in findings:

@@ -9,11 +9,12 @@ from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import manifest_set
+from kubesched_lint.engine.suppression import suppress
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.examples import CLUSTER, MANIFEST, Setting
-from kubesched_lint.rulebook.library import Rule
+from kubesched_lint.rulebook.library import Rule, Rulebook
 
 
 def lint_example(manifest: str, cluster: str | None, setting: Setting, rules: Sequence[Rule]) -> Report:
@@ -32,4 +33,5 @@ def lint_example(manifest: str, cluster: str | None, setting: Setting, rules: Se
         except ClusterError as error:
             return Report(errors=(InputError(CLUSTER, error.message, error.line, error.column),))
     manifests = manifest_set(documents(MANIFEST, manifest.encode(), is_read), setting.namespace)
-    return lint(manifests, read, options, rules)[0]
+    report, _ = lint(manifests, read, options, rules)
+    return suppress(report, manifests, Rulebook.shipped(), rules, options)

@@ -1,29 +1,43 @@
-"""One run of ``lint`` for a person: files in, reports out. The only place of the engine that touches the world."""
+"""One run for a person: files and cluster in, one report out. The only place of the engine that touches the world."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet, manifest_set
-from kubesched_lint.findings import InputError, Report, Skip
+from kubesched_lint.engine.suppression import suppress
+from kubesched_lint.findings import InputError, Report
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.rulebook.library import Rulebook
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to read and how to show it. ``formats`` are ``NAME`` or ``NAME=FILE``."""
+    """What to read. ``elastic`` None: seen from the nodes' labels."""
 
     paths: tuple[str, ...]
     cluster: str | None = None
     elastic: bool | None = None
-    formats: tuple[str, ...] = ("text",)
-    color: str = "auto"
+
+
+def check(request: Request, options: Options, rulebook: Rulebook) -> Report:
+    """Reads, lints and suppresses. Raises UnknownRuleError for a rule that is not there.
+
+    A cluster that cannot be read is one error of the report; the manifests are then checked without one.
+    """
+    rules = rulebook.select(options.profile, options.select, options.ignore)
+    manifests = read_manifests(request.paths, options)
+    cluster, problem = _cluster(request)
+    report, _ = lint(manifests, cluster, options, rules)
+    report = suppress(report, manifests, rulebook, rules, options)
+    notes = (*_set_notes(manifests), *(cluster.notes if cluster else ()))
+    summary = replace(report.summary, cluster=_sentence(cluster), notes=notes)
+    return replace(report, errors=(*problem, *report.errors), summary=summary)
 
 
 def read_manifests(paths: Sequence[str], options: Options) -> ManifestSet:
@@ -39,3 +53,33 @@ def _entries(paths: Sequence[str]) -> Iterator[Document | Unread | Skipped | Inp
             yield found
         else:
             yield from documents(found.path, found.data, is_read)
+
+
+def _cluster(request: Request) -> tuple[Cluster | None, tuple[InputError, ...]]:
+    if request.cluster is None:
+        return None, ()
+    from kubesched_lint.cluster.snapshot import read_cluster
+
+    try:
+        return read_cluster(request.cluster, elastic=request.elastic), ()
+    except ClusterError as error:
+        return None, (InputError(error.path, error.message, error.line, error.column),)
+
+
+def _sentence(cluster: Cluster | None) -> str:
+    if cluster is None:
+        return ""
+    from datetime import UTC, datetime
+
+    return cluster.describe(datetime.now(UTC))
+
+
+def _set_notes(manifests: ManifestSet) -> Iterator[str]:
+    for skipped in manifests.skipped:
+        yield f"{skipped.path}{f':{skipped.line}' if skipped.line else ''}: skipped: {skipped.reason}"
+    wrapping: dict[str, int] = {}
+    for unread in manifests.unread:
+        if unread.wraps_pod_template:
+            wrapping[unread.kind] = wrapping.get(unread.kind, 0) + 1
+    for kind, count in wrapping.items():
+        yield f"{count} {kind}: wraps a pod template that is not checked; render it to a workload to have it checked"

@@ -44,6 +44,21 @@ def annotation_waivers(
             yield Waiver(slug, reason, source.path, at, whole.line, whole.end_line, object=object)
 
 
+def owners(objects: Iterable[tuple[ObjectRef, Source]]) -> Owner:
+    """The owner of a location among objects, each given with its source."""
+    scopes: dict[str, list[tuple[int, int, ObjectRef]]] = {}
+    for ref, source in objects:
+        whole = source.span(())
+        scopes.setdefault(source.path, []).append((whole.line, whole.end_line, ref))
+
+    def owner(location: Location) -> ObjectRef | None:
+        line = location.span.line
+        around = [(first, ref) for first, last, ref in scopes.get(location.path, ()) if first <= line <= last]
+        return max(around, key=lambda pair: pair[0])[1] if around else None
+
+    return owner
+
+
 def apply_waivers(
     findings: Iterable[Finding], waivers: Iterable[Waiver], known: Mapping[str, str], owner: Owner
 ) -> tuple[tuple[Finding, ...], frozenset[Waiver]]:
@@ -52,7 +67,9 @@ def apply_waivers(
     ``known`` maps every slug, and every slug that a rule had formerly, to the rule's slug of today. Where a finding's
     place lies in another object than the one that suffers (symmetry of anti-affinity), a waiver on either counts.
     """
-    findings = tuple(findings)
+    findings, waivers = tuple(findings), tuple(waivers)
+    if not waivers:
+        return findings, frozenset()
     by_rule: dict[str, list[Waiver]] = {}
     for waiver in waivers:
         by_rule.setdefault(known.get(waiver.rule, ""), []).append(waiver)

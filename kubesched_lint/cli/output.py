@@ -1,0 +1,50 @@
+"""From a report to the terminal and to files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from kubesched_lint.findings import Report
+from kubesched_lint.report.context import CardView, RenderContext
+from kubesched_lint.report.writers import Target, write
+from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
+
+
+def show(report: Report, chosen: Sequence[Target], rulebook: Rulebook, color: str) -> None:
+    """Writes every report. Raises OutputError when a file cannot be written."""
+    terminal = sys.stdout.isatty()
+    plain = RenderContext(sources=_lines, cards=_cards(rulebook))
+    width = os.get_terminal_size().columns if terminal else 0
+    screen = RenderContext(_lines, plain.cards, _wants_color(color, terminal), width)
+    write(report, chosen, screen, plain, sys.stdout)
+
+
+def _wants_color(color: str, terminal: bool) -> bool:
+    if color != "auto":
+        return color == "always"
+    return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+@lru_cache(maxsize=64)
+def _lines(path: str) -> Sequence[str]:
+    from kubesched_lint.manifests.loader import source_lines
+
+    return source_lines(path)
+
+
+def _cards(rulebook: Rulebook) -> Callable[[str], CardView | None]:
+    def view(slug: str) -> CardView | None:
+        from kubesched_lint.rulebook.card import CardError
+
+        try:
+            card = rulebook.card(slug)
+        except (UnknownRuleError, CardError, OSError):
+            return None
+        rule = rulebook.get(slug)
+        references = tuple(map(str, card.front.value.get("references") or ()))
+        return CardView(slug, rule.summary, rule.severity, card.body, rule.family, references)
+
+    return view

@@ -1,0 +1,48 @@
+"""One object of a manifest file, and where each of its values stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from kubesched_lint.findings import Path, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """``line`` is where ``text`` begins in the file. ``prefix`` leads to the object inside its document (List items)."""
+
+    path: str
+    index: int
+    kind: str
+    api_version: str
+    value: dict[str, Any]
+    text: str = field(repr=False)
+    line: int
+    prefix: Path = ()
+
+    def span(self, path: Path, *, key: bool = False) -> Span:
+        """The span of the value at ``path`` (of its key with ``key``); of the nearest parent that exists, if absent."""
+        from kubesched_lint.manifests.places import span_of
+
+        return span_of(self.text, self.line, (*self.prefix, *path), key=key)
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A document of a kind that is counted, not parsed."""
+
+    path: str
+    line: int
+    kind: str
+    api_version: str = ""
+    wraps_pod_template: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file or document that is no manifest by itself: a Helm source, a Kustomize patch."""
+
+    path: str
+    line: int
+    reason: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.cluster.classes import PodClass, PodClasses
@@ -68,6 +68,10 @@ class ClusterState:
         """Waiting pods by the node that preemption set aside for them."""
         self.device_class_resources: frozenset[str] = frozenset()
         """Extended resources that a DeviceClass maps: where no device plugin offers one, DRA allocates it."""
+        self.labelled: dict[Hashable, tuple[Pod, Pod]] = {}
+        """Pods as scheduler.binding labels them, so that alike ones stay one object."""
+        self.removed_in_cycle: list[Placement] = []
+        """Pods that preemption took away on trial: PodTopologySpread subtracts even those it did not count."""
         self.place_all(objects.pods)
         for pod in objects.pods:
             if not pod.node and pod.nominated_node:
@@ -93,6 +97,11 @@ class ClusterState:
         """Take a pod away. Raises KeyError for one that is not there."""
         self._leave(placement)
         self._log.append(("remove", placement))
+
+    def restore(self, placement: Placement) -> None:
+        """Put back a pod that ``remove`` took away, as if it had never gone."""
+        self._enter(placement)
+        self._log.append(("place", placement))
 
     def mark(self) -> int:
         """A token for ``undo``. Marks nest: undoing an outer one undoes the inner ones."""

@@ -13,7 +13,7 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.node import Node, Taint
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.scheduler.plugins import (
     inter_pod_affinity,
     node_affinity,
@@ -148,30 +148,41 @@ def _filter(pod: Pod, state: ClusterState, among: NodeSet) -> tuple[NodeSet, lis
 
 
 def _filter_beside_nominated(pod: Pod, state: ClusterState, among: NodeSet) -> tuple[NodeSet, list[Rejection]]:
-    """Nodes set aside for pods of equal or higher priority must take this pod with them there, and without.
+    """As ``_filter``, with the nodes that preemption set aside for other pods judged one by one."""
+    feasible, rejections, aside = EMPTY, [], EMPTY
+    for name in state.nominated:
+        position = state.index.positions.get(name)
+        if position is not None and among >> position & 1 and _guests(pod, state, position):
+            aside |= only(position)
+            turned_away = filter_node(pod, state, position)
+            rejections += turned_away
+            if not turned_away:
+                feasible |= only(position)
+    passed, turned_away = _filter(pod, state, among & ~aside)
+    return feasible | passed, turned_away + rejections
 
+
+def filter_node(pod: Pod, state: ClusterState, position: int) -> list[Rejection]:
+    """Why one node is turned away; empty when it passes.
+
+    A node set aside for pods of equal or higher priority must take this pod with them there, and without them.
     Mirrors RunFilterPluginsWithNominatedPods.
     """
-    index = state.index
-    aside = EMPTY
-    feasible, rejections = EMPTY, []
-    for name, waiting in state.nominated.items():
-        guests = [b for b in waiting if (b.pod.priority or 0) >= (pod.priority or 0)]
-        position = index.positions.get(name)
-        if position is None or not guests or not among >> position & 1:
-            continue
-        aside |= only(position)
+    guests = _guests(pod, state, position)
+    if guests:
         mark = state.mark()
         for guest in guests:
             state.place(guest, position)
-        passed, turned_away = _filter(pod, state, only(position))
+        _, rejections = _filter(pod, state, only(position))
         state.undo(mark)
-        if passed:
-            passed, turned_away = _filter(pod, state, only(position))
-        feasible |= passed
-        rejections += turned_away
-    passed, turned_away = _filter(pod, state, among & ~aside)
-    return feasible | passed, turned_away + rejections
+        if rejections:
+            return rejections
+    return _filter(pod, state, only(position))[1]
+
+
+def _guests(pod: Pod, state: ClusterState, position: int) -> list[BoundPod]:
+    waiting = state.nominated.get(state.index.names[position], ())
+    return [b for b in waiting if (b.pod.priority or 0) >= (pod.priority or 0)]
 
 
 # --- the message ----------------------------------------------------------------------------------------------------

@@ -48,8 +48,22 @@ POD_TOPOLOGY_LABELS = Quirk(
     "kubernetes/enhancements#4742",
     "Binding copies the node's zone and region labels to the pod, so that selectors can match them.",
 )
+DYNAMIC_RESOURCES = Quirk(
+    "dynamic-resources-postfilter",
+    (1, 34),
+    None,
+    "kubernetes/enhancements#4381",
+    "DynamicResources is in the default profile and speaks before preemption: `no new claims to deallocate`, or "
+    "`not found` when PreFilter ended before it.",
+)
 
-QUIRKS = (NEGATIVE_NAMESPACE_SELECTOR, TOLERATION_COMPARISON, NODE_DECLARED_FEATURES, POD_TOPOLOGY_LABELS)
+QUIRKS = (
+    NEGATIVE_NAMESPACE_SELECTOR,
+    TOLERATION_COMPARISON,
+    NODE_DECLARED_FEATURES,
+    POD_TOPOLOGY_LABELS,
+    DYNAMIC_RESOURCES,
+)
 
 
 def has(version: str, quirk: Quirk) -> bool:

@@ -63,8 +63,7 @@ def unwelcoming_nodes(pod: Pod, state: ClusterState) -> NodeSet:
             holding = EMPTY
             for pod_class in holders.classes:
                 holding |= pod_class.nodes
-            if holding & ~found:
-                found |= state.index.spanned(holders.term.topology_key, holding)
+            found |= state.index.spanned(holders.term.topology_key, holding)
     return found
 
 

@@ -81,20 +81,36 @@ def _skewed(pod: Pod, constraint: SpreadConstraint, counted: NodeSet, state: Clu
     itself = 1 if selector is not None and selector.matches(pod.labels) else 0
     index, key = state.index, constraint.topology_key
     wanted_domains = 1 if constraint.min_domains is None else constraint.min_domains
-    if index.one_node_each(key):
-        # Every node is its own domain: compare all of them at once.
+    ghosts = _ghosts(selector, pod.namespace, counted, state)
+    if index.one_node_each(key) and not ghosts:
+        # Every node is a domain of its own: compare all of them at once.
         few = counted.bit_count() < wanted_domains
-        least = 0 if few or not counted else tally.least(counted)
-        ceiling = constraint.max_skew + least - itself
-        over = tally.at_least(ceiling + 1, counted) if ceiling >= 0 else counted
-        uncounted = among & ~counted if ceiling < 0 else EMPTY
-        return among & (over | uncounted)
+        ceiling = constraint.max_skew + (0 if few else tally.least(counted)) - itself
+        return among & counted & tally.at_least(ceiling + 1, counted)
     counts = {v: tally.total(nodes & counted) for v, nodes in index.domains(key).items() if nodes & counted}
-    least = 0 if len(counts) < wanted_domains else min(counts.values())
-    ceiling = constraint.max_skew + least - itself
+    for position in ghosts:
+        counts[index.nodes[position].labels[key]] -= 1
+    ceiling = constraint.max_skew + (0 if len(counts) < wanted_domains else min(counts.values())) - itself
     skewed = EMPTY
     for value, nodes in index.domains(key).items():
         # A domain none of whose nodes is counted has count 0.
         if counts.get(value, 0) > ceiling:
             skewed |= nodes
     return among & skewed
+
+
+def _ghosts(selector: Selector | None, namespace: str, counted: NodeSet, state: ClusterState) -> list[int]:
+    """Where preemption took away pods that had not been counted: updateWithPod subtracts them all the same.
+
+    It asks neither whether the pod is terminating nor whether the selector is empty.
+    """
+    if selector is None or not state.removed_in_cycle:
+        return []
+    return [
+        p.position
+        for p in state.removed_in_cycle
+        if counted >> p.position & 1
+        and p.pod.namespace == namespace
+        and (selector.is_empty or p.pod_class.terminating)
+        and selector.matches(p.pod.labels)
+    ]

@@ -1,0 +1,133 @@
+"""What binding a pod to a node changes: the pod's topology labels, and the claims that waited for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kubesched_lint.cluster.nodeset import only
+from kubesched_lint.cluster.state import ClusterState, Placement
+from kubesched_lint.cluster.storage import Storage
+from kubesched_lint.model.labels import Requirement
+from kubesched_lint.model.node import HOSTNAME, REGION, ZONE, Node
+from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod
+from kubesched_lint.model.storage import Claim, PersistentVolume
+from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED, Choice, choices, pod_claims
+from kubesched_lint.scheduler.quirks import POD_TOPOLOGY_LABELS, has
+
+
+def bind(pod: Pod | BoundPod, position: int, state: ClusterState) -> Placement:
+    """Place a pod as the scheduler would: labelled with its node's zone and region, its waiting claims bound.
+
+    A claim that is provisioned gets a volume that reaches as far as its driver does (see ``provisioned``).
+    """
+    plain = pod.pod if isinstance(pod, BoundPod) else pod
+    labelled = with_topology_labels(plain, state.index.nodes[position], state)
+    if plain.volumes:
+        _bind_claims(plain, position, state)
+    if isinstance(pod, BoundPod):
+        return state.place(replace(pod, node=state.index.names[position], pod=labelled), position)
+    return state.place(labelled, position)
+
+
+def with_topology_labels(pod: Pod, node: Node, state: ClusterState) -> Pod:
+    """The pod with the zone and region labels of its node; labels that it has already are kept.
+
+    Mirrors ``plugin/pkg/admission/podtopologylabels`` and the binding of ``pkg/registry/core/pod/storage`` (v1.36).
+    """
+    if not has(state.kubernetes_version, POD_TOPOLOGY_LABELS):
+        return pod
+    added = tuple((key, node.labels[key]) for key in (ZONE, REGION) if key in node.labels and key not in pod.labels)
+    if not added:
+        return pod
+    known = state.labelled.get((id(pod), added))
+    if known is None:
+        # Kept beside the original, so that its id() cannot come to mean another pod.
+        known = state.labelled[id(pod), added] = (pod, replace(pod, labels={**pod.labels, **dict(added)}))
+    return known[1]
+
+
+def _bind_claims(pod: Pod, position: int, state: ClusterState) -> None:
+    delayed = pod_claims(pod, state.storage).delayed
+    named = tuple(c for c in delayed if (c.namespace, c.name) in state.storage.claims)
+    for _, found in choices(named, state, only(position)) if named else ():
+        if isinstance(found, Choice):
+            state.storage = _bound_storage(found, state.index.nodes[position], state.storage)
+
+
+def _bound_storage(choice: Choice, node: Node, storage: Storage) -> Storage:
+    pairs = list(choice.static)
+    pairs += [(claim, provisioned(claim, node, storage)) for claim in choice.provision]
+    return storage.with_objects(
+        claims=(_bound_claim(claim, volume) for claim, volume in pairs),
+        volumes=(
+            replace(volume, claim_ref=(claim.namespace, claim.name, claim.uid), phase="Bound")
+            for claim, volume in pairs
+        ),
+    )
+
+
+def _bound_claim(claim: Claim, volume: PersistentVolume) -> Claim:
+    annotations = {**claim.annotations, BIND_COMPLETED: "yes"}
+    return replace(claim, volume_name=volume.name, phase="Bound", annotations=annotations)
+
+
+def provisioned(claim: Claim, node: Node, storage: Storage) -> PersistentVolume:
+    """The volume a driver makes for a claim of a pod on ``node``.
+
+    It reaches the nodes that share the driver's topology keys (CSINode), else the node's zone, else, where nodes have
+    no zones, every node.
+    """
+    storage_class = storage.class_of(claim)
+    driver = storage_class.provisioner if storage_class is not None else ""
+    csi_node = storage.csi_nodes.get(node.name)
+    keys = csi_node.drivers.get(driver, ()) if csi_node is not None else (ZONE,)
+    expressions = tuple(Requirement(key, "In", (node.labels[key],)) for key in keys if key in node.labels)
+    return PersistentVolume(
+        name=f"pvc-{claim.namespace}-{claim.name}",
+        storage_class=storage_class.name if storage_class is not None else "",
+        capacity=claim.request,
+        access_modes=claim.access_modes,
+        volume_mode=claim.volume_mode,
+        node_terms=(NodeSelectorTerm(expressions),) if expressions else None,
+        kind="csi",
+        csi_driver=driver,
+        volume_handle=f"{claim.namespace}/{claim.name}",
+    )
+
+
+def settle(storage: Storage) -> Storage:
+    """The storage once the volume controller has seen it: Immediate claims bound, or provisioned where they may.
+
+    A claim is bound to the smallest volume that matches, whatever its node affinity; one that a driver provisions
+    gets a volume that every node reaches, for nobody can tell beforehand where it will be made. Claims of a class that
+    does not exist, or that provisions nothing, stay as they are.
+    """
+    for claim in storage.claims.values():
+        storage_class = storage.class_of(claim)
+        if claim.volume_name or claim.phase or (storage_class and storage_class.binding_mode != "Immediate"):
+            continue
+        volume = _immediate_volume(claim, storage)
+        if volume is not None:
+            bound = replace(volume, claim_ref=(claim.namespace, claim.name, claim.uid), phase="Bound")
+            storage = storage.with_objects([_bound_claim(claim, volume)], [bound])
+    return storage
+
+
+def _immediate_volume(claim: Claim, storage: Storage) -> PersistentVolume | None:
+    storage_class = storage.class_of(claim)
+    name = storage_class.name if storage_class is not None else claim.storage_class or ""
+    free = [
+        v
+        for v in storage.volumes.values()
+        if v.storage_class == name
+        and (v.claim_ref is None or v.claim_ref[:2] == (claim.namespace, claim.name))
+        and v.capacity >= claim.request
+        and v.volume_mode == claim.volume_mode
+        and set(claim.access_modes) <= set(v.access_modes)
+        and (claim.selector is None or claim.selector.matches(v.labels))
+    ]
+    if free:
+        return min(free, key=lambda v: (v.claim_ref is None, v.capacity))
+    if storage_class is None or storage_class.provisioner in ("", "kubernetes.io/no-provisioner"):
+        return None
+    return replace(provisioned(claim, Node(HOSTNAME), storage), node_terms=None)

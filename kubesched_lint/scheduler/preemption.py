@@ -1,0 +1,190 @@
+"""Which pods would have to go for a pod that fits nowhere, and where it would then go.
+
+Mirrors ``pkg/scheduler/framework/preemption/preemption.go`` and
+``pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`` (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.cluster.state import ClusterState, Placement
+from kubesched_lint.model.pod import BoundPod, Pod
+from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.scheduler.budgets import allowed_disruptions, covers
+from kubesched_lint.scheduler.framework import Diagnosis, counted_reasons, filter_node
+from kubesched_lint.scheduler.quirks import DYNAMIC_RESOURCES, has
+
+NO_VICTIMS = "No preemption victims found for incoming pod"
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+NEVER = "not eligible due to preemptionPolicy=Never."
+
+# DefaultPreemptionArgs: fewer potential nodes than this are all tried; of more, only some from a random start.
+MIN_CANDIDATES = 100
+MIN_CANDIDATES_PERCENT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node, and its least set of pods that have to go; the most important of them first."""
+
+    position: int
+    victims: tuple[Placement, ...]
+    violations: int
+    """How many victims a disruption budget would have kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preemption:
+    """What the PostFilter plugins say. ``chosen`` None: nothing can be evicted that helps."""
+
+    message: str = ""
+    """Their part of the PodScheduled message; empty when a node was nominated."""
+    chosen: Candidate | None = None
+    equals: tuple[Candidate, ...] = ()
+    """Candidates that no criterion tells from ``chosen``, itself included: upstream takes any of them."""
+    sampled: bool = False
+    """So many nodes might be freed that upstream tries only some, from a random start: any candidate may be chosen."""
+
+
+def preempt(pod: Pod, diagnosis: Diagnosis, state: ClusterState) -> Preemption:
+    """Dry-runs preemption for a pod that ``diagnose`` found no node for. ``state`` is as before when this returns."""
+    prefix = "no new claims to deallocate, " if has(state.kubernetes_version, DYNAMIC_RESOURCES) else ""
+    if diagnosis.gated or not diagnosis.total:
+        return Preemption()
+    if diagnosis.refusal is not None and prefix:
+        # PreFilter ended before DynamicResources had its turn, so its PostFilter lacks its own state: an error, and
+        # DefaultPreemption is not asked.
+        return Preemption("not found")
+    if pod.preemption_policy == "Never":
+        return Preemption(f"{prefix}preemption: {NEVER}")
+    candidates, failures = _dry_run(pod, diagnosis, state)
+    if not candidates:
+        histogram: dict[str, int] = {}
+        for reasons in failures.values():
+            for reason in reasons:
+                histogram[reason] = histogram.get(reason, 0) + 1
+        if len(failures) < diagnosis.total:
+            histogram[NOT_HELPFUL] = histogram.get(NOT_HELPFUL, 0) + diagnosis.total - len(failures)
+        tail = f"0/{diagnosis.total} nodes are available: {counted_reasons(histogram)}."
+        return Preemption(f"{prefix}preemption: {tail}")
+    best = _best(candidates)
+    potential = diagnosis.resolvable.bit_count()
+    sampled = max(MIN_CANDIDATES, potential * MIN_CANDIDATES_PERCENT // 100) < potential
+    return Preemption("", best[0], tuple(best), sampled)
+
+
+def _dry_run(
+    pod: Pod, diagnosis: Diagnosis, state: ClusterState
+) -> tuple[list[Candidate], Mapping[int, Sequence[str]]]:
+    """Candidates, and for each other node that was tried the reasons why evicting does not help there."""
+    budgets = state.objects.budgets
+    everyone = [p.bound for p in state.placements() if p.bound is not None] if budgets else []
+    allowed = [(budget, allowed_disruptions(budget, everyone)) for budget in budgets]
+    candidates: list[Candidate] = []
+    failures: dict[int, Sequence[str]] = {}
+    for position in positions(diagnosis.resolvable):
+        mark = state.mark()
+        found = _select_victims(pod, position, allowed, state)
+        state.undo(mark)
+        state.removed_in_cycle.clear()
+        if isinstance(found, Candidate):
+            candidates.append(found)
+        else:
+            failures[position] = found
+    return candidates, failures
+
+
+def _select_victims(
+    pod: Pod, position: int, budgets: Sequence[tuple[DisruptionBudget, int]], state: ClusterState
+) -> Candidate | Sequence[str]:
+    """Take away every pod of lower priority, then give back, most important first, all that the pod can live with."""
+    ours = pod.priority or 0
+    potential = [p for p in state.pods_on(position) if (p.pod.priority or 0) < ours]
+    if not potential:
+        return (NO_VICTIMS,)
+    for placement in potential:
+        _take(placement, state)
+    rejections = filter_node(pod, state, position)
+    if rejections:
+        return [r.reason for r in rejections]
+    potential.sort(key=importance)
+    protected, free = _by_budget(potential, budgets)
+    victims: list[Placement] = []
+    violations = 0
+    for placement in (*protected, *free):
+        state.restore(placement)
+        state.removed_in_cycle.remove(placement)
+        if filter_node(pod, state, position):
+            _take(placement, state)
+            victims.append(placement)
+            violations += placement in protected
+    victims.sort(key=importance)
+    return Candidate(position, tuple(victims), violations)
+
+
+def _take(placement: Placement, state: ClusterState) -> None:
+    state.remove(placement)
+    state.removed_in_cycle.append(placement)
+
+
+def importance(placement: Placement) -> tuple[int, bool, str]:
+    """Ascending: the most important pod first, by priority, then by age (MoreImportantPod).
+
+    A pod that has no start time counts as starting now.
+    """
+    start = placement.bound.start_time if placement.bound is not None else ""
+    return -(placement.pod.priority or 0), not start, start
+
+
+def _by_budget(
+    ordered: Sequence[Placement], budgets: Sequence[tuple[DisruptionBudget, int]]
+) -> tuple[list[Placement], list[Placement]]:
+    """Pods whose eviction would exceed a budget, and the others (filterPodsWithPDBViolation)."""
+    left = [allowed for _, allowed in budgets]
+    protected: list[Placement] = []
+    free: list[Placement] = []
+    for placement in ordered:
+        violated = False
+        bound = placement.bound or BoundPod("", "", placement.pod)
+        for i, (budget, _) in enumerate(budgets):
+            if covers(budget, bound):
+                left[i] -= 1
+                violated = violated or left[i] < 0
+        (protected if violated else free).append(placement)
+    return protected, free
+
+
+def _best(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Those that win every criterion of pickOneNodeForPreemption, in its order; several are equal to upstream."""
+    left = list(candidates)
+    for cost in (_violations, _highest_priority, _sum_of_priorities, _count):
+        least = min(map(cost, left))
+        left = [c for c in left if cost(c) == least]
+    latest = max(map(_earliest_start, left))
+    return [c for c in left if _earliest_start(c) == latest]
+
+
+def _violations(candidate: Candidate) -> int:
+    return candidate.violations
+
+
+def _highest_priority(candidate: Candidate) -> int:
+    return candidate.victims[0].pod.priority or 0
+
+
+def _sum_of_priorities(candidate: Candidate) -> int:
+    # Made positive, lest a few pods of negative priority weigh more than many.
+    return sum((p.pod.priority or 0) + (1 << 31) for p in candidate.victims)
+
+
+def _count(candidate: Candidate) -> int:
+    return len(candidate.victims)
+
+
+def _earliest_start(candidate: Candidate) -> tuple[bool, str]:
+    """Of the victims of highest priority; unknown starts count as now."""
+    highest = _highest_priority(candidate)
+    return min(importance(p)[1:] for p in candidate.victims if (p.pod.priority or 0) == highest)

@@ -1,0 +1,186 @@
+"""Recorded cases decided anew: what our model says of each pod, made without a look at the recorded answers.
+
+A case is one JSON object of ``../shared/conformance`` or of docs/verify.md: a cluster, and pods that met it in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.state import NAMESPACE_NAME, ClusterState
+from kubesched_lint.model.admission import admit
+from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_node, decode_pod_object
+from kubesched_lint.model.decode.objects import decode_object, gather, is_read
+from kubesched_lint.model.decode.policy import decode_namespace
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.pod import BoundPod, Pod
+from kubesched_lint.model.policy import Namespace
+from kubesched_lint.scheduler.binding import bind
+from kubesched_lint.scheduler.framework import diagnose, message
+from kubesched_lint.scheduler.preemption import Candidate, Preemption, preempt
+from kubesched_lint.scheduler.scoring import score
+from kubesched_lint.scheduler.tolerance import first_untolerated
+
+Case = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One line of ``--predictions``. ``scores`` and ``total`` only where two or more nodes are feasible."""
+
+    case: str
+    pod: str
+    rejected: bool = False
+    feasible: tuple[str, ...] = ()
+    scores: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    total: Mapping[str, int] = field(default_factory=dict)
+    message: str | None = None
+    nominated: str | None = None
+    victims: tuple[str, ...] = ()
+    equals: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Node and victims of every outcome that upstream may choose as well: equals by every criterion it has."""
+
+    def as_json(self) -> dict[str, object]:
+        shown: dict[str, object] = {
+            "case": self.case,
+            "pod": self.pod,
+            "rejected": self.rejected,
+            "feasible": list(self.feasible),
+        }
+        if self.total:
+            shown["scores"] = {plugin: dict(nodes) for plugin, nodes in self.scores.items()}
+            shown["total"] = dict(self.total)
+        return {**shown, "message": self.message, "nominated": self.nominated, "victims": list(self.victims)}
+
+
+def replay(case: Case, *, kubernetes_version: str | None = None) -> Iterator[tuple[Mapping[str, Any], Prediction]]:
+    """Every decision record of a case with our prediction, in order.
+
+    Of a record only ``pod`` is read to predict; ``node``, ``victims``, ``volumes_after`` and ``started`` serve to go
+    on to the next one, and where ``node`` is missing altogether we go on with our own choice. Raises DecodeError.
+    """
+    state, started = _state(case, kubernetes_version or str(case.get("kubernetes") or "1.36"))
+    objects = state.objects
+    waiting: tuple[BoundPod, str] | None = None
+    for record in case["decisions"]:
+        started.update(record.get("started") or {})
+        if waiting is not None:
+            pod, node = waiting
+            bind(replace(pod, start_time=started.get(pod.name, "")), state.index.position(node), state)
+            waiting = None
+        name = record["pod"]["metadata"].get("name", "")
+        complaint = _complaint(record["pod"])
+        decoded = decode_pod_object(record["pod"])
+        shown = f"{decoded.namespace}/{name}"
+        if complaint:
+            yield record, Prediction(str(case.get("id", "")), shown, rejected=True, message=complaint)
+            continue
+        pod = admit(
+            decoded,
+            priority_classes={c.name: c for c in objects.priority_classes},
+            runtime_classes={c.name: c for c in objects.runtime_classes},
+            limit_ranges=objects.limit_ranges,
+        )
+        prediction = predict(pod, state, case=str(case.get("id", "")), name=shown)
+        yield record, prediction
+        if "rejected" in record:
+            continue  # the API server refused what we would admit: there is no pod to go on with
+        node = record["node"] if "node" in record else _own_choice(prediction)
+        _evict(record, prediction, state)
+        if node is not None:
+            waiting = BoundPod(name, node, pod), node
+        _renew_volumes(record, state, waiting)
+
+
+def predict(pod: Pod, state: ClusterState, *, case: str = "", name: str = "") -> Prediction:
+    """The scheduler's first answer for one admitted pod."""
+    diagnosis = diagnose(pod, state)
+    names = state.index.names
+    if diagnosis.feasible:
+        feasible = tuple(state.index.names_of(diagnosis.feasible))
+        if len(feasible) == 1:
+            return Prediction(case, name, feasible=feasible)
+        found = score(pod, state, diagnosis.feasible)
+        return Prediction(case, name, feasible=feasible, scores=found.by_plugin, total=found.total)
+    preemption: Preemption = preempt(pod, diagnosis, state)
+    text = message(diagnosis, preemption.message)
+    if preemption.chosen is None:
+        return Prediction(case, name, message=text)
+    return Prediction(
+        case,
+        name,
+        message=text,
+        nominated=names[preemption.chosen.position],
+        victims=_names(preemption.chosen),
+        equals=tuple((names[c.position], _names(c)) for c in preemption.equals),
+    )
+
+
+def _names(candidate: Candidate) -> tuple[str, ...]:
+    return tuple(p.bound.name if p.bound is not None else "" for p in candidate.victims)
+
+
+def _state(case: Case, version: str) -> tuple[ClusterState, dict[str, str]]:
+    objects = gather(
+        decode_object(value, value.get("metadata", {}).get("namespace") or "default")
+        for value in case.get("objects", ())
+        if is_read(value.get("apiVersion"), value.get("kind"))
+    )
+    nodes = tuple(decode_node(value) for value in case["nodes"])
+    started: dict[str, str] = {}
+    first = next(iter(case["decisions"]), {})
+    started.update(first.get("started") or {})
+    taints = {node.name: [t for t in node.taints if t.effect == "NoExecute"] for node in nodes}
+    pods = tuple(
+        replace(pod, start_time=pod.start_time or started.get(pod.name, ""))
+        for pod in map(decode_bound_pod, case.get("pods", ()))
+        # The taint manager evicts what does not tolerate NoExecute before the first decision is made.
+        if first_untolerated(pod.pod.tolerations, taints.get(pod.node, ())) is None
+    )
+    objects = replace(objects, nodes=nodes, pods=pods, namespaces=tuple(_namespaces(case)))
+    return ClusterState(NodeIndex(nodes), objects, kubernetes_version=version), started
+
+
+def _namespaces(case: Case) -> Iterator[Namespace]:
+    """Namespaces with the labels that the scheduler saw.
+
+    The API server gives every namespace the label kubernetes.io/metadata.name. Without it an object is what somebody
+    meant to apply, not what the API server stored, and its labels prove nothing: in the shared recordings no decision
+    out of 6,074 knows the labels written there, on either side of a term (docs/verify.md has the counts).
+    """
+    for value in case.get("namespaces", ()):
+        found = decode_namespace(value, "", None)
+        stored = NAMESPACE_NAME in value["metadata"].get("labels", {})
+        yield found if stored else Namespace(found.name, {NAMESPACE_NAME: found.name})
+
+
+def _own_choice(prediction: Prediction) -> str | None:
+    """The best node, the first of equals; a nominated one counts as reached."""
+    if prediction.total:
+        return max(prediction.total, key=lambda node: prediction.total[node])
+    return prediction.feasible[0] if prediction.feasible else prediction.nominated
+
+
+def _evict(record: Mapping[str, Any], prediction: Prediction, state: ClusterState) -> None:
+    gone = set(record["victims"] if "victims" in record else prediction.victims if "node" not in record else ())
+    if gone:
+        for placement in [p for p in state.placements() if p.bound is not None and p.bound.name in gone]:
+            state.remove(placement)
+
+
+def _renew_volumes(record: Mapping[str, Any], state: ClusterState, waiting: object) -> None:
+    """Claims and volumes as the binding left them."""
+    after = record.get("volumes_after")
+    if after:
+        renewed: Inventory = gather(
+            decode_object(value, value.get("metadata", {}).get("namespace") or "default") for value in after
+        )
+        state.storage = state.storage.with_objects(renewed.claims, renewed.volumes)
+
+
+def _complaint(pod: Mapping[str, Any]) -> str:
+    """The API server's refusal of a pod, where it refuses; empty otherwise."""
+    return ""

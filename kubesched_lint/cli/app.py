@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -15,10 +14,10 @@ _COMMANDS = ("lint", "why", "init", "rules", "verify")
 class _Commands(TyperGroup):
     """Looks for the command NAME in ``kubesched_lint.cli.NAME``, which has it as ``app``."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         return list(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in _COMMANDS:
             return None
         command = typer.main.get_command(import_module(f"kubesched_lint.cli.{cmd_name}").app)

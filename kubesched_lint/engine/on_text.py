@@ -13,25 +13,26 @@ from kubesched_lint.engine.suppression import suppress
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.rulebook.examples import CLUSTER, MANIFEST, Setting
+from kubesched_lint.rulebook.examples import CLUSTER, MANIFEST, Example
 from kubesched_lint.rulebook.library import Rule, Rulebook
 
 
-def lint_example(manifest: str, cluster: str | None, setting: Setting, rules: Sequence[Rule]) -> Report:
+def lint_example(example: Example, rules: Sequence[Rule], book: Rulebook) -> Report:
     """Lints an example of a card; its texts are the files ``MANIFEST`` and ``CLUSTER``. See ``examples.Lint``."""
+    setting = example.setting
     options = Options(
         profile=setting.profile,
         namespace=setting.namespace,
         apply_order=setting.apply_order,
         kubernetes_version=setting.kubernetes_version,
-        params={setting.slug: setting.params},
+        params={example.slug: setting.params},
     )
-    read: Cluster | None = None
-    if cluster is not None:
+    cluster: Cluster | None = None
+    if example.cluster is not None:
         try:
-            read = cluster_from([(CLUSTER, cluster.encode())], CLUSTER, elastic=setting.elastic)
+            cluster = cluster_from([(CLUSTER, example.cluster.encode())], CLUSTER, elastic=setting.elastic)
         except ClusterError as error:
             return Report(errors=(InputError(CLUSTER, error.message, error.line, error.column),))
-    manifests = manifest_set(documents(MANIFEST, manifest.encode(), is_read), setting.namespace)
-    report, _ = lint(manifests, read, options, rules)
-    return suppress(report, manifests, Rulebook.shipped(), rules, options)
+    manifests = manifest_set(documents(MANIFEST, example.manifest.encode(), is_read), setting.namespace)
+    report, _ = lint(manifests, cluster, options, rules)
+    return suppress(report, manifests, book, rules, options)

@@ -58,7 +58,7 @@ def _entries(paths: Sequence[str]) -> Iterator[Document | Unread | Skipped | Inp
 def _cluster(request: Request) -> tuple[Cluster | None, tuple[InputError, ...]]:
     if request.cluster is None:
         return None, ()
-    from kubesched_lint.cluster.snapshot import read_cluster
+    from kubesched_lint.cluster.read import read_cluster
 
     try:
         return read_cluster(request.cluster, elastic=request.elastic), ()

@@ -27,9 +27,8 @@ _MARK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How an example of the rule ``slug`` is linted. ``elastic`` None: as the nodes themselves tell."""
+    """How an example is linted. ``elastic`` None: as the nodes themselves tell."""
 
-    slug: str = ""
     apply_order: str = "kubectl"
     kubernetes_version: str = "1.36"
     namespace: str = "default"
@@ -76,16 +75,16 @@ class Example:
 
 
 class Lint(Protocol):
-    """The whole linter on texts: reads them as ``MANIFEST`` and ``CLUSTER``, runs the rules, applies waivers."""
+    """The whole linter on the texts of an example: reads them as ``MANIFEST`` and ``CLUSTER``, applies waivers."""
 
-    def __call__(self, manifest: str, cluster: str | None, setting: Setting, rules: Sequence[Rule]) -> Report: ...
+    def __call__(self, example: Example, rules: Sequence[Rule], book: Rulebook) -> Report: ...
 
 
 def examples(card: Card) -> tuple[Example, ...]:
     """All runnable examples of a card in order. Raises CardError for a fence that cannot be understood."""
     found: list[Example] = []
     cluster: Fence | None = None
-    setting = Setting(card.slug)
+    setting = Setting()
     for fence in card.fences:
         if not fence.closed:
             raise CardError(card.path, fence.line - 1, "this fence is never closed")
@@ -95,7 +94,7 @@ def examples(card: Card) -> tuple[Example, ...]:
         if words[:1] == ("cluster",):
             if _MARK.search(fence.text):
                 raise CardError(card.path, fence.line, "marks belong into manifests, not into the cluster")
-            cluster, setting = fence, _setting(card, fence, words[1:], Setting(card.slug))
+            cluster, setting = fence, _setting(card, fence, words[1:], Setting())
         elif words[:1] == ("fragment",):
             _must_be_yaml(card, fence)
         else:
@@ -132,7 +131,7 @@ def rules_for(example: Example, book: Rulebook) -> tuple[Rule, ...]:
 
 def failures(example: Example, book: Rulebook, lint: Lint) -> Iterator[CardError]:
     """Runs an example: every way in which the report differs from the marks, at its line of the card."""
-    report = lint(example.manifest, example.cluster, example.setting, rules_for(example, book))
+    report = lint(example, rules_for(example, book), book)
     for error in report.errors:
         yield CardError(example.path, example.line_of(error.path, error.line), f"not linted: {error.message}")
     skipped = next((s.reason for s in report.skipped if s.rule == example.slug), None)

@@ -20,7 +20,7 @@ from kubesched_lint.findings import (
     Suppression,
 )
 from kubesched_lint.rulebook.card import Card, parse_card, to_rule
-from kubesched_lint.rulebook.examples import Mark, Setting, coverage_faults, examples, failures, rules_for
+from kubesched_lint.rulebook.examples import Example, Mark, Setting, coverage_faults, examples, failures, rules_for
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.rule import Rule
@@ -60,8 +60,8 @@ def test_words_after_the_fence_set_how_it_is_linted(card_text: CardText) -> None
         "```yaml\nkind: B": "```yaml fixed skipped\nkind: B",
     }
     first, second = examples(card(card_text(changes)))
-    assert first.setting == Setting("some-rule", "helm", "1.34", "shop", True, "strict", {"reserve": 2})
-    assert second.setting == Setting("some-rule", elastic=False, skipped=True)
+    assert first.setting == Setting("helm", "1.34", "shop", True, "strict", {"reserve": 2})
+    assert second.setting == Setting(elastic=False, skipped=True)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def complaints(card_text: CardText) -> Callable[..., list[str]]:
     def run(*findings: Finding, changes: dict[str, str] | None = None, **report: object) -> list[str]:
         one = card(card_text(changes or {}))
 
-        def lint(manifest: str, cluster: str | None, setting: Setting, rules: Sequence[Rule]) -> Report:
+        def lint(example: Example, rules: Sequence[Rule], book: Rulebook) -> Report:
             return Report(findings, **report)  # type: ignore[arg-type]
 
         book = Rulebook({"some-rule": to_rule(one)})

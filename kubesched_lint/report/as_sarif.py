@@ -20,7 +20,7 @@ _SURE = {"proof": "very-high", "witness": "high", "pattern": "medium"}
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
     findings = ordered(report.findings)
-    rules = sorted({finding.rule for finding in findings} | {skip.rule for skip in report.skipped})
+    rules = sorted(({finding.rule for finding in findings} | {skip.rule for skip in report.skipped}) - {""})
     index = {rule: number for number, rule in enumerate(rules)}
     run = {
         "tool": {"driver": _driver(rules, findings, context)},
@@ -87,6 +87,8 @@ def _error(error: InputError) -> dict[str, Any]:
 
 
 def _skip(skip: Skip) -> dict[str, Any]:
+    if not skip.rule:
+        return {"level": "note", "message": {"text": _message(skip.reason)}}
     return {
         "level": "note",
         "message": {"text": _message(f"{skip.rule} was skipped: {skip.reason}")},

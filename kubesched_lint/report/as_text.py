@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.findings import Evidence, Finding, InputError, Location, Report, Severity, Span
 from kubesched_lint.report.causes import Cause, causes, difference, ordered
-from kubesched_lint.report.cells import visible, wrapped
+from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, footer, open_findings
 from kubesched_lint.report.frame import Canvas, Mark, frame, place
@@ -63,10 +63,14 @@ def _finding(cause: Cause, context: RenderContext, paint: Palette) -> Iterator[s
         files.setdefault(mark.location.path, []).append(mark)
     digits = len(str(max(mark.location.span.end_line for mark in marks)))
     canvas = Canvas(digits, context.width, paint, finding.severity)
-    for path, its_marks in files.items():
+    for number, (path, its_marks) in enumerate(files.items()):
+        if number:
+            yield canvas.gutter()
         yield from frame(its_marks, context.sources(path), canvas)
-    yield canvas.gutter()
-    for label, text in _remarks(finding):
+    remarks = list(_remarks(finding))
+    if remarks or cause.others:
+        yield canvas.gutter()
+    for label, text in remarks:
         yield from _remark(label, text, canvas)
     if cause.others:
         yield from _others(cause, canvas)
@@ -102,28 +106,28 @@ def _remark(label: str, text: str, canvas: Canvas) -> Iterator[str]:
 
 def _others(cause: Cause, canvas: Canvas) -> Iterator[str]:
     count = len(cause.others)
-    yield from _remark("and", f"{count} more of the same cause:", canvas)
+    lead = " " * (canvas.digits + 1)
+    yield f"{lead}{canvas.paint.gutter('=')} {canvas.paint.bold(f'and {count:,} more of the same cause')}:"
     shown = cause.others[:_MOST_LISTED]
-    across = min(48, max(len(visible(place(f.location))) for f in shown))
+    across = min(48, max(len(place(f.location)) for f in shown))
     for finding in shown:
         told = difference(finding, cause.first)
-        where = visible(place(finding.location))
+        where = place(finding.location)
         subject = f"{finding.object}{f': {told}' if told else ''}"
-        lead = " " * (canvas.digits + 7)
-        room = max(24, canvas.width - len(lead)) if canvas.width else 0
-        yield from (lead + line for line in wrapped(f"{where:<{across}}  {subject}", room, 4))
+        room = max(24, canvas.width - len(lead) - 6) if canvas.width else 0
+        yield from (f"{lead}      {line}" for line in wrapped(f"{where:<{across}}  {subject}", room, 4))
     if count > _MOST_LISTED:
         files = len({f.location.path for f in cause.others[_MOST_LISTED:]})
         rest = count - _MOST_LISTED
-        yield f"{' ' * (canvas.digits + 7)}… and {rest:,} more in {files:,} files ({_ELSEWHERE})"
+        yield f"{lead}      … and {rest:,} more in {files:,} files ({_ELSEWHERE})"
 
 
 def _known(findings: Sequence[Finding], context: RenderContext, paint: Palette) -> Iterator[str]:
     """Old findings of a baseline: one line each, they do not fail."""
     yield paint.bold(f"known: {len(findings):,} from the baseline")
     for finding in findings[:_MOST_KNOWN]:
-        line = visible(f"{place(finding.location)}: {finding.severity.word}[{finding.rule}] {finding.object}")
-        yield f"  {paint.dim(line)}"
+        line = f"{place(finding.location)}: {finding.severity.word}[{finding.rule}] {finding.object}"
+        yield from (f"  {paint.dim(part)}" for part in wrapped(line, max(0, context.width - 2), 4))
     if len(findings) > _MOST_KNOWN:
         yield f"  {paint.dim(f'… and {len(findings) - _MOST_KNOWN:,} more ({_ELSEWHERE})')}"
 

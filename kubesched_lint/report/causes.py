@@ -47,12 +47,12 @@ def causes(findings: Sequence[Finding]) -> Iterator[Cause]:
 
 
 def difference(finding: Finding, first: Finding) -> str:
-    """What ``finding`` says that ``first`` did not, but for the object's name; empty when that is nothing."""
-    if nameless(finding, finding.message) == nameless(first, first.message):
-        return ""
-    if finding.evidence.text and nameless(finding, finding.evidence.text) != nameless(first, first.evidence.text):
-        return finding.evidence.text
-    return finding.message
+    """What explains ``finding`` otherwise than ``first``: its evidence with other numbers, or else its message."""
+    if finding.evidence.text:
+        ours, theirs = finding.evidence.text, first.evidence.text
+    else:
+        ours, theirs = finding.message, first.message
+    return "" if nameless(finding, ours) == nameless(first, theirs) else ours
 
 
 def _likeness(finding: Finding) -> tuple[object, ...]:

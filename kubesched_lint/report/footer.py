@@ -47,20 +47,21 @@ def footer(report: Report) -> Iterator[tuple[str, str]]:
     yield from (("skipped", line) for line in skips(report))
     if summary.unread_kinds:
         kinds = sorted(summary.unread_kinds.items(), key=lambda pair: (-pair[1], pair[0]))
-        yield "not read", _named([f"{count} {kind}" for kind, count in kinds])
+        yield "not read", _named([f"{count:,} {kind}" for kind, count in kinds])
     yield from (("note", note) for note in summary.notes)
     if report.errors:
-        yield "unread", f"{many(len(report.errors), 'problem')} with the input, listed first"
+        yield "errors", f"{many(len(report.errors), 'problem')} with the input, listed first"
     yield "result", verdict(report)
 
 
 def skips(report: Report) -> Iterator[str]:
-    """One line a reason: ``5 rules: needs a cluster (--cluster): a, b, …``."""
+    """One line a reason: ``needs a cluster (--cluster): 5 rules: a, b, …``."""
     reasons: dict[str, list[str]] = {}
     for skip in report.skipped:
         reasons.setdefault(skip.reason, []).append(skip.rule)
     for reason, rules in sorted(reasons.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-        yield f"{many(len(rules), 'rule')}: {reason}: {_named(sorted(rules))}"
+        named = sorted(filter(None, rules))  # a document that was skipped has no rule
+        yield f"{reason}: {many(len(named), 'rule')}: {_named(named)}" if named else reason
 
 
 def many(number: int, noun: str) -> str:

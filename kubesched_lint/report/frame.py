@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kubesched_lint.findings import Location, Severity, Span
-from kubesched_lint.report.cells import Window, width, window, wrapped
+from kubesched_lint.report.cells import Window, visible, width, window, wrapped
 from kubesched_lint.report.palette import Palette
 
 _TALLEST = 6
@@ -46,41 +46,35 @@ class Canvas:
 
 def frame(marks: Sequence[Mark], lines: Sequence[str], canvas: Canvas) -> Iterator[str]:
     """Draws the marks of one file, in the order of their lines. Without source lines only places and labels remain."""
-    first = next((m for m in marks if m.primary), marks[0])
-    yield _heading(first, canvas)
     shown = [m for m in marks if 0 < m.location.span.line <= len(lines)]
-    tall = next((m for m in shown if m.primary and _last_line(m.location.span, lines) > m.location.span.line), None)
+    first = next((m for m in marks if m.primary), None) or next(iter(shown), None)
+    if first:
+        yield f"{' ' * canvas.digits}{canvas.paint.gutter('-->' if first.primary else ':::')} {place(first.location)}"
     if shown:
         yield canvas.gutter()
-        yield from _rows(shown, tall, lines, canvas)
+        yield from _rows(shown, lines, canvas)
     for mark in marks:
-        if mark not in shown and mark.label:
-            yield from _aside(f"{place(mark.location)}: {mark.label}", canvas)
+        if mark not in shown and not mark.primary:
+            yield from _aside(":::", f"{place(mark.location)}{f': {mark.label}' if mark.label else ''}", canvas)
 
 
 def place(location: Location) -> str:
     span = location.span
-    return f"{location.path}:{span.line}:{span.column}" if span.line else location.path
+    return visible(f"{location.path}:{span.line}:{span.column}" if span.line else location.path)
 
 
-def _heading(mark: Mark, canvas: Canvas) -> str:
-    arrow = "-->" if mark.primary else ":::"
-    return f"{' ' * canvas.digits}{canvas.paint.gutter(arrow)} {''.join(wrapped(place(mark.location), 0))}"
+def _aside(sign: str, text: str, canvas: Canvas) -> Iterator[str]:
+    room = max(_NARROWEST, canvas.width - canvas.digits - 4) if canvas.width else 0
+    for number, line in enumerate(wrapped(text, room, 2)):
+        yield f"{' ' * canvas.digits}{'   ' if number else canvas.paint.gutter(sign)} {line}"
 
 
-def _aside(text: str, canvas: Canvas) -> Iterator[str]:
-    lead = " " * (canvas.digits + 1)
-    room = canvas.width - len(lead) - 2 if canvas.width else 0
-    for number, line in enumerate(wrapped(text, max(room, _NARROWEST) if room else 0, 2)):
-        yield f"{lead}{canvas.paint.gutter('=') if not number else ' '} {line}"
-
-
-def _rows(marks: Sequence[Mark], tall: Mark | None, lines: Sequence[str], canvas: Canvas) -> Iterator[str]:
+def _rows(marks: Sequence[Mark], lines: Sequence[str], canvas: Canvas) -> Iterator[str]:
     """Every line that carries a mark, and the bracket at the left of a primary span of several lines."""
+    tall = next((m for m in marks if m.primary and _last_line(m.location.span, lines) > m.location.span.line), None)
     bracket = range(0)
     if tall:
-        span = tall.location.span
-        bracket = range(span.line, _last_line(span, lines) + 1)
+        bracket = range(tall.location.span.line, _last_line(tall.location.span, lines) + 1)
     by_line: dict[int, list[Mark]] = {number: [] for number in _in_sight(bracket)}
     for mark in marks:
         if mark is not tall:
@@ -93,8 +87,6 @@ def _rows(marks: Sequence[Mark], tall: Mark | None, lines: Sequence[str], canvas
             yield canvas.paint.gutter("..." if not bracket or number not in bracket[1:] else f"... {_edge(canvas)}")
         yield from _line(number, by_line[number], lines[number - 1], bracket, canvas)
         previous = number
-    if tall and tall.label:
-        yield from _aside(tall.label, canvas)
 
 
 def _in_sight(bracket: range) -> list[int]:
@@ -114,15 +106,15 @@ def _line(number: int, marks: Sequence[Mark], text: str, bracket: range, canvas:
     yield _source_row(number, text, view, bracket, canvas)
     side = ""
     if bracket:
-        side = f"{_edge(canvas)} " if number in bracket[:-1] else "  "
-    if bracket and number == bracket[-1]:
-        end = max(1, width(view.text.rstrip()))
-        yield f"{canvas.gutter()} {_edge(canvas, '|' + '_' * end + '^')}"
+        side = f"{_edge(canvas)} " if number in bracket else "  "
     for mark in marks:
         span = mark.location.span
         end_column = span.end_column if span.end_line == span.line else len(text.rstrip()) + 1
         start, length = view.underline(span.column, max(span.column, end_column))
         yield from _underline(mark, start, length, side, canvas)
+    if bracket and number == bracket[-1]:
+        closing = "|" + "_" * max(1, width(view.text.rstrip())) + "^"
+        yield f"{canvas.gutter()} {_edge(canvas, closing)}"
 
 
 def _view(text: str, span: Span | None, bracket: range, canvas: Canvas) -> Window:

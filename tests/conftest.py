@@ -1,0 +1,31 @@
+"""Options and fixtures of all tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="Rewrite fixtures/golden/ from what the code says now."
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compares a text with ``fixtures/golden/NAME``; with ``--update-golden`` writes it there instead."""
+
+    def compare(name: str, text: str) -> None:
+        file = FIXTURES / "golden" / name
+        if request.config.getoption("--update-golden"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(text.encode())
+        assert file.is_file(), f"{name} is missing: run pytest --update-golden and read what it wrote"
+        assert text == file.read_bytes().decode(), f"{name} differs: if that is meant, run pytest --update-golden"
+
+    return compare

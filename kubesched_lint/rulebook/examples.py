@@ -16,6 +16,7 @@ from kubesched_lint.rulebook.frontmatter import CardError, scalar
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.markdown import Fence
 from kubesched_lint.rulebook.rule import Rule
+from kubesched_lint.rulebook.wording import WordingError
 
 MANIFEST, CLUSTER = "manifest.yaml", "cluster.yaml"
 """The paths under which an example's texts are linted, so that places in a report lead back to the card."""
@@ -131,7 +132,11 @@ def rules_for(example: Example, book: Rulebook) -> tuple[Rule, ...]:
 
 def failures(example: Example, book: Rulebook, lint: Lint) -> Iterator[CardError]:
     """Runs an example: every way in which the report differs from the marks, at its line of the card."""
-    report = lint(example, rules_for(example, book), book)
+    try:
+        report = lint(example, rules_for(example, book), book)
+    except WordingError as wording:
+        yield CardError(example.path, example.line, f"a finding cannot be worded: {wording}")
+        return
     for error in report.errors:
         yield CardError(example.path, example.line_of(error.path, error.line), f"not linted: {error.message}")
     skipped = next((s.reason for s in report.skipped if s.rule == example.slug), None)

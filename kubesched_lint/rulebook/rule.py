@@ -73,12 +73,12 @@ class Rule:
         return not self.features
 
     def message(self, variant: str = "") -> str:
-        """The template that words a hazard of this variant. Raises KeyError where the card has none."""
-        return _worded(self.messages, variant)
+        """The template that words a hazard of this variant. Raises WordingError where the card has none."""
+        return _worded(self.messages, variant, self.slug)
 
     def help(self, variant: str = "") -> str:
-        """The template of the advice. Raises KeyError where the card has none."""
-        return _worded(self.helps, variant)
+        """The template of the advice. Raises WordingError where the card has none."""
+        return _worded(self.helps, variant, self.slug)
 
     def check(self) -> Check:
         """The rule's judgement, imported when first asked for. Raises ImportError where there is none."""
@@ -92,5 +92,12 @@ def module_name(slug: str) -> str:
     return slug.replace("-", "_")
 
 
-def _worded(templates: Templates, variant: str) -> str:
-    return templates[""] if "" in templates else templates[variant or "default"]
+def _worded(templates: Templates, variant: str, slug: str) -> str:
+    if "" in templates:
+        return templates[""]
+    template = templates.get(variant or "default")
+    if template is None:
+        from kubesched_lint.rulebook.wording import WordingError
+
+        raise WordingError(f"the card of {slug} has no words for the variant `{variant or 'default'}`")
+    return template

@@ -24,6 +24,7 @@ from kubesched_lint.rulebook.examples import Example, Mark, Setting, coverage_fa
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.rule import Rule
+from kubesched_lint.rulebook.wording import fill
 
 CardText = Callable[..., str]
 FIRST = 31  # the line of the card on which the first manifest begins; its marks stand on 33 and 34
@@ -215,6 +216,17 @@ def test_an_example_that_was_not_linted_proves_nothing(complaints: Callable[...,
     meant = {"```yaml\nkind: A": "```yaml skipped\nkind: A"}
     assert complaints(*AS_MARKED, skipped=(skip,), changes=meant) == []
     assert complaints(*AS_MARKED, changes=meant) == ["31: the rule ran, but the fence says skipped"]
+
+
+def test_a_finding_that_cannot_be_worded_is_a_failure(card_text: CardText) -> None:
+    one = card(card_text())
+
+    def lint(example: Example, rules: Sequence[Rule], book: Rulebook) -> Report:
+        fill("{reserve}", {"replicas": 3})
+        raise AssertionError("the line above raises")
+
+    (told,) = failures(examples(one)[0], Rulebook({"some-rule": to_rule(one)}), lint)
+    assert told.message == "a finding cannot be worded: the check gives no value for {reserve}; it gives replicas"
 
 
 def test_an_example_runs_under_its_own_rule_and_all_of_the_profile(card_text: CardText) -> None:

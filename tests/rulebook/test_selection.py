@@ -10,6 +10,7 @@ from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.rulebook.rule import FEATURES, Rule
+from kubesched_lint.rulebook.wording import WordingError
 
 
 def rule(slug: str, family: str = "spread", **more: object) -> Rule:
@@ -95,5 +96,5 @@ def test_every_feature_can_be_asked_of_every_workload() -> None:
 def test_words_of_a_variant() -> None:
     several = rule("v", messages={"default": "d", "hard": "h"}, helps={"": "all"})
     assert (several.message(), several.message("hard"), several.help("hard")) == ("d", "h", "all")
-    with pytest.raises(KeyError):
+    with pytest.raises(WordingError, match="the card of v has no words for the variant `soft`"):
         several.message("soft")

@@ -21,15 +21,13 @@ NAMESPACE_NAME = "kubernetes.io/metadata.name"
 class Placement:
     """One pod on one node: what ``place`` returns and ``remove`` takes."""
 
-    __slots__ = ("bound", "pod_class", "position", "serial")
+    __slots__ = ("bound", "pod_class", "position")
 
-    def __init__(self, pod_class: PodClass, position: int, bound: BoundPod | None, serial: int) -> None:
+    def __init__(self, pod_class: PodClass, position: int, bound: BoundPod | None) -> None:
         self.pod_class = pod_class
         self.position = position
         self.bound = bound
         """Its identity, where the caller gave one."""
-        self.serial = serial
-        """Rises in the order of placement."""
 
     @property
     def pod(self) -> Pod:
@@ -61,8 +59,7 @@ class ClusterState:
         self._storage = Storage.of(objects)
         self._ports: dict[tuple[str, int], dict[str, Tally]] = {}
         self._claims: dict[tuple[str, str], Tally] = {}
-        self._on: list[dict[int, Placement]] = [{} for _ in range(len(index))]
-        self._serial = 0
+        self._on: list[list[Placement]] = [[] for _ in range(len(index))]
         self._log: list[tuple[str, Any]] = []
         self.nominated: dict[str, list[BoundPod]] = {}
         """Waiting pods by the node that preemption set aside for them."""
@@ -94,12 +91,11 @@ class ClusterState:
         return placement
 
     def remove(self, placement: Placement) -> None:
-        """Take a pod away. Raises KeyError for one that is not there."""
-        self._leave(placement)
-        self._log.append(("remove", placement))
+        """Take a pod away. Raises ValueError for one that is not there."""
+        self._log.append(("remove", (placement, self._leave(placement))))
 
     def restore(self, placement: Placement) -> None:
-        """Put back a pod that ``remove`` took away, as if it had never gone."""
+        """Put back a pod that ``remove`` took away."""
         self._enter(placement)
         self._log.append(("place", placement))
 
@@ -114,25 +110,35 @@ class ClusterState:
             if what == "place":
                 self._leave(value)
             elif what == "remove":
-                self._enter(value)
+                self._enter_at(*value)
             else:
                 self._storage = value
 
     def _placement(self, pod: Pod | BoundPod, position: int) -> Placement:
-        self._serial += 1
         if isinstance(pod, BoundPod):
-            return Placement(self.classes.of(pod.pod, pod.terminating), position, pod, self._serial)
-        return Placement(self.classes.of(pod), position, None, self._serial)
+            return Placement(self.classes.of(pod.pod, pod.terminating), position, pod)
+        return Placement(self.classes.of(pod), position, None)
 
     def _enter(self, placement: Placement) -> None:
-        self._on[placement.position][placement.serial] = placement
+        self._on[placement.position].append(placement)
         placement.pod_class.tally.add(only(placement.position))
         self._count(placement, 1)
 
-    def _leave(self, placement: Placement) -> None:
-        del self._on[placement.position][placement.serial]
+    def _enter_at(self, placement: Placement, at: int) -> None:
+        """The reverse of ``_leave``, which gave the place ``at``."""
+        self._enter(placement)
+        here = self._on[placement.position]
+        here[at], here[-1] = here[-1], here[at]
+
+    def _leave(self, placement: Placement) -> int:
+        """The place it had among the pods of its node; the last pod takes it, as in NodeInfo.RemovePod."""
+        here = self._on[placement.position]
+        at = here.index(placement)
+        here[at], here[-1] = here[-1], here[at]
+        here.pop()
         placement.pod_class.tally.subtract(only(placement.position))
         self._count(placement, -1)
+        return at
 
     def _count(self, placement: Placement, sign: int) -> None:
         position, pod_class = placement.position, placement.pod_class
@@ -161,12 +167,12 @@ class ClusterState:
         self._storage = storage
 
     def pods_on(self, position: int) -> list[Placement]:
-        """The pods of a node, in the order in which they were placed."""
-        return [placement for _, placement in sorted(self._on[position].items())]
+        """The pods of a node, in the order of the scheduler's cache (framework.NodeInfo.Pods)."""
+        return list(self._on[position])
 
     def placements(self) -> Iterator[Placement]:
         for held in self._on:
-            yield from held.values()
+            yield from held
 
     def pod_count(self, position: int) -> int:
         return self.ledger.requested(PODS)[position]

@@ -64,12 +64,13 @@ def replay(case: Case, *, kubernetes_version: str | None = None) -> Iterator[tup
     """
     state, started = _state(case, kubernetes_version or str(case.get("kubernetes") or "1.36"))
     objects = state.objects
-    waiting: tuple[BoundPod, str] | None = None
+    waiting: BoundPod | None = None
+    node: str | None
     for record in case["decisions"]:
         started.update(record.get("started") or {})
         if waiting is not None:
-            pod, node = waiting
-            bind(replace(pod, start_time=started.get(pod.name, "")), state.index.position(node), state)
+            start = started.get(waiting.name, "")
+            bind(replace(waiting, start_time=start), state.index.position(waiting.node), state)
             waiting = None
         name = record["pod"]["metadata"].get("name", "")
         complaint = _complaint(record["pod"])
@@ -91,8 +92,8 @@ def replay(case: Case, *, kubernetes_version: str | None = None) -> Iterator[tup
         node = record["node"] if "node" in record else _own_choice(prediction)
         _evict(record, prediction, state)
         if node is not None:
-            waiting = BoundPod(name, node, pod), node
-        _renew_volumes(record, state, waiting)
+            waiting = BoundPod(name, node, pod)
+        _renew_volumes(record, state)
 
 
 def predict(pod: Pod, state: ClusterState, *, case: str = "", name: str = "") -> Prediction:
@@ -130,9 +131,8 @@ def _state(case: Case, version: str) -> tuple[ClusterState, dict[str, str]]:
         if is_read(value.get("apiVersion"), value.get("kind"))
     )
     nodes = tuple(decode_node(value) for value in case["nodes"])
-    started: dict[str, str] = {}
-    first = next(iter(case["decisions"]), {})
-    started.update(first.get("started") or {})
+    first: Mapping[str, Any] = next(iter(case["decisions"]), {})
+    started: dict[str, str] = dict(first.get("started") or {})
     taints = {node.name: [t for t in node.taints if t.effect == "NoExecute"] for node in nodes}
     pods = tuple(
         replace(pod, start_time=pod.start_time or started.get(pod.name, ""))
@@ -165,13 +165,13 @@ def _own_choice(prediction: Prediction) -> str | None:
 
 
 def _evict(record: Mapping[str, Any], prediction: Prediction, state: ClusterState) -> None:
-    gone = set(record["victims"] if "victims" in record else prediction.victims if "node" not in record else ())
-    if gone:
-        for placement in [p for p in state.placements() if p.bound is not None and p.bound.name in gone]:
+    gone = record.get("victims", prediction.victims if "node" not in record else ())
+    for name in gone:
+        for placement in [p for p in state.placements() if p.bound is not None and p.bound.name == name]:
             state.remove(placement)
 
 
-def _renew_volumes(record: Mapping[str, Any], state: ClusterState, waiting: object) -> None:
+def _renew_volumes(record: Mapping[str, Any], state: ClusterState) -> None:
     """Claims and volumes as the binding left them."""
     after = record.get("volumes_after")
     if after:

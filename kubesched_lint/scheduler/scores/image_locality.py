@@ -66,3 +66,6 @@ def normalized_image_name(name: str) -> str:
 def _images(pod: Pod) -> Iterator[str]:
     for container in (*pod.init_containers, *pod.containers):
         yield container.image
+    for volume in pod.volumes:
+        if volume.kind == "image":
+            yield str(volume.disk.get("reference", ""))

@@ -75,11 +75,11 @@ def test_A3_is_silent_where_the_tool_creates_daemonsets_first(order: str) -> Non
 
 def test_A3_is_silent_when_every_node_holds_both_or_the_daemonset_comes_first() -> None:
     assert not lint("A3/manifests", "A3/roomy.yaml").findings
-    assert "daemonset-creation-order" not in rules(lint("A2/1-writer.yaml A2/2-reader.yaml", "A3/tight.yaml"))
+    assert "daemonset-creation-order" not in rules(lint("A2/1-writer.yaml A3/manifests/reader.yaml", "A3/tight.yaml"))
 
 
 def test_A3_kustomize_puts_the_deployment_first_whatever_the_files_are_called() -> None:
-    report = lint("A2/1-writer.yaml A2/2-reader.yaml", "A3/tight.yaml", apply_order="kustomize")
+    report = lint("A2/1-writer.yaml A3/manifests/reader.yaml", "A3/tight.yaml", apply_order="kustomize")
     assert "daemonset-creation-order" in rules(report)
 
 

@@ -72,7 +72,10 @@ class Collector:
         elif is_read(value.get("apiVersion"), kind):
             self._other(value, source)
         else:
-            self._unread[str(kind)] = self._unread.get(str(kind), 0) + 1
+            self.count_unread(str(kind))
+
+    def count_unread(self, kind: str) -> None:
+        self._unread[kind] = self._unread.get(kind, 0) + 1
 
     def pod_json(self, document: bytes) -> None:
         """A Pod as JSON: the fast way for many. Raises DecodeError."""

@@ -48,6 +48,11 @@ class _Head(Struct, gc=False):
     kind: Any = None
 
 
+class _Nothing(Struct, gc=False):
+    """No field is read: all of the document is skipped."""
+
+
+_NOTHING = msgspec.json.Decoder(_Nothing)
 _DOCUMENT = msgspec.json.Decoder(_Document)
 _HEAD = msgspec.json.Decoder(_Head)
 
@@ -68,10 +73,14 @@ def read_json(name: str, data: bytes, collector: Collector) -> frozenset[str]:
                 text, error.path, len(data[:start].decode("utf-8", "replace")), key=isinstance(error, UnknownFieldError)
             )
             raise ClusterError(name, line, column, error.message) from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            # Strings and numbers that were skipped at first are only now looked into.
+            found = _syntax_error(data, start, str(error))
+            raise ClusterError(name, found.line, found.column, found.message) from None
         while end < len(data) and data[end] in b" \t\r\n":
             end += 1
         start = end
-    return frozenset(met)
+    return frozenset(met) - {""}
 
 
 def read_blocks(blocks: Iterator[bytes], collector: Collector) -> frozenset[str] | None:
@@ -86,7 +95,7 @@ def read_blocks(blocks: Iterator[bytes], collector: Collector) -> frozenset[str]
                 return None
             for i, item in enumerate(document.items or ()):
                 _item(item, ("items", i), "", "", collector)
-    except (msgspec.DecodeError, DecodeError, RecursionError):
+    except (msgspec.DecodeError, DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return frozenset({"snapshot"} if ours else ())
 
@@ -94,11 +103,13 @@ def read_blocks(blocks: Iterator[bytes], collector: Collector) -> frozenset[str]
 def _end(data: bytes, start: int) -> int:
     """Where the document that begins at ``start`` ends: several may follow each other, one per kubectl call."""
     try:
-        msgspec.json.decode(memoryview(data)[start:] if start else data, type=Raw)
+        _NOTHING.decode(memoryview(data)[start:] if start else data)
+    except msgspec.ValidationError:
+        return len(data)  # no object at all
     except msgspec.DecodeError as error:
         text = str(error)
         if "trailing characters" in text:
-            return start + int(text.rpartition("byte ")[2].rstrip(")"))
+            return start + int(text.rpartition("byte ")[2].rstrip(")")) - 1  # counted from 1
         raise _syntax_error(data, start, text) from None
     except RecursionError:
         raise JsonSyntaxError(1, 1, "is nested too deeply") from None

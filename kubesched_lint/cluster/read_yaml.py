@@ -1,25 +1,44 @@
-"""A cluster from YAML."""
+"""A cluster from YAML, by the same loader as manifests, so that every mistake has its line."""
 
 from __future__ import annotations
 
-import yaml
-
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.collect import Collector
-from kubesched_lint.cluster.containers import explained, read_plain
+from kubesched_lint.cluster.containers import explained, is_ours, read_plain
+from kubesched_lint.cluster.sketch import UnknownFieldError
+from kubesched_lint.findings import InputError
+from kubesched_lint.manifests.document import Document, Skipped, Unread
+from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.fields import DecodeError
+from kubesched_lint.model.decode.objects import is_read
 
 
 def read_yaml(name: str, data: bytes, collector: Collector) -> frozenset[str]:
     """Which of ``sketch`` and ``snapshot`` were met. Raises ClusterError."""
-    try:
-        found = [d for d in yaml.load_all(data, yaml.CSafeLoader) if d is not None]
-    except yaml.YAMLError as error:
-        raise ClusterError(name, 0, 0, f"is not valid YAML: {error}") from None
     met = set()
-    for document in found:
-        try:
-            met.add(read_plain(document, collector))
-        except DecodeError as error:
-            raise ClusterError(name, 0, 0, explained(document, error).message) from None
-    return frozenset(met)
+    for entry in documents(name, data, _is_wanted):
+        if isinstance(entry, Document):
+            met.add(_document(entry, collector))
+        elif isinstance(entry, Unread):
+            collector.count_unread(entry.kind)
+        elif isinstance(entry, Skipped):
+            raise ClusterError(name, entry.line, 1, f"{entry.reason}: this is no cluster")
+        elif isinstance(entry, InputError):
+            raise ClusterError(name, entry.line, entry.column, entry.message)
+    return frozenset(met) - {""}
+
+
+def _is_wanted(api_version: object, kind: object) -> bool:
+    """All that holds objects of a cluster, and those that are read."""
+    if is_ours(api_version) or is_read(api_version, kind):
+        return True
+    return isinstance(kind, str) and (kind == "Node" or kind.endswith("List"))
+
+
+def _document(document: Document, collector: Collector) -> str:
+    try:
+        return read_plain(document.value, collector, document)
+    except DecodeError as error:
+        error = explained(document.value, error)
+        span = document.span(error.path, key=isinstance(error, UnknownFieldError))
+        raise ClusterError(document.path, span.line, span.column, error.message) from None

@@ -1,0 +1,186 @@
+"""A hand-written sketch makes the nodes that a person means by it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.read import cluster_from, read_cluster
+from kubesched_lint.model.node import HOSTNAME, ZONE, Taint
+
+CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
+HEAD = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n"
+
+
+def sketch(body: str, **options: bool) -> Cluster:
+    return cluster_from([("cluster.yaml", (HEAD + body).encode())], "cluster.yaml", **options)
+
+
+def refusal(body: str) -> ClusterError:
+    with pytest.raises(ClusterError) as caught:
+        sketch(body)
+    return caught.value
+
+
+ISSUE = """\
+nodes:
+- {name: worker, count: 2, zones: [eu-west-1a, eu-west-1b, eu-west-1c], labels: {pool: general}, \
+allocatable: {cpu: "4", memory: 16Gi}}
+- {name: gpu, count: 1, zones: [eu-west-1a], taints: [dedicated=gpu:NoSchedule]}
+"""
+
+
+def test_count_is_per_zone() -> None:
+    names = [node.name for node in sketch(ISSUE).inventory.nodes]
+    assert names == [
+        "worker-eu-west-1a-1",
+        "worker-eu-west-1a-2",
+        "worker-eu-west-1b-1",
+        "worker-eu-west-1b-2",
+        "worker-eu-west-1c-1",
+        "worker-eu-west-1c-2",
+        "gpu",
+    ]
+
+
+def test_hostname_zone_and_os_are_filled_in() -> None:
+    node = sketch(ISSUE).inventory.nodes[2]
+    assert node.labels == {
+        HOSTNAME: "worker-eu-west-1b-1",
+        ZONE: "eu-west-1b",
+        "kubernetes.io/os": "linux",
+        "pool": "general",
+    }
+
+
+def test_a_null_label_takes_the_filled_in_one_away_and_a_written_one_replaces_it() -> None:
+    body = "nodes: [{name: a, zones: [z], labels: {kubernetes.io/hostname: null, kubernetes.io/os: windows}}]"
+    assert sketch(body).inventory.nodes[0].labels == {ZONE: "z", "kubernetes.io/os": "windows"}
+
+
+def test_a_node_without_zones_or_with_a_null_zone_has_no_zone_label() -> None:
+    for zones in ("", ", zones: []", ", zones: [null]"):
+        (node,) = sketch(f"nodes: [{{name: a{zones}}}]").inventory.nodes
+        assert ZONE not in node.labels
+        assert node.name == "a"
+
+
+def test_pods_default_to_110_where_resources_are_given() -> None:
+    worker, gpu = sketch(ISSUE).inventory.nodes[0], sketch(ISSUE).inventory.nodes[-1]
+    assert worker.allocatable == {"cpu": 4000, "memory": 16 << 30, "pods": 110}
+    assert gpu.allocatable is None
+    assert not sketch(ISSUE).resources_known
+
+
+def test_taints_are_text_or_objects() -> None:
+    body = "nodes: [{name: a, taints: [a=b:NoSchedule, 'c:NoExecute', {key: d, effect: PreferNoSchedule}]}]"
+    assert sketch(body).inventory.nodes[0].taints == (
+        Taint("a", "b", "NoSchedule"),
+        Taint("c", "", "NoExecute"),
+        Taint("d", "", "PreferNoSchedule"),
+    )
+
+
+def test_objects_express_what_runs_and_make_their_kinds_known() -> None:
+    body = (
+        "nodes: [{name: a}]\nobjects:\n"
+        "- {apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {team: x}}}\n"
+        "- apiVersion: v1\n  kind: Pod\n  metadata: {name: p, namespace: shop, labels: {app: p}}\n"
+        "  spec: {nodeName: a, containers: [{name: c}]}\n"
+    )
+    cluster = sketch(body)
+    assert [(p.name, p.node, p.namespace) for p in cluster.inventory.pods] == [("p", "a", "shop")]
+    assert cluster.inventory.namespaces[0].labels["team"] == "x"
+    assert cluster.has("Pod")
+    assert cluster.has("Namespace")
+    assert not cluster.has("PersistentVolume")
+
+
+def test_kinds_tell_that_none_is_known_apart_from_not_known() -> None:
+    assert not sketch("nodes: [{name: a}]").has("Pod")
+    cluster = sketch("nodes: [{name: a}]\nkinds: [Pod]")
+    assert cluster.has("Pod")
+    assert cluster.inventory.pods == ()
+
+
+def test_a_sketch_without_nodes_is_a_cluster_without_nodes() -> None:
+    assert sketch("nodes: []").inventory.nodes == ()
+
+
+def test_nodes_are_fixed_unless_the_sketch_a_label_or_the_caller_says_otherwise() -> None:
+    plain, labelled = "nodes: [{name: a}]", "nodes: [{name: a, labels: {karpenter.sh/nodepool: x}}]"
+    assert not sketch(plain).is_elastic
+    assert sketch(labelled).is_elastic
+    assert sketch(plain + "\nelastic: true").is_elastic
+    assert not sketch(labelled + "\nelastic: false").is_elastic
+    assert sketch("nodes: [{name: a, elastic: true}, {name: b}]").is_elastic
+    assert not sketch("elastic: true\nnodes: [{name: a, elastic: false}]").is_elastic
+    assert sketch(plain, elastic=True).is_elastic
+    assert not sketch(labelled, elastic=False).is_elastic
+
+
+def test_the_footer_names_age_and_what_is_lacking() -> None:
+    cluster = sketch('capturedAt: "2026-01-01T00:00:00Z"\nkinds: [Pod]\nnodes: [{name: a}]')
+    said = cluster.describe(datetime(2026, 1, 4, 1, tzinfo=UTC))
+    assert said.startswith("1 node and 0 pods from cluster.yaml (a sketch), ")
+    assert "3 days" in said
+    assert "holds no Namespace" in said
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("nodez: []", "nodez: unknown field: did you mean nodes?"),
+        ("nodes: [{name: a, lables: {}}]", "nodes[0].lables: unknown field: did you mean labels?"),
+        ("nodes: [{name: a, allocatible: {}}]", "did you mean allocatable?"),
+        ("nodes: [{count: 1}]", "nodes[0]: name is missing"),
+        ("nodes: [{name: a, count: two}]", "nodes[0].count: expected an integer, found the string 'two'"),
+        ("nodes: [{name: a, count: -1}]", "nodes[0].count"),
+        ("nodes: [{name: a, zones: [1]}]", "nodes[0].zones[0]: expected a string (put it in quotes)"),
+        ("nodes: [{name: a, labels: {gpu: true}}]", "put it in quotes), found the boolean true"),
+        ("nodes: [{name: a, taints: [a=b:NoShedule]}]", "key=value:Effect"),
+        ("nodes: [{name: a, taints: [{key: a, effect: NoShedule}]}]", "did you mean NoSchedule?"),
+        ("nodes: [{name: a, allocatable: {cpu: 4 cores}}]", "nodes[0].allocatable.cpu: '4 cores': quantities must match"),
+        ("nodes: {name: a}", "nodes: expected a list, found a mapping"),
+        ("nodes: [{name: a}, {name: a}]", "makes a node named a, and so does nodes[0]"),
+        ("nodes: [{name: a, zones: [x, x]}]", "nodes[0].zones"),
+        ("nodes: [{name: a, count: 20000}, {name: b}]", "more than 20,000 nodes"),
+        ("nodes: [{name: a}]\nelastic: maybe", "elastic: expected true or false, found the string 'maybe'"),
+        ("nodes: [{name: a}]\nobjects: [{apiVersion: v1, kind: Pod, spec: 3}]", "objects[0]"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_message(body: str, message: str) -> None:
+    assert message in refusal(body).message
+
+
+def test_several_mistakes_are_counted() -> None:
+    assert "(and 2 more errors)" in refusal("nodez: []\nnodes: [{nam: a}]").message
+
+
+def test_another_version_is_refused_by_name() -> None:
+    with pytest.raises(ClusterError, match="apiVersion: kubesched-lint/v2 is not read by this version"):
+        cluster_from([("c.yaml", b"apiVersion: kubesched-lint/v2\nkind: ClusterSketch\nnodes: []")], "c.yaml")
+
+
+def test_json_sketches_read_alike() -> None:
+    json_text = b'{"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": [{"name": "a", "count": 2}]}'
+    names = [n.name for n in cluster_from([("c.json", json_text)], "c.json").inventory.nodes]
+    assert names == ["a-1", "a-2"]
+
+
+def test_a_json_mistake_is_placed() -> None:
+    text = b'{"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch",\n "nodes": [\n  {"name": "a", "lables": {}}]}'
+    with pytest.raises(ClusterError) as caught:
+        cluster_from([("c.json", text)], "c.json")
+    assert (caught.value.line, caught.value.column) == (3, 17)
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in CLUSTERS.glob("*.yaml")))
+def test_every_shipped_sketch_reads(name: str) -> None:
+    cluster = read_cluster(str(CLUSTERS / name))
+    assert cluster.inventory.nodes
+    assert cluster.origin == "sketch"
+    assert cluster.resources_known

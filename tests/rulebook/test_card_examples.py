@@ -7,6 +7,7 @@ import pytest
 from kubesched_lint.engine.on_text import lint_example
 from kubesched_lint.rulebook.examples import Example, failures
 from kubesched_lint.rulebook.library import cards_folder
+from kubesched_lint.rulebook.rule import Rule
 from kubesched_lint.rulebook.trial import Trial
 
 TRIAL = Trial.of(cards_folder())
@@ -16,3 +17,18 @@ TRIAL = Trial.of(cards_folder())
 def test_an_example_shows_what_its_marks_say(example: Example) -> None:
     wrong = [str(failure) for failure in failures(example, TRIAL.book, lint_example)]
     assert not wrong, "\n" + "\n".join(wrong)
+
+
+def test_every_variant_of_a_message_is_shown_by_some_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What no example words may hold a placeholder that the check does not fill."""
+    shown: set[tuple[str, str]] = set()
+    worded = Rule.message
+
+    def message(rule: Rule, variant: str = "") -> str:
+        shown.add((rule.slug, "" if "" in rule.messages else variant or "default"))
+        return worded(rule, variant)
+
+    monkeypatch.setattr(Rule, "message", message)
+    for example in TRIAL.examples:
+        lint_example(example, [TRIAL.book.get(example.slug)], TRIAL.book)
+    assert {(rule.slug, variant) for rule in TRIAL.book for variant in rule.messages} - shown == set()

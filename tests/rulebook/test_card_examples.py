@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint.engine.on_text import lint_example
-from kubesched_lint.rulebook.examples import Example, failures
+from kubesched_lint.rulebook.examples import Example, failures, rules_for
 from kubesched_lint.rulebook.library import cards_folder
 from kubesched_lint.rulebook.rule import Rule
 from kubesched_lint.rulebook.trial import Trial
@@ -30,5 +30,5 @@ def test_every_variant_of_a_message_is_shown_by_some_example(monkeypatch: pytest
 
     monkeypatch.setattr(Rule, "message", message)
     for example in TRIAL.examples:
-        lint_example(example, [TRIAL.book.get(example.slug)], TRIAL.book)
+        lint_example(example, rules_for(example, TRIAL.book), TRIAL.book)
     assert {(rule.slug, variant) for rule in TRIAL.book for variant in rule.messages} - shown == set()

@@ -9,23 +9,17 @@ from functools import lru_cache
 
 from kubesched_lint.findings import Report
 from kubesched_lint.report.context import CardView, RenderContext
+from kubesched_lint.report.palette import terminal_width, wants_color
 from kubesched_lint.report.writers import Target, write
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 
 
 def show(report: Report, chosen: Sequence[Target], rulebook: Rulebook, color: str) -> None:
     """Writes every report. Raises OutputError when a file cannot be written."""
-    terminal = sys.stdout.isatty()
     plain = RenderContext(sources=_lines, cards=_cards(rulebook))
-    width = os.get_terminal_size().columns if terminal else 0
-    screen = RenderContext(_lines, plain.cards, _wants_color(color, terminal), width)
+    painted = wants_color(color, sys.stdout, os.environ)
+    screen = RenderContext(_lines, plain.cards, painted, terminal_width(sys.stdout, os.environ))
     write(report, chosen, screen, plain, sys.stdout)
-
-
-def _wants_color(color: str, terminal: bool) -> bool:
-    if color != "auto":
-        return color == "always"
-    return terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 @lru_cache(maxsize=64)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kubesched_lint.analysis.waiver import Waiver
+from kubesched_lint.analysis.waiver import Waiver, WaiverUse
 from kubesched_lint.engine.linter import Judged, finding_of, numbered
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet
@@ -20,8 +20,9 @@ _OF_WAIVERS = ("waiver-unused", "waiver-unexplained")
 def suppress(
     report: Report, manifests: ManifestSet, rulebook: Rulebook, rules: Sequence[Rule], options: Options
 ) -> Report:
-    """The report with waived findings marked as suppressed, and findings about waivers that are stale or unexplained."""
-    waivers = tuple(_waivers(manifests))
+    """The report with waived findings marked as suppressed, and findings about stale and unexplained waivers."""
+    homes = dict(_waivers(manifests, options.namespace))
+    waivers = tuple(homes)
     if not waivers:
         return report
     known = {rule.slug: rule.slug for rule in rulebook}
@@ -30,44 +31,41 @@ def suppress(
     findings, used = apply_waivers(report.findings, waivers, known, owner)
     skipped = {skip.rule for skip in report.skipped}
     ran = {rule.slug for rule in rules} - skipped
-    about = [
-        finding
-        for finding in _about(waivers, used, findings, known, ran, rules, rulebook, options)
-    ]
-    said, _ = apply_waivers(about, waivers, known, owner)
+    made_of = uses(waivers, used, findings, known, ran, rulebook.families)
+    said, _ = apply_waivers(_about(made_of, homes, rules, options), waivers, known, owner)
     both = sorted((*findings, *said), key=lambda f: (f.location.path, f.location.span, f.rule))
     return replace(report, findings=tuple(numbered(both)))
 
 
-def _waivers(manifests: ManifestSet) -> Iterator[Waiver]:
+def _waivers(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, ObjectRef]]:
+    """Every waiver with the object that it is written on; items of one List share their text."""
+    texts = {(document.path, document.line): document for document in reversed(manifests.documents)}
+    for document in texts.values():
+        for waiver in find_waivers(document.text, document.path, document.line):
+            yield waiver, _ref(document, namespace)
     for document in manifests.documents:
-        yield from find_waivers(document.text, document.path, document.line)
-        annotations = document.value.get("metadata", {}).get("annotations") or {}
-        if annotations:
-            yield from annotation_waivers(_ref(document, ""), annotations, document)
+        annotations = (document.value.get("metadata") or {}).get("annotations")
+        if isinstance(annotations, dict):
+            ref = _ref(document, namespace)
+            for waiver in annotation_waivers(ref, annotations, document):
+                yield waiver, ref
 
 
 def _about(
-    waivers: Sequence[Waiver],
-    used: Collection[Waiver],
-    findings: Sequence[Finding],
-    known: dict[str, str],
-    ran: Collection[str],
+    made_of: Iterable[tuple[Waiver, WaiverUse]],
+    homes: Mapping[Waiver, ObjectRef],
     rules: Sequence[Rule],
-    rulebook: Rulebook,
     options: Options,
 ) -> Iterator[Finding]:
     chosen = [rule for rule in rules if rule.slug in _OF_WAIVERS]
-    for waiver, use in uses(waivers, used, findings, known, ran, rulebook.families):
+    for waiver, use in made_of:
         for rule in chosen:
             for hazard in rule.check()(waiver, use):
                 severity = options.severities.get(rule.slug, rule.severity)
-                yield finding_of(Judged(rule, None, hazard, severity), default=ObjectRef("", "", ""))
+                yield finding_of(Judged(rule, None, hazard, severity), default=homes[waiver])
 
 
 def _ref(document: Document, namespace: str) -> ObjectRef:
     meta = document.value.get("metadata") or {}
     kind = str(document.value.get("kind", ""))
     return ObjectRef(kind, str(meta.get("namespace") or namespace), str(meta.get("name") or ""))
-
-

@@ -45,15 +45,17 @@ def annotation_waivers(
 
 
 def owners(objects: Iterable[tuple[ObjectRef, Source]]) -> Owner:
-    """The owner of a location among objects, each given with its source."""
-    scopes: dict[str, list[tuple[int, int, ObjectRef]]] = {}
+    """The owner of a location among objects, each given with its source; a file is measured when first asked about."""
+    sources: dict[str, list[tuple[ObjectRef, Source]]] = {}
     for ref, source in objects:
-        whole = source.span(())
-        scopes.setdefault(source.path, []).append((whole.line, whole.end_line, ref))
+        sources.setdefault(source.path, []).append((ref, source))
+    scopes: dict[str, list[tuple[Span, ObjectRef]]] = {}
 
     def owner(location: Location) -> ObjectRef | None:
-        line = location.span.line
-        around = [(first, ref) for first, last, ref in scopes.get(location.path, ()) if first <= line <= last]
+        path, line = location.path, location.span.line
+        if path not in scopes:
+            scopes[path] = [(source.span(()), ref) for ref, source in sources.get(path, ())]
+        around = [(whole.line, ref) for whole, ref in scopes[path] if whole.line <= line <= whole.end_line]
         return max(around, key=lambda pair: pair[0])[1] if around else None
 
     return owner

@@ -160,7 +160,9 @@ def _label(mark: Mark, text: str, canvas: Canvas) -> str:
 
 def _last_line(span: Span, lines: Sequence[str]) -> int:
     """The last line with content of a span: a block's end is where the next token begins, lines further down."""
-    last = min(span.end_line if span.end_column > 1 else span.end_line - 1, len(lines))
+    last = min(span.end_line, len(lines))
+    if last == span.end_line > span.line and not lines[last - 1][: span.end_column - 1].strip():
+        last -= 1
     while last > span.line and (not (text := lines[last - 1].strip()) or text.startswith("#")):
         last -= 1
     return max(last, span.line)

@@ -5,7 +5,7 @@ A case is one JSON object of ``../shared/conformance`` or of docs/verify.md: a c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import Namespace
 from kubesched_lint.scheduler.binding import bind
-from kubesched_lint.scheduler.framework import diagnose, message
+from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.preemption import Candidate, Preemption, preempt
 from kubesched_lint.scheduler.scoring import score
 from kubesched_lint.scheduler.tolerance import first_untolerated
@@ -42,6 +42,20 @@ class Prediction:
     victims: tuple[str, ...] = ()
     equals: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Node and victims of every outcome that upstream may choose as well: equals by every criterion it has."""
+    diagnosis: Diagnosis | None = None
+    index: NodeIndex | None = None
+    """To explain the prediction with; None for a rejected pod."""
+
+    def reasons(self, node: str) -> tuple[str, ...]:
+        """Why the model turned a node away, each with its plugin; empty where it did not."""
+        if self.diagnosis is None or self.index is None or node not in self.index.positions:
+            return ()
+        if self.diagnosis.refusal is not None:
+            return (f"{self.diagnosis.refusal.plugin}: {self.diagnosis.refusal.message}",)
+        position = self.index.position(node)
+        if self.diagnosis.outside >> position & 1:
+            return (f"not looked at, by {' '.join(self.diagnosis.pinned_by)}",)
+        return tuple(f"{r.plugin}: {r.reason}" for r in self.diagnosis.reasons(position))
 
     def as_json(self) -> dict[str, object]:
         shown: dict[str, object] = {
@@ -56,7 +70,13 @@ class Prediction:
         return {**shown, "message": self.message, "nominated": self.nominated, "victims": list(self.victims)}
 
 
-def replay(case: Case, *, kubernetes_version: str | None = None) -> Iterator[tuple[Mapping[str, Any], Prediction]]:
+Refuse = Callable[[Mapping[str, Any]], str]
+"""The API server's refusal of a pod as applied, ``Pod "p4" is invalid: …``; empty where it is accepted."""
+
+
+def replay(
+    case: Case, *, refuse: Refuse = lambda pod: "", kubernetes_version: str | None = None
+) -> Iterator[tuple[Mapping[str, Any], Prediction]]:
     """Every decision record of a case with our prediction, in order.
 
     Of a record only ``pod`` is read to predict; ``node``, ``victims``, ``volumes_after`` and ``started`` serve to go
@@ -73,12 +93,12 @@ def replay(case: Case, *, kubernetes_version: str | None = None) -> Iterator[tup
             bind(replace(waiting, start_time=start), state.index.position(waiting.node), state)
             waiting = None
         name = record["pod"]["metadata"].get("name", "")
-        complaint = _complaint(record["pod"])
-        decoded = decode_pod_object(record["pod"])
-        shown = f"{decoded.namespace}/{name}"
+        shown = f"{record['pod']['metadata'].get('namespace', 'default')}/{name}"
+        complaint = refuse(record["pod"])
         if complaint:
             yield record, Prediction(str(case.get("id", "")), shown, rejected=True, message=complaint)
             continue
+        decoded = decode_pod_object(record["pod"])
         pod = admit(
             decoded,
             priority_classes={c.name: c for c in objects.priority_classes},
@@ -103,13 +123,21 @@ def predict(pod: Pod, state: ClusterState, *, case: str = "", name: str = "") ->
     if diagnosis.feasible:
         feasible = tuple(state.index.names_of(diagnosis.feasible))
         if len(feasible) == 1:
-            return Prediction(case, name, feasible=feasible)
+            return Prediction(case, name, feasible=feasible, diagnosis=diagnosis, index=state.index)
         found = score(pod, state, diagnosis.feasible)
-        return Prediction(case, name, feasible=feasible, scores=found.by_plugin, total=found.total)
+        return Prediction(
+            case,
+            name,
+            feasible=feasible,
+            scores=found.by_plugin,
+            total=found.total,
+            diagnosis=diagnosis,
+            index=state.index,
+        )
     preemption: Preemption = preempt(pod, diagnosis, state)
     text = message(diagnosis, preemption.message)
     if preemption.chosen is None:
-        return Prediction(case, name, message=text)
+        return Prediction(case, name, message=text, diagnosis=diagnosis, index=state.index)
     return Prediction(
         case,
         name,
@@ -117,6 +145,8 @@ def predict(pod: Pod, state: ClusterState, *, case: str = "", name: str = "") ->
         nominated=names[preemption.chosen.position],
         victims=_names(preemption.chosen),
         equals=tuple((names[c.position], _names(c)) for c in preemption.equals),
+        diagnosis=diagnosis,
+        index=state.index,
     )
 
 
@@ -179,8 +209,3 @@ def _renew_volumes(record: Mapping[str, Any], state: ClusterState) -> None:
             decode_object(value, value.get("metadata", {}).get("namespace") or "default") for value in after
         )
         state.storage = state.storage.with_objects(renewed.claims, renewed.volumes)
-
-
-def _complaint(pod: Mapping[str, Any]) -> str:
-    """The API server's refusal of a pod, where it refuses; empty otherwise."""
-    return ""

@@ -1,0 +1,54 @@
+"""``kubesched-lint verify``: hold our model against recorded decisions, those of the user's own cluster included."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+@app.command()
+def verify_command(
+    cases: Annotated[
+        list[str], typer.Argument(metavar="CASES…", help="Recorded cases: .jsonl or .jsonl.gz.", show_default=False)
+    ],
+    predictions: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write what we predict for every decision, one JSON object a line."),
+    ] = None,
+    show: Annotated[int, typer.Option(min=0, help="How many disagreements to explain per kind.")] = 5,
+    output: Annotated[Format, typer.Option("--format", "-f", help="How to print the account.")] = Format.TEXT,
+    kubernetes_version: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Model this version instead of the one a case names.")
+    ] = None,
+) -> None:
+    """Replay recorded scheduling decisions and report where our model agrees with them.
+
+    Exits with 1 when a decision differs for another reason than a draw of the scheduler, with 2 when a file cannot be
+    read. docs/verify.md tells how to record cases from your own cluster.
+
+    Examples:
+
+      kubesched-lint verify recorded.jsonl
+
+      kubesched-lint verify cases.jsonl.gz --predictions ours.jsonl
+    """
+    from kubesched_lint.engine.cases import CaseError
+    from kubesched_lint.engine.verification import verify_files
+    from kubesched_lint.report.agreement import as_json, as_text
+
+    try:
+        accounts = verify_files(cases, predictions, kubernetes_version)
+    except CaseError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+    typer.echo((as_text if output is Format.TEXT else as_json)(accounts, show))
+    raise typer.Exit(1 if any(account.open for account in accounts) else 0)

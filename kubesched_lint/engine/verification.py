@@ -1,0 +1,56 @@
+"""Recorded cases from files to accounts, and our predictions to a file as they are made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from typing import IO, Any
+
+from kubesched_lint.engine.cases import DECISIONS, PREEMPTION, CaseError, kind_of, read_cases
+from kubesched_lint.engine.refusal import refusal_of_pods
+from kubesched_lint.engine.verify import Agreement, verify_case
+from kubesched_lint.model.decode.fields import DecodeError
+from kubesched_lint.scheduler.replay import Refuse
+
+
+def verify_files(
+    paths: Iterable[str], predictions: str | None = None, kubernetes_version: str | None = None
+) -> list[Agreement]:
+    """One account per kind of recording, in the order met. Raises CaseError."""
+    accounts: dict[str, Agreement] = {}
+    refuse = refusal_of_pods()
+    with ExitStack() as stack:
+        file = None
+        if predictions is not None:
+            try:
+                file = stack.enter_context(open(predictions, "w", encoding="utf-8"))
+            except OSError as error:
+                raise CaseError(f"{predictions}: {error.strerror}") from None
+        for path in paths:
+            for case in read_cases(path):
+                kind = kind_of(case)
+                account = accounts.setdefault(kind, Agreement(kind))
+                _verify(path, case, account, refuse, kubernetes_version, file)
+    return list(accounts.values())
+
+
+def _verify(
+    path: str,
+    case: Mapping[str, Any],
+    account: Agreement,
+    refuse: Refuse | None,
+    version: str | None,
+    file: IO[str] | None,
+) -> None:
+    if account.kind not in (DECISIONS, PREEMPTION):
+        account.cases += 1
+        account.skipped += 1
+        return
+    try:
+        for prediction in verify_case(case, account, refuse=refuse, version=version):
+            if file is not None:
+                file.write(json.dumps(prediction.as_json(), ensure_ascii=False) + "\n")
+    except (DecodeError, KeyError, TypeError, ValueError) as error:
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise CaseError(f"{path}: case {case.get('id', '?')}: {what}") from error

@@ -1,0 +1,207 @@
+"""Our predictions held against recorded decisions: where they agree, per question and plugin, and why not elsewhere.
+
+Predictions are made by ``scheduler.replay`` before this module looks at what was recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kubesched_lint.scheduler.replay import Prediction, Refuse, replay
+
+Record = Mapping[str, Any]
+
+# What no shared recording exercises: these follow the v1.36 sources alone, and have table tests that cite them.
+SOURCE_ONLY = (
+    "terminating pods",
+    "clusters of 100 nodes and more, where the scheduler samples",
+    "pods nominated to a node, seen by other pods",
+    "NodeVolumeLimits, VolumeZone, inline disks and storage capacity",
+    "volumes bound from a pool of free ones",
+    "disruption budgets of owned pods",
+    "default spread constraints of owned pods",
+    "LimitRange and RuntimeClass",
+    "NodeDeclaredFeatures and extended resources that DRA allocates",
+    "tolerations with Gt and Lt (gated off)",
+)
+
+
+@dataclass(slots=True)
+class Score:
+    """How often a question was answered as recorded. ``explained``: differs only where upstream draws at random."""
+
+    agreed: int = 0
+    asked: int = 0
+    explained: int = 0
+
+    @property
+    def open(self) -> int:
+        return self.asked - self.agreed - self.explained
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    kind: str
+    case: str
+    pod: str
+    question: str
+    recorded: str
+    predicted: str
+    because: str = ""
+    explained: bool = False
+
+
+@dataclass(slots=True)
+class Agreement:
+    """The account of one kind of recording."""
+
+    kind: str
+    cases: int = 0
+    pods: int = 0
+    skipped: int = 0
+    """Pods that the API server rejected while no validator was at hand."""
+    questions: dict[str, Score] = field(default_factory=dict)
+    disagreements: list[Disagreement] = field(default_factory=list)
+
+    @property
+    def open(self) -> int:
+        return sum(score.open for score in self.questions.values())
+
+    def note(self, answer: Answer) -> None:
+        score = self.questions.setdefault(answer.question, Score())
+        score.asked += 1
+        score.agreed += answer.agrees
+        score.explained += answer.explained and not answer.agrees
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    question: str
+    agrees: bool
+    recorded: object = None
+    predicted: object = None
+    because: str = ""
+    explained: bool = False
+
+
+def verify_case(
+    case: Mapping[str, Any], account: Agreement, *, refuse: Refuse | None, version: str | None = None
+) -> Iterator[Prediction]:
+    """Predicts every decision of a case and adds to ``account``. ``refuse`` None: there is no validator."""
+    account.cases += 1
+    for record, prediction in replay(case, refuse=refuse or _accept, kubernetes_version=version):
+        account.pods += 1
+        if refuse is None and "rejected" in record:
+            account.skipped += 1
+            continue
+        yield prediction
+        for answer in judge(record, prediction):
+            account.note(answer)
+            if not answer.agrees:
+                account.disagreements.append(
+                    Disagreement(
+                        account.kind,
+                        prediction.case,
+                        prediction.pod,
+                        answer.question,
+                        _shown(answer.recorded),
+                        _shown(answer.predicted),
+                        answer.because,
+                        answer.explained,
+                    )
+                )
+
+
+def judge(record: Record, prediction: Prediction) -> Iterator[Answer]:
+    """One answer per question that the record settles; what it lacks is not asked."""
+    if "rejected" in record or prediction.rejected:
+        yield _rejection(record, prediction)
+        return
+    if "admitted" in record or "feasible" in record:
+        yield Answer("rejected", True)
+    filters = list(_filter_answers(record, prediction))
+    yield from filters
+    yield from _per_filter(prediction, all(a.agrees for a in filters)) if filters else ()
+    yield from _score_answers(record, prediction)
+    yield from _preemption_answers(record, prediction)
+
+
+def _rejection(record: Record, prediction: Prediction) -> Answer:
+    recorded = record.get("rejected")
+    same = recorded == prediction.message if isinstance(recorded, str) else bool(recorded) == prediction.rejected
+    return Answer("rejected", same, recorded, prediction.message)
+
+
+def _filter_answers(record: Record, prediction: Prediction) -> Iterator[Answer]:
+    if "feasible" in record:
+        ours, theirs = set(prediction.feasible), set(record["feasible"])
+        because = "; ".join(
+            [f"{node} is turned away by {', '.join(prediction.reasons(node))}" for node in sorted(theirs - ours)]
+            + [f"nothing is found against {node}" for node in sorted(ours - theirs)]
+        )
+        yield Answer("feasible", ours == theirs, sorted(theirs), sorted(ours), because)
+    if "message" in record:
+        yield Answer("message", record["message"] == prediction.message, record["message"], prediction.message)
+
+
+def _per_filter(prediction: Prediction, agrees: bool) -> Iterator[Answer]:
+    """A filter plugin agrees in a decision where it turned nodes away when the whole outcome does."""
+    diagnosis = prediction.diagnosis
+    if diagnosis is None:
+        return
+    plugins = {r.plugin for r in diagnosis.rejections} | set(diagnosis.pinned_by)
+    if diagnosis.refusal is not None:
+        plugins.add(diagnosis.refusal.plugin)
+    for plugin in sorted(plugins):
+        yield Answer(f"filter {plugin}", agrees, because="see feasible and message of the same pod")
+
+
+def _score_answers(record: Record, prediction: Prediction) -> Iterator[Answer]:
+    if "scores" in record:
+        # A plugin that skipped the pod is absent, which equals zeros.
+        for plugin in sorted({*record["scores"], *prediction.scores}):
+            theirs, ours = record["scores"].get(plugin, {}), prediction.scores.get(plugin, {})
+            nodes = sorted({*theirs, *ours})
+            wrong = [n for n in nodes if theirs.get(n, 0) != ours.get(n, 0)]
+            yield Answer(
+                f"score {plugin}", not wrong, {n: theirs.get(n, 0) for n in wrong}, {n: ours.get(n, 0) for n in wrong}
+            )
+    if "total" in record:
+        yield Answer("total", record["total"] == dict(prediction.total), record["total"], dict(prediction.total))
+    if record.get("node") and prediction.total:
+        best = max(prediction.total.values())
+        chosen = prediction.total.get(record["node"], -1)
+        yield Answer("node is among the best", chosen == best, record["node"], f"{chosen} of {best} points")
+
+
+def _preemption_answers(record: Record, prediction: Prediction) -> Iterator[Answer]:
+    if "nominated" not in record and "victims" not in record:
+        return
+    nominated, victims = record.get("nominated"), tuple(sorted(record.get("victims", ())))
+    equal = any(node == nominated and tuple(sorted(gone)) == victims for node, gone in prediction.equals)
+    because = ""
+    if equal:
+        alike = ", ".join(f"{node} without {' '.join(gone)}" for node, gone in prediction.equals)
+        because = f"equal by every criterion, start times included, so upstream takes any: {alike}"
+    if "nominated" in record:
+        same = nominated == prediction.nominated
+        yield Answer("nominated", same, nominated, prediction.nominated, because, equal)
+    if "victims" in record:
+        ours = tuple(sorted(prediction.victims))
+        yield Answer("victims", victims == ours, list(victims), list(ours), because, equal)
+
+
+def _accept(pod: Mapping[str, Any]) -> str:
+    return ""
+
+
+def _shown(value: object) -> str:
+    return value if isinstance(value, str) else "nothing" if value is None else repr(value)
+
+
+def first(disagreements: Iterable[Disagreement], count: int) -> list[Disagreement]:
+    """The first ``count`` to look into: unexplained ones before those that a draw explains, filters stand for parts."""
+    worth = [d for d in disagreements if not d.question.startswith("filter ")]
+    return sorted(worth, key=lambda d: d.explained)[:count]

@@ -1,0 +1,87 @@
+"""How far our model agrees with recordings: a table per kind, and the first disagreements explained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from kubesched_lint.engine.verify import SOURCE_ONLY, Agreement, Disagreement, first
+
+
+def as_text(accounts: Sequence[Agreement], show: int) -> str:
+    """For a terminal or a log; no colour."""
+    lines = [line for account in accounts for line in _account(account, show)]
+    if any(account.questions for account in accounts):
+        lines += ["", "Checked against the v1.36 sources only, for the shared recordings exercise none of it:"]
+        lines += [f"  {item}" for item in SOURCE_ONLY]
+    return "\n".join(lines)
+
+
+def _account(account: Agreement, show: int) -> Iterator[str]:
+    yield f"{account.kind or 'unknown kind'}: {_count(account.cases, 'case')}, {_count(account.pods, 'pod')}"
+    if not account.questions:
+        yield "  nothing was compared: the records hold no answers, or there is no judge for this kind"
+    if account.skipped:
+        yield f"  {account.skipped:,} skipped"
+    width = max(map(len, account.questions), default=0)
+    for question in sorted(account.questions, key=_order):
+        score = account.questions[question]
+        line = f"  {question:<{width}}  {score.agreed:>7,} of {score.asked:,}"
+        if score.explained:
+            line += f"  ({score.explained:,} more differ only by a draw among equals)"
+        yield line
+    for disagreement in first(account.disagreements, show):
+        yield from _disagreement(disagreement)
+
+
+def _disagreement(item: Disagreement) -> Iterator[str]:
+    yield f"  {item.case} {item.pod}: {item.question}"
+    yield f"    recorded   {item.recorded}"
+    yield f"    predicted  {item.predicted}"
+    if item.because:
+        yield f"    because    {item.because}"
+
+
+def _order(question: str) -> tuple[int, str]:
+    """Answers of the whole first, then the parts."""
+    return (1 if question.startswith("filter ") else 2 if question.startswith("score ") else 0), question
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def as_json(accounts: Sequence[Agreement], show: int) -> str:
+    """``{"kinds": [{"kind", "cases", "pods", "skipped", "questions": {…}, "disagreements": […]}], …}``."""
+    return json.dumps(
+        {
+            "kinds": [
+                {
+                    "kind": account.kind,
+                    "cases": account.cases,
+                    "pods": account.pods,
+                    "skipped": account.skipped,
+                    "questions": {
+                        question: {"agreed": s.agreed, "asked": s.asked, "explained": s.explained}
+                        for question, s in account.questions.items()
+                    },
+                    "disagreements": [
+                        {
+                            "case": d.case,
+                            "pod": d.pod,
+                            "question": d.question,
+                            "recorded": d.recorded,
+                            "predicted": d.predicted,
+                            "because": d.because,
+                            "explained": d.explained,
+                        }
+                        for d in first(account.disagreements, show)
+                    ],
+                }
+                for account in accounts
+            ],
+            "checkedAgainstSourceOnly": list(SOURCE_ONLY),
+        },
+        indent=2,
+        ensure_ascii=False,
+    )

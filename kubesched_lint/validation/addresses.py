@@ -1,0 +1,41 @@
+"""IP addresses and CIDRs in fields that have always been read leniently: leading zeros are fine.
+
+Mirrors ``IsValidIPForLegacyField`` and ``IsValidCIDRForLegacyField`` of
+``k8s.io/apimachinery/pkg/util/validation/ip.go`` (v1.36) with the gate StrictIPCIDRValidation off: what
+every server refuses, and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.findings import Path
+from kubesched_lint.validation.causes import Cause, invalid
+
+
+def family(text: str) -> str:
+    """``IPv4`` or ``IPv6``; empty when the text is no address."""
+    if ":" not in text:
+        parts = text.split(".")
+        fine = len(parts) == 4 and all(part.isascii() and part.isdigit() and int(part) < 256 for part in parts)
+        return "IPv4" if fine else ""
+    from ipaddress import AddressValueError, IPv6Address
+
+    try:
+        address = IPv6Address(text)
+    except AddressValueError:
+        return ""
+    return "" if address.scope_id is not None else "IPv4" if address.ipv4_mapped else "IPv6"
+
+
+def ip_address(text: str, path: Path, *, field: str | None = None) -> Iterator[Cause]:
+    if not family(text):
+        yield invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)", field=field)
+
+
+def cidr(text: str, path: Path, *, field: str | None = None) -> Iterator[Cause]:
+    address, slash, length = text.partition("/")
+    kind = family(address)
+    fine = kind and slash and length.isascii() and length.isdigit() and int(length) <= (32 if kind == "IPv4" else 128)
+    if not fine:
+        yield invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)", field=field)

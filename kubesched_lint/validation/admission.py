@@ -1,0 +1,57 @@
+"""What the default admission plugins refuse in a Pod, given the classes that a cluster has.
+
+Mirrors ``plugin/pkg/admission/priority`` and ``plugin/pkg/admission/runtimeclass`` (v1.36). Templates pass: their pods
+are refused later, one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kubesched_lint.findings import Path
+from kubesched_lint.validation.causes import Cause, quoted
+
+Value = dict[str, Any]
+_BUILT_IN = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
+_OVERHEAD = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """The PriorityClasses (name to value) and RuntimeClasses (name to whether it defines an overhead) of a cluster."""
+
+    priority: Mapping[str, int] = field(default_factory=dict)
+    runtime: Mapping[str, bool] = field(default_factory=dict)
+
+
+def before_validation(pod: Value, classes: Classes) -> Cause | None:
+    """What the mutating plugins refuse, which nothing else gets to see then: Priority first, then RuntimeClass."""
+    spec = pod.get("spec", {})
+    name = spec.get("priorityClassName", "")
+    known = {**_BUILT_IN, **classes.priority}
+    if name and name not in known:
+        return _refusal(pod, f"no PriorityClass with name {name} was found", "priorityClassName")
+    computed = known[name] if name else 0
+    if "priority" in spec and spec["priority"] != computed:
+        text = f"the integer value of priority ({spec['priority']}) must not be provided in pod spec"
+        rest = f"priority admission controller computed {computed} from the given PriorityClass name"
+        return _refusal(pod, f"{text}; {rest}", "priority")
+    runtime = spec.get("runtimeClassName")
+    if runtime is not None and runtime not in classes.runtime:
+        return _refusal(pod, f"pod rejected: RuntimeClass {quoted(runtime)} not found", "runtimeClassName")
+    return None
+
+
+def after_validation(pod: Value, classes: Classes) -> Cause | None:
+    """What the validating plugins refuse, once the pod itself is fine."""
+    spec = pod.get("spec", {})
+    if spec.get("overhead") and not classes.runtime.get(spec.get("runtimeClassName", ""), False):
+        return _refusal(pod, _OVERHEAD, "overhead")
+    return None
+
+
+def _refusal(pod: Value, reason: str, name: str) -> Cause:
+    path: Path = ("spec", name)
+    return Cause("", "", f"pods {quoted(pod.get('metadata', {}).get('name', ''))} is forbidden: {reason}", path)

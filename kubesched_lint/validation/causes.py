@@ -1,0 +1,132 @@
+"""One field error in the API server's own words, and where it stands in the manifest.
+
+Mirrors ``k8s.io/apimachinery/pkg/util/validation/field/errors.go`` (v1.36).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kubesched_lint.findings import Path
+
+
+class Key(str):
+    """A step into a map: ``requests[cpu]`` where a field would read ``requests.cpu``."""
+
+    __slots__ = ()
+
+
+class Raw(str):
+    """A value already written as the message shall show it."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """``field`` and ``message`` as the API server sends them; ``path`` is the place, to find the line.
+
+    ``field`` is empty where the server names none. It differs from ``path`` where upstream says another place than it
+    means (template labels, ``matchLabelKeys``). ``suggestion`` is ours: the field that was probably meant.
+    """
+
+    field: str
+    reason: str
+    message: str
+    path: Path
+    suggestion: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}"
+
+
+def field_of(path: Path) -> str:
+    """A path as field.Path prints it: ``spec.containers[0].resources.requests[cpu]``."""
+    text = ""
+    for step in path:
+        if isinstance(step, (int, Key)):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
+
+
+def required(path: Path, detail: str = "", *, field: str | None = None) -> Cause:
+    return _cause(path, "FieldValueRequired", "Required value", detail, field)
+
+
+def forbidden(path: Path, detail: str, *, field: str | None = None) -> Cause:
+    return _cause(path, "FieldValueForbidden", "Forbidden", detail, field)
+
+
+def invalid(path: Path, value: object, detail: str, *, field: str | None = None) -> Cause:
+    return _cause(path, "FieldValueInvalid", f"Invalid value: {shown(value)}", detail, field)
+
+
+def duplicate(path: Path, value: object, *, field: str | None = None) -> Cause:
+    return _cause(path, "FieldValueDuplicate", f"Duplicate value: {shown(value)}", "", field)
+
+
+def not_found(path: Path, value: object, detail: str = "", *, field: str | None = None) -> Cause:
+    return _cause(path, "FieldValueNotFound", f"Not found: {shown(value)}", detail, field)
+
+
+def not_supported(path: Path, value: object, supported: Iterable[str], *, field: str | None = None) -> Cause:
+    """``supported`` in the order in which the message lists it: sorted where upstream keeps a set."""
+    listed = "supported values: " + ", ".join(map(quoted, supported))
+    return _cause(path, "FieldValueNotSupported", f"Unsupported value: {shown(value)}", listed, field)
+
+
+def too_long(path: Path, limit: int, *, field: str | None = None) -> Cause:
+    return _cause(path, "FieldValueTooLong", "Too long", f"may not be more than {limit} bytes", field)
+
+
+def too_many(path: Path, count: int, limit: int, *, field: str | None = None) -> Cause:
+    return _cause(path, "FieldValueTooMany", f"Too many: {count}", f"must have at most {limit} items", field)
+
+
+def _cause(path: Path, reason: str, body: str, detail: str, field: str | None) -> Cause:
+    return Cause(field_of(path) if field is None else field, reason, f"{body}: {detail}" if detail else body, path)
+
+
+def shown(value: object) -> str:
+    """A bad value as ``Error.ErrorBody`` shows it."""
+    if isinstance(value, Raw):
+        return value
+    return quoted(value) if isinstance(value, str) else as_json(value)
+
+
+def named(value: str) -> Raw:
+    """A string whose Go type is not plain ``string`` (an enumeration, or behind a pointer): shown as JSON."""
+    return Raw(as_json(value))
+
+
+def as_json(value: object) -> str:
+    """``json.Marshal``: no spaces, keys in the order given, and ``<``, ``>`` and ``&`` escaped."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for char in "<>&\u2028\u2029":
+        if char in text:
+            text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
+
+
+_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
+
+
+def quoted(text: str) -> str:
+    """``strconv.Quote``."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    written = (_ESCAPES.get(char) or _escaped(char) for char in text)
+    return '"' + "".join(written) + '"'
+
+
+def _escaped(char: str) -> str:
+    if char in '"\\':
+        return f"\\{char}"
+    if char.isprintable():
+        return char
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

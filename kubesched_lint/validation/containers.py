@@ -1,0 +1,259 @@
+"""Containers of every sort: names, images, ports, mounts, policies.
+
+Mirrors ``validateContainers``, ``validateInitContainers`` and ``validateEphemeralContainers`` in
+``pkg/apis/core/validation/validation.go`` (v1.36), with the defaults of ``pkg/apis/core/v1/defaults.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from kubesched_lint.findings import Path
+from kubesched_lint.validation.causes import (
+    Cause,
+    duplicate,
+    forbidden,
+    invalid,
+    named,
+    not_found,
+    not_supported,
+    required,
+    too_many,
+)
+from kubesched_lint.validation.environment import sources, variables
+from kubesched_lint.validation.mounts import devices, mounts
+from kubesched_lint.validation.names import dns_label, port_name, port_number
+from kubesched_lint.validation.probes import lifecycle, probes
+from kubesched_lint.validation.resources import requirements
+from kubesched_lint.validation.security import security_context
+
+Value = dict[str, Any]
+_PROTOCOLS = ("SCTP", "TCP", "UDP")
+_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+_MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
+_RESTART_POLICIES = ("Always", "Never", "OnFailure")
+_ACTIONS = ("Restart", "RestartAllContainers")
+_EPHEMERAL_LACKS = (
+    "ports",
+    "resources",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "lifecycle",
+    "resizePolicy",
+    "restartPolicy",
+    "restartPolicyRules",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a container's checks need to know of its pod."""
+
+    volumes: Mapping[str, Value] = field(default_factory=dict)
+    """The sound volumes by name."""
+    claims: frozenset[str] = frozenset()
+    """Names in ``resourceClaims``."""
+    grace: int = 30
+    system: str = ""
+    restart_policy: str = "Always"
+    host_users: bool = True
+
+
+def containers(entries: Sequence[Value], pod: Surroundings, path: Path) -> Iterator[Cause]:
+    if not entries:
+        yield required(path)
+        return
+    names = set()
+    for i, entry in enumerate(entries):
+        here = (*path, i)
+        yield from _common(entry, pod, here)
+        name = entry.get("name", "")
+        if name in names:
+            yield duplicate((*here, "name"), name)
+        names.add(name)
+        if "lifecycle" in entry:
+            yield from lifecycle(entry["lifecycle"], pod.grace, pod.system, (*here, "lifecycle"))
+        yield from probes(entry, pod.grace, here)
+        if "restartPolicy" in entry or "restartPolicyRules" in entry:
+            yield from _restart_policy(entry, here)
+    yield from _host_port_conflicts(entries, path)
+
+
+def init_containers(
+    entries: Sequence[Value], regular: Sequence[Value], pod: Surroundings, path: Path
+) -> Iterator[Cause]:
+    names = {entry.get("name", "") for entry in regular}
+    for i, entry in enumerate(entries):
+        here = (*path, i)
+        yield from _common(entry, pod, here)
+        if "restartPolicy" in entry or entry.get("restartPolicyRules"):
+            yield from _restart_policy(entry, here)
+        name = entry.get("name", "")
+        if name in names:
+            yield duplicate((*here, "name"), name)
+        elif name:
+            names.add(name)
+        # Upstream looks at each init container alone, so it always names the first.
+        for cause in _host_port_conflicts((entry,), path):
+            at = (*here, *cause.path[len(here) :])
+            yield Cause(cause.field, cause.reason, cause.message, at)
+        sidecar = entry.get("restartPolicy") == "Always"
+        if sidecar:
+            if "lifecycle" in entry:
+                yield from lifecycle(entry["lifecycle"], pod.grace, pod.system, (*here, "lifecycle"))
+            yield from probes(entry, pod.grace, here)
+            continue
+        for part in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
+            if part in entry:
+                yield forbidden((*here, part), "may not be set for init containers without restartPolicy=Always")
+        for j, policy in enumerate(entry.get("resizePolicy", ())):
+            if policy.get("restartPolicy") == "RestartContainer":
+                detail = "must not be set to 'RestartContainer' for non-sidecar initContainers"
+                yield invalid((*here, "resizePolicy", j, "restartPolicy"), named("RestartContainer"), detail)
+
+
+def ephemeral_containers(
+    entries: Sequence[Value], others: Sequence[Value], pod: Surroundings, path: Path
+) -> Iterator[Cause]:
+    targets = {other.get("name", "") for other in others}
+    names = set(targets)
+    for i, entry in enumerate(entries):
+        here = (*path, i)
+        yield from _common(entry, pod, here)
+        yield from image_spaces(entry, here)
+        name, target = entry.get("name", ""), entry.get("targetContainerName", "")
+        if name in names:
+            yield duplicate((*here, "name"), name)
+        names.add(name)
+        if target and target not in targets:
+            yield not_found((*here, "targetContainerName"), target)
+        for part in _EPHEMERAL_LACKS:
+            if entry.get(part):
+                yield forbidden((*here, part), "cannot be set for an Ephemeral Container")
+        for j, mount in enumerate(entry.get("volumeMounts", ())):
+            for part in ("subPath", "subPathExpr"):
+                if mount.get(part):
+                    yield forbidden((*here, "volumeMounts", j, part), "cannot be set for an Ephemeral Container")
+
+
+def _common(entry: Value, pod: Surroundings, path: Path) -> Iterator[Cause]:
+    name = entry.get("name", "")
+    if not name:
+        yield required((*path, "name"))
+    elif bad := dns_label(name):
+        for detail in bad:
+            yield invalid((*path, "name"), name, detail)
+    if not entry.get("image"):
+        yield required((*path, "image"))
+    policy = entry.get("terminationMessagePolicy")
+    if policy and policy not in _MESSAGE_POLICIES:
+        yield not_supported((*path, "terminationMessagePolicy"), named(policy), _MESSAGE_POLICIES)
+    if "ports" in entry:
+        yield from _ports(entry["ports"], (*path, "ports"))
+    if "env" in entry:
+        yield from variables(entry["env"], (*path, "env"))
+    if "envFrom" in entry:
+        yield from sources(entry["envFrom"], (*path, "envFrom"))
+    if "volumeMounts" in entry:
+        yield from mounts(entry, pod.volumes, (*path, "volumeMounts"))
+    if "volumeDevices" in entry:
+        yield from devices(entry, pod.volumes, (*path, "volumeDevices"))
+    policy = entry.get("imagePullPolicy")
+    if policy and policy not in _PULL_POLICIES:
+        yield not_supported((*path, "imagePullPolicy"), named(policy), _PULL_POLICIES)
+    if "resources" in entry:
+        yield from requirements(entry["resources"], (*path, "resources"), claims=pod.claims)
+    if "resizePolicy" in entry:
+        yield from _resize_policy(entry["resizePolicy"], pod.restart_policy, (*path, "resizePolicy"))
+    if "securityContext" in entry:
+        yield from security_context(entry["securityContext"], pod.host_users, (*path, "securityContext"))
+
+
+def _ports(ports: Sequence[Value], path: Path) -> Iterator[Cause]:
+    names = set()
+    for i, port in enumerate(ports):
+        here = (*path, i)
+        name = port.get("name", "")
+        if name:
+            bad = port_name(name)
+            for detail in bad:
+                yield invalid((*here, "name"), name, detail)
+            if not bad and name in names:
+                yield duplicate((*here, "name"), name)
+            elif not bad:
+                names.add(name)
+        number = port.get("containerPort", 0)
+        if not number:
+            yield required((*here, "containerPort"))
+        for detail in port_number(number) if number else ():
+            yield invalid((*here, "containerPort"), number, detail)
+        host = port.get("hostPort", 0)
+        for detail in port_number(host) if host else ():
+            yield invalid((*here, "hostPort"), host, detail)
+        protocol = port.get("protocol") or "TCP"
+        if protocol not in _PROTOCOLS:
+            yield not_supported((*here, "protocol"), named(protocol), _PROTOCOLS)
+
+
+def _host_port_conflicts(entries: Sequence[Value], path: Path) -> Iterator[Cause]:
+    taken = set()
+    for i, entry in enumerate(entries):
+        for j, port in enumerate(entry.get("ports", ())):
+            if not port.get("hostPort"):
+                continue
+            key = f"{port.get('protocol') or 'TCP'}/{port.get('hostIP', '')}/{port['hostPort']}"
+            if key in taken:
+                yield duplicate((*path, i, "ports", j, "hostPort"), key)
+            taken.add(key)
+
+
+def _resize_policy(policies: Sequence[Value], pod_restart: str, path: Path) -> Iterator[Cause]:
+    seen = set()
+    for i, policy in enumerate(policies):
+        resource, restart = policy.get("resourceName", ""), policy.get("restartPolicy", "")
+        if resource in seen:
+            yield duplicate((*path, i), named(resource))
+        seen.add(resource)
+        if not resource:
+            yield required(path)
+        elif resource not in ("cpu", "memory"):
+            yield not_supported(path, named(resource), ("cpu", "memory"))
+        if not restart:
+            yield required(path)
+        elif restart not in ("NotRequired", "RestartContainer"):
+            yield not_supported(path, named(restart), ("NotRequired", "RestartContainer"))
+        if pod_restart == "Never" and restart != "NotRequired":
+            yield invalid(path, named(restart), "must be 'NotRequired' when pod `restartPolicy` is 'Never'")
+
+
+def _restart_policy(entry: Value, path: Path) -> Iterator[Cause]:
+    rules = entry.get("restartPolicyRules", ())
+    if "restartPolicy" not in entry:
+        if rules:
+            yield required((*path, "restartPolicy"), "must specify restartPolicy when restart rules are used")
+    elif entry["restartPolicy"] not in _RESTART_POLICIES:
+        yield not_supported((*path, "restartPolicy"), named(entry["restartPolicy"]), _RESTART_POLICIES)
+    if len(rules) > 20:
+        yield too_many((*path, "restartPolicyRules"), len(rules), 20)
+    for i, rule in enumerate(rules):
+        here = (*path, "restartPolicyRules", i)
+        if rule.get("action", "") not in _ACTIONS:
+            yield not_supported((*here, "action"), named(rule.get("action", "")), _ACTIONS)
+        if "exitCodes" not in rule:
+            yield required((*here, "exitCodes"), "must be specified")
+            continue
+        codes, at = rule["exitCodes"], (*here, "exitCodes")
+        if codes.get("operator", "") not in ("In", "NotIn"):
+            yield not_supported((*at, "operator"), named(codes.get("operator", "")), ("In", "NotIn"))
+        if len(codes.get("values", ())) > 255:
+            yield too_many((*at, "values"), len(codes["values"]), 255)
+
+
+def image_spaces(entry: Value, path: Path) -> Iterator[Cause]:
+    """Checked for pods, not for templates."""
+    image = entry.get("image", "")
+    if image != image.strip():
+        yield invalid((*path, "image"), image, "must not have leading or trailing whitespace")

@@ -1,0 +1,117 @@
+"""Labels, annotations and label selectors.
+
+Mirrors ``pkg/apis/meta/v1/validation/validation.go`` and ``pkg/api/validation/objectmeta.go`` of
+``k8s.io/apimachinery`` (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kubesched_lint.findings import Path
+from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.validation.causes import Cause, Key, field_of, forbidden, invalid, named, required, too_long
+from kubesched_lint.validation.names import label_key, label_value, size
+
+Value = dict[str, Any]
+_ANNOTATIONS_LIMIT = 256 * 1024
+NEEDS_VALUES = "must be specified when `operator` is 'In' or 'NotIn'"
+NO_VALUES = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+NOT_AN_OPERATOR = "not a valid selector operator"
+
+
+def label_map(labels: Mapping[str, str], path: Path, *, field: str | None = None) -> Iterator[Cause]:
+    """``ValidateLabels``: upstream names the map, not the entry."""
+    for key, value in labels.items():
+        bad_key, bad_value = label_key(key), label_value(value)
+        if bad_key or bad_value:
+            named_field = field_of(path) if field is None else field
+            for detail in bad_key:
+                yield invalid((*path, Key(key)), key, detail, field=named_field)
+            for detail in bad_value:
+                yield invalid((*path, Key(key)), value, detail, field=named_field)
+
+
+def label_name(name: str, path: Path) -> Iterator[Cause]:
+    for detail in label_key(name):
+        yield invalid(path, name, detail)
+
+
+def annotation_map(annotations: Mapping[str, str], path: Path, *, field: str | None = None) -> Iterator[Cause]:
+    total = 0
+    for key, value in annotations.items():
+        for detail in label_key(key.lower()):
+            yield invalid((*path, Key(key)), key, detail, field=field_of(path) if field is None else field)
+        total += size(key) + size(value)
+    if total > _ANNOTATIONS_LIMIT:
+        yield too_long(path, _ANNOTATIONS_LIMIT, field=field)
+
+
+def label_selector(selector: Value | None, path: Path) -> Iterator[Cause]:
+    """``ValidateLabelSelector``; None, a selector that is absent, is fine."""
+    if not selector:
+        return
+    if "matchLabels" in selector:
+        yield from label_map(selector["matchLabels"], (*path, "matchLabels"))
+    for i, requirement in enumerate(selector.get("matchExpressions", ())):
+        yield from _requirement(requirement, (*path, "matchExpressions", i))
+
+
+def _requirement(requirement: Value, path: Path) -> Iterator[Cause]:
+    operator, values = requirement.get("operator", ""), requirement.get("values", ())
+    if operator in ("In", "NotIn"):
+        if not values:
+            yield required((*path, "values"), NEEDS_VALUES)
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            yield forbidden((*path, "values"), NO_VALUES)
+    else:
+        yield invalid((*path, "operator"), named(operator), NOT_AN_OPERATOR)
+    yield from label_name(requirement.get("key", ""), (*path, "key"))
+    for i, value in enumerate(values):
+        for detail in label_value(value):
+            yield invalid((*path, "values", i), value, detail)
+
+
+class UnusableSelectorError(ValueError):
+    """``LabelSelectorAsSelector`` fails: nothing can be selected with it."""
+
+
+def as_selector(selector: Value | None) -> Selector | None:
+    """``metav1.LabelSelectorAsSelector``; None selects nothing. Raises UnusableSelectorError."""
+    if selector is None:
+        return None
+    found = []
+    for key, value in selector.get("matchLabels", {}).items():
+        if label_key(key) or label_value(value):
+            raise UnusableSelectorError
+        found.append(Requirement(key, "In", (value,)))
+    for requirement in selector.get("matchExpressions", ()):
+        key, values = requirement.get("key", ""), tuple(requirement.get("values", ()))
+        operator = requirement.get("operator", "")
+        wants_values = operator in ("In", "NotIn")
+        if not wants_values and operator not in ("Exists", "DoesNotExist"):
+            raise UnusableSelectorError
+        if bool(values) != wants_values or label_key(key) or any(map(label_value, values)):
+            raise UnusableSelectorError
+        found.append(Requirement(key, operator, values))
+    return Selector(tuple(found))
+
+
+def selects(selector: Selector | None, labels: Mapping[str, str]) -> bool:
+    return selector is not None and selector.matches(labels)
+
+
+def selector_value(selector: Value) -> Value:
+    """A LabelSelector in the order in which Go writes its fields, empty ones left out."""
+    written: Value = {}
+    if selector.get("matchLabels"):
+        written["matchLabels"] = dict(sorted(selector["matchLabels"].items()))
+    if selector.get("matchExpressions"):
+        written["matchExpressions"] = [
+            {"key": one.get("key", ""), "operator": one.get("operator", "")}
+            | ({"values": one["values"]} if one.get("values") else {})
+            for one in selector["matchExpressions"]
+        ]
+    return written

@@ -1,0 +1,246 @@
+"""The spec of a pod, in the order in which the API server looks at it.
+
+Mirrors ``ValidatePodSpec`` in ``pkg/apis/core/validation/validation.go`` (v1.36). Where a rule hangs on a feature gate
+whose default is not known for certain, only what both settings refuse is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kubesched_lint.findings import Path
+from kubesched_lint.validation.addresses import ip_address
+from kubesched_lint.validation.affinity import affinity
+from kubesched_lint.validation.causes import (
+    Cause,
+    duplicate,
+    invalid,
+    named,
+    not_found,
+    not_supported,
+    required,
+)
+from kubesched_lint.validation.containers import Surroundings, containers, ephemeral_containers, init_containers
+from kubesched_lint.validation.labels import label_map
+from kubesched_lint.validation.names import (
+    dns_label,
+    dns_subdomain,
+    dns_subdomain_with_underscore,
+    in_range,
+    qualified_name,
+)
+from kubesched_lint.validation.resources import requirements
+from kubesched_lint.validation.spread import scheduling_gates, topology_spread_constraints
+from kubesched_lint.validation.tolerations import tolerations
+
+Value = dict[str, Any]
+_RESTART_POLICIES = ("Always", "OnFailure", "Never")
+_DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
+_MAX_INT32 = (1 << 31) - 1
+
+
+def pod_spec(spec: Value, path: Path, *, pod: Value | None = None) -> Iterator[Cause]:
+    """``pod`` is the metadata of a Pod; None in a template, of which less is asked."""
+    is_pod = pod is not None
+    sound: dict[str, Value] = {}
+    if "volumes" in spec:
+        from kubesched_lint.validation.volumes import volumes
+
+        yield from volumes(spec["volumes"], (pod or {}).get("name", ""), sound, (*path, "volumes"))
+    if "resourceClaims" in spec:
+        yield from _resource_claims(spec["resourceClaims"], (*path, "resourceClaims"))
+    yield from _all_containers(spec, sound, path)
+    if "resources" in spec:
+        from kubesched_lint.validation.podresources import pod_resources
+
+        yield from pod_resources(spec, path)
+    if spec.get("hostNetwork"):
+        yield from _host_network_ports(spec, path, is_pod=is_pod)
+    yield from _choices(spec, path)
+    if "nodeSelector" in spec:
+        yield from label_map(spec["nodeSelector"], (*path, "nodeSelector"))
+    if "securityContext" in spec:
+        from kubesched_lint.validation.security import pod_security_context
+
+        yield from pod_security_context(spec["securityContext"], spec, (*path, "securityContext"))
+    if "affinity" in spec:
+        yield from affinity(spec["affinity"], (*path, "affinity"))
+    yield from _dns(spec, path)
+    for i, gate in enumerate(spec.get("readinessGates", ())):
+        for detail in qualified_name(gate.get("conditionType", "")):
+            yield invalid((*path, "readinessGates", i, "conditionType"), gate.get("conditionType", ""), detail)
+    if "schedulingGates" in spec:
+        yield from scheduling_gates(spec["schedulingGates"], (*path, "schedulingGates"))
+    if "topologySpreadConstraints" in spec:
+        yield from topology_spread_constraints(spec["topologySpreadConstraints"], (*path, "topologySpreadConstraints"))
+    if spec.get("hostUsers") is False or "hostnameOverride" in spec or "os" in spec:
+        from kubesched_lint.validation.systems import host_users, hostname_override
+
+        yield from host_users(spec, path)
+        yield from hostname_override(spec, path)
+    yield from _names(spec, path)
+    if "overhead" in spec:
+        yield from overhead(spec["overhead"], (*path, "overhead"))
+    if "os" in spec:
+        from kubesched_lint.validation.systems import operating_system
+
+        yield from operating_system(spec, path)
+    yield from _file_key_volumes(spec, path)
+
+
+def _all_containers(spec: Value, sound: dict[str, Value], path: Path) -> Iterator[Cause]:
+    pod = Surroundings(
+        volumes=sound,
+        claims=frozenset(claim["name"] for claim in spec.get("resourceClaims", ()) if claim.get("name")),
+        grace=spec.get("terminationGracePeriodSeconds", 30),
+        system=spec.get("os", {}).get("name", ""),
+        restart_policy=spec.get("restartPolicy") or "Always",
+        host_users=spec.get("hostUsers", True),
+    )
+    regular, initial = spec.get("containers", ()), spec.get("initContainers", ())
+    yield from containers(regular, pod, (*path, "containers"))
+    if initial:
+        yield from init_containers(initial, regular, pod, (*path, "initContainers"))
+    if "ephemeralContainers" in spec:
+        others = (*regular, *initial)
+        yield from ephemeral_containers(spec["ephemeralContainers"], others, pod, (*path, "ephemeralContainers"))
+
+
+def _resource_claims(claims: Sequence[Value], path: Path) -> Iterator[Cause]:
+    names = set()
+    for i, claim in enumerate(claims):
+        here = (*path, i)
+        name = claim.get("name", "")
+        if not name:
+            yield required((*here, "name"))
+        elif name in names:
+            yield duplicate((*here, "name"), name)
+        else:
+            for detail in dns_label(name):
+                yield invalid((*here, "name"), name, detail)
+            names.add(name)
+        given = [part for part in ("resourceClaimName", "resourceClaimTemplateName") if part in claim]
+        shown = {
+            "Name": name,
+            "ResourceClaimName": claim.get("resourceClaimName"),
+            "ResourceClaimTemplateName": claim.get("resourceClaimTemplateName"),
+        }
+        if len(given) == 2:
+            detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+            yield invalid(here, shown, detail)
+        if not given:
+            yield invalid(here, shown, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+        for part in given:
+            for detail in dns_subdomain(claim[part]):
+                yield invalid((*here, part), claim[part], detail)
+
+
+def _host_network_ports(spec: Value, path: Path, *, is_pod: bool) -> Iterator[Cause]:
+    for i, container in enumerate(spec.get("containers", ())):
+        for j, port in enumerate(container.get("ports", ())):
+            host, number = port.get("hostPort", 0), port.get("containerPort", 0)
+            if host != number and (host or is_pod):
+                at = (*path, "containers", i, "ports", j, "hostPort")
+                yield invalid(at, host, "must match `containerPort` when `hostNetwork` is true")
+
+
+def _choices(spec: Value, path: Path) -> Iterator[Cause]:
+    policy = spec.get("restartPolicy") or "Always"
+    if policy not in _RESTART_POLICIES:
+        yield not_supported((*path, "restartPolicy"), named(policy), _RESTART_POLICIES)
+    policy = spec.get("dnsPolicy") or "ClusterFirst"
+    if policy not in _DNS_POLICIES:
+        yield not_supported((*path, "dnsPolicy"), named(policy), _DNS_POLICIES)
+
+
+def _dns(spec: Value, path: Path) -> Iterator[Cause]:
+    config, here = spec.get("dnsConfig"), (*path, "dnsConfig")
+    if spec.get("dnsPolicy") == "None":
+        if config is None:
+            yield required(here, "must provide `dnsConfig` when `dnsPolicy` is None")
+            return
+        if not config.get("nameservers"):
+            at = (*here, "nameservers")
+            yield required(at, "must provide at least one DNS nameserver when `dnsPolicy` is None")
+            return
+    if config is None:
+        return
+    servers, searches = config.get("nameservers", ()), config.get("searches", ())
+    if len(servers) > 3:
+        yield invalid((*here, "nameservers"), list(servers), "must not have more than 3 nameservers")
+    for i, server in enumerate(servers):
+        yield from ip_address(server, (*here, "nameservers", i))
+    if len(searches) > 32:
+        yield invalid((*here, "searches"), list(searches), "must not have more than 32 search paths")
+    if len(" ".join(searches)) > 2048:
+        detail = "must not have more than 2048 characters (including spaces) in the search list"
+        yield invalid((*here, "searches"), list(searches), detail)
+    for i, search in enumerate(searches):
+        bare = search.removesuffix(".")
+        for detail in dns_subdomain_with_underscore(bare) if search != "." else ():
+            yield invalid((*here, "searches", i), bare, detail)
+    for i, option in enumerate(config.get("options", ())):
+        if not option.get("name"):
+            yield required((*here, "options", i), "must not be empty")
+
+
+def _names(spec: Value, path: Path) -> Iterator[Cause]:
+    """What follows in upstream's order: references by name, numbers, tolerations, aliases, classes."""
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount", "")
+    for name, value in (("serviceAccountName", account), ("nodeName", spec.get("nodeName"))):
+        for detail in dns_subdomain(value) if value else ():
+            yield invalid((*path, name), value, detail)
+    if not 1 <= spec.get("activeDeadlineSeconds", 1) <= _MAX_INT32:
+        at = (*path, "activeDeadlineSeconds")
+        yield invalid(at, spec["activeDeadlineSeconds"], in_range(1, _MAX_INT32))
+    for name in ("hostname", "subdomain"):
+        for detail in dns_label(spec[name]) if spec.get(name) else ():
+            yield invalid((*path, name), spec[name], detail)
+    if "tolerations" in spec:
+        yield from tolerations(spec["tolerations"], (*path, "tolerations"))
+    for i, alias in enumerate(spec.get("hostAliases", ())):
+        here = (*path, "hostAliases", i)
+        yield from ip_address(alias.get("ip", ""), (*here, "ip"))
+        for j, name in enumerate(alias.get("hostnames", ())):
+            for detail in dns_subdomain(name):
+                yield invalid((*here, "hostnames", j), name, detail)
+    for detail in dns_subdomain(spec["priorityClassName"]) if spec.get("priorityClassName") else ():
+        yield invalid((*path, "priorityClassName"), spec["priorityClassName"], detail)
+    for detail in dns_subdomain(spec["runtimeClassName"]) if "runtimeClassName" in spec else ():
+        yield invalid((*path, "runtimeClassName"), spec["runtimeClassName"], detail)
+    if "preemptionPolicy" in spec:
+        yield from preemption_policy(spec["preemptionPolicy"], (*path, "preemptionPolicy"))
+
+
+def preemption_policy(policy: str, path: Path) -> Iterator[Cause]:
+    if not policy:
+        yield required(path)
+    elif policy not in _PREEMPTION_POLICIES:
+        yield not_supported(path, named(policy), _PREEMPTION_POLICIES)
+
+
+def overhead(amounts: Value, path: Path) -> Iterator[Cause]:
+    """Upstream checks the overhead as if it were limits, and says so in the field."""
+    for cause in requirements({"limits": amounts}, path):
+        inside = cause.path[len(path) + 1 :]
+        yield Cause(cause.field, cause.reason, cause.message, (*path, *inside))
+
+
+def _file_key_volumes(spec: Value, path: Path) -> Iterator[Cause]:
+    for group in ("initContainers", "containers", "ephemeralContainers"):
+        for i, container in enumerate(spec.get(group, ())):
+            for j, variable in enumerate(container.get("env", ())):
+                if "fileKeyRef" in variable.get("valueFrom", ()):
+                    here = (*path, group, i, "env", j, "valueFrom", "fileKeyRef", "volumeName")
+                    yield from _file_key_volume(variable["valueFrom"]["fileKeyRef"], spec, here)
+
+
+def _file_key_volume(reference: Value, spec: Value, path: Path) -> Iterator[Cause]:
+    name = reference.get("volumeName", "")
+    found = [volume for volume in spec.get("volumes", ()) if volume.get("name", "") == name]
+    if not found:
+        yield not_found(path, name)
+    elif "emptyDir" not in found[-1] and len(found[-1]) > 1:
+        yield invalid(path, name, "referenced volume must be of type emptyDir")

@@ -1,0 +1,110 @@
+"""The fields of every type that the linted kinds reach, for each Kubernetes version, loaded when first asked for.
+
+The files in ``data/`` are built from the published schemas by ``scripts/build_schemas.py``. A field is ``name=code``:
+
+====  =====================  ====  =========================================
+code  Go type                code  Go type
+====  =====================  ====  =========================================
+s     string                 q     resource.Quantity (decodes itself)
+b     bool                   x     intstr.IntOrString (decodes itself)
+i     int32                  t     metav1.Time (decodes itself)
+l     int64                  r     anything, kept as it is
+[c    a list of c            {c    a map from strings to c
+*N    the struct N           c:N   c, whose Go type has the name N
+====  =====================  ====  =========================================
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+
+LATEST = "1.36"
+VERSIONS = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35", LATEST)
+RECORDED = LATEST
+"""The version whose refusals were recorded; for the others only the schema is checked."""
+
+ROOTS = {
+    ("apps/v1", "DaemonSet"): "v1.DaemonSet",
+    ("apps/v1", "Deployment"): "v1.Deployment",
+    ("apps/v1", "ReplicaSet"): "v1.ReplicaSet",
+    ("apps/v1", "StatefulSet"): "v1.StatefulSet",
+    ("autoscaling/v1", "HorizontalPodAutoscaler"): "v1.HorizontalPodAutoscaler",
+    ("autoscaling/v2", "HorizontalPodAutoscaler"): "v2.HorizontalPodAutoscaler",
+    ("batch/v1", "CronJob"): "v1.CronJob",
+    ("batch/v1", "Job"): "v1.Job",
+    ("node.k8s.io/v1", "RuntimeClass"): "v1.RuntimeClass",
+    ("policy/v1", "PodDisruptionBudget"): "v1.PodDisruptionBudget",
+    ("scheduling.k8s.io/v1", "PriorityClass"): "v1.PriorityClass",
+    ("storage.k8s.io/v1", "StorageClass"): "v1.StorageClass",
+    ("v1", "LimitRange"): "v1.LimitRange",
+    ("v1", "Namespace"): "v1.Namespace",
+    ("v1", "PersistentVolume"): "v1.PersistentVolume",
+    ("v1", "PersistentVolumeClaim"): "v1.PersistentVolumeClaim",
+    ("v1", "Pod"): "v1.Pod",
+    ("v1", "ResourceQuota"): "v1.ResourceQuota",
+    ("v1", "Service"): "v1.Service",
+}
+"""The kinds that can be checked, and their types."""
+
+REMOVED = frozenset(
+    {
+        ("apps/v1beta1", "Deployment"),
+        ("apps/v1beta1", "StatefulSet"),
+        *(("apps/v1beta2", kind) for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),
+        ("autoscaling/v2beta1", "HorizontalPodAutoscaler"),
+        ("autoscaling/v2beta2", "HorizontalPodAutoscaler"),
+        ("batch/v1beta1", "CronJob"),
+        ("batch/v2alpha1", "CronJob"),
+        *(("extensions/v1beta1", kind) for kind in ("DaemonSet", "Deployment", "ReplicaSet")),
+        ("node.k8s.io/v1alpha1", "RuntimeClass"),
+        ("node.k8s.io/v1beta1", "RuntimeClass"),
+        ("policy/v1beta1", "PodDisruptionBudget"),
+        ("scheduling.k8s.io/v1alpha1", "PriorityClass"),
+        ("scheduling.k8s.io/v1beta1", "PriorityClass"),
+        ("storage.k8s.io/v1beta1", "StorageClass"),
+    }
+)
+"""Versions of these kinds that no server from 1.30 on serves."""
+
+
+@cache
+def _tables(version: str) -> dict[str, str]:
+    import json
+    import zlib
+
+    path = os.path.join(os.path.dirname(__file__), "data", f"v{version}.json.z")
+    with open(path, "rb") as file:
+        loaded: dict[str, str] = json.loads(zlib.decompress(file.read()))
+    return loaded
+
+
+@cache
+def fields(version: str, type_name: str) -> dict[str, str]:
+    """Field name to code, of a type such as ``v1.PodSpec``; ``version`` is one of VERSIONS."""
+    pairs = (field.partition("=") for field in _tables(version)[type_name].split(" "))
+    return {name: code for name, _, code in pairs}
+
+
+def go_type(code: str) -> str:
+    """The Go type of a code as reflect prints it: ``[]v1.Toleration``, ``map[string]string``, ``int32``."""
+    plain, _, name = code.partition(":")
+    match plain[0]:
+        case "*":
+            return plain[1:]
+        case "[":
+            return f"[]{go_type(code[1:])}"
+        case "{":
+            return name or f"map[string]{go_type(plain[1:])}"
+    return name or _GO_SCALARS[plain]
+
+
+_GO_SCALARS = {
+    "s": "string",
+    "b": "bool",
+    "i": "int32",
+    "l": "int64",
+    "q": "resource.Quantity",
+    "x": "intstr.IntOrString",
+    "t": "v1.Time",
+}

@@ -1,0 +1,137 @@
+"""What the API server would say to an object: accepted, or every cause in its own words.
+
+First strict decoding (a 400), then defaulting and the kind's own rules (a 422). For the version whose answers were
+recorded both are modelled; for the others only the published schema is followed, so that only decoding refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from kubesched_lint.validation.admission import Classes, after_validation, before_validation
+from kubesched_lint.validation.causes import Cause, quoted
+from kubesched_lint.validation.decoding import conforms, decode
+from kubesched_lint.validation.schema import LATEST, RECORDED, REMOVED, ROOTS, VERSIONS
+
+Rules = Callable[[dict[str, Any]], Iterator[Cause]]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``code`` is 200, or the HTTP status of the refusal: 400 (decoding), 422 (rules), 403 (admission), 404 (kind)."""
+
+    accepted: bool
+    causes: tuple[Cause, ...] = ()
+    code: int = 200
+    message: str = ""
+
+
+_ACCEPTED = Verdict(True)
+
+
+def validate(obj: dict[Any, Any], *, version: str = LATEST, classes: Classes | None = None) -> Verdict:
+    """Judges one object as loaded from YAML or JSON. ``version`` is ``1.30`` to ``1.36``; ValueError otherwise.
+
+    A kind that is not modelled is accepted. With ``classes`` a Pod is also asked what the admission plugins ask.
+    """
+    if version not in VERSIONS:
+        raise ValueError(f"Kubernetes {version} is not modelled; known are {', '.join(VERSIONS)}")
+    key = (obj.get("apiVersion"), obj.get("kind"))
+    root = ROOTS.get(key)  # type: ignore[arg-type]
+    if root is None:
+        return _unserved(*key) if key in REMOVED else _ACCEPTED
+    value = obj
+    if not conforms(version, root)(obj):
+        value, causes, message = decode(obj, version, root)
+        if causes:
+            kind, group_version = str(obj["kind"]), str(obj["apiVersion"]).rpartition("/")[2]
+            lead = f"{kind} in version {quoted(group_version)} cannot be handled as a {kind}"
+            return Verdict(False, causes, 400, f"{lead}: {message}")
+    if version != RECORDED:
+        return _ACCEPTED
+    if classes is not None and obj["kind"] == "Pod":
+        return _admitted(value, classes)
+    return _judged(value)
+
+
+def _judged(value: dict[str, Any]) -> Verdict:
+    causes = tuple(_rules(value["apiVersion"], value["kind"])(value))
+    if not causes:
+        return _ACCEPTED
+    group = value["apiVersion"].rpartition("/")[0]
+    name = quoted(value.get("metadata", {}).get("name", ""))
+    qualified = f"{value['kind']}.{group}" if group else value["kind"]
+    return Verdict(False, causes, 422, f"{qualified} {name} is invalid: {_together(causes)}")
+
+
+def _together(causes: tuple[Cause, ...]) -> str:
+    """``ErrorList.ToAggregate``: each message once, in brackets when there are several."""
+    messages = tuple(dict.fromkeys(map(str, causes)))
+    return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
+
+
+def _admitted(pod: dict[str, Any], classes: Classes) -> Verdict:
+    refusal = before_validation(pod, classes)
+    if refusal is None:
+        verdict = _judged(pod)
+        if not verdict.accepted:
+            return verdict
+        refusal = after_validation(pod, classes)
+    return _ACCEPTED if refusal is None else Verdict(False, (refusal,), 403, refusal.message)
+
+
+def _unserved(api_version: object, kind: object) -> Verdict:
+    message = f'no matches for kind "{kind}" in version "{api_version}"'
+    return Verdict(False, (Cause("", "", message, ("apiVersion",)),), 404, message)
+
+
+@cache
+def _rules(api_version: str, kind: str) -> Rules:
+    """Imported when a kind is first met: a file of Deployments does not pay for the rules of volumes."""
+    match kind:
+        case "Deployment" | "ReplicaSet" | "DaemonSet" | "StatefulSet":
+            from kubesched_lint.validation import workloads as w
+
+            return {
+                "Deployment": w.deployment,
+                "ReplicaSet": w.replica_set,
+                "DaemonSet": w.daemon_set,
+                "StatefulSet": w.stateful_set,
+            }[kind]
+        case "Job" | "CronJob":
+            from kubesched_lint.validation import jobs
+
+            return jobs.job if kind == "Job" else jobs.cron_job
+        case "Pod":
+            from kubesched_lint.validation.pods import pod
+
+            return pod
+        case "Service":
+            from kubesched_lint.validation.services import service
+
+            return service
+        case "PersistentVolumeClaim" | "PersistentVolume" | "StorageClass":
+            from kubesched_lint.validation import storage as s
+
+            return {"PersistentVolumeClaim": s.claim, "PersistentVolume": s.volume, "StorageClass": s.storage_class}[
+                kind
+            ]
+        case "LimitRange" | "ResourceQuota":
+            from kubesched_lint.validation import quotas
+
+            return quotas.limit_range if kind == "LimitRange" else quotas.resource_quota
+        case "HorizontalPodAutoscaler":
+            from kubesched_lint.validation.autoscalers import autoscaler
+
+            return autoscaler
+    from kubesched_lint.validation import policies as p
+
+    return {
+        "PodDisruptionBudget": p.disruption_budget,
+        "PriorityClass": p.priority_class,
+        "RuntimeClass": p.runtime_class,
+        "Namespace": p.namespace,
+    }[kind]

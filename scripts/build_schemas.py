@@ -1,0 +1,127 @@
+"""Strip the published Kubernetes schemas to what strict decoding needs: which fields a type has, and their Go types.
+
+    pip download --no-deps kubernetes-validate==1.36.0
+    python scripts/build_schemas.py kubernetes_validate-1.36.0-py3-none-any.whl
+
+writes one file for every version of VERSIONS to ``kubesched_lint/validation/data``: zlib over JSON, an object of type
+name to fields, a field being ``name=code`` and fields being apart by a space. The codes are explained in
+``kubesched_lint/validation/schema.py``. The schemas call every enumeration a string; the API server's messages name the
+Go type, so ``scripts/go_named_types.txt`` lists ``Type.field GoType`` for the fields whose Go type has a name.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+TARGET = HERE.parent / "kubesched_lint" / "validation" / "data"
+VERSIONS = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
+ROOTS = (
+    *(f"io.k8s.api.apps.v1.{kind}" for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),
+    *(f"io.k8s.api.autoscaling.{v}.HorizontalPodAutoscaler" for v in ("v1", "v2")),
+    *(f"io.k8s.api.batch.v1.{kind}" for kind in ("CronJob", "Job")),
+    *(
+        f"io.k8s.api.core.v1.{kind}"
+        for kind in (
+            "LimitRange",
+            "Namespace",
+            "PersistentVolume",
+            "PersistentVolumeClaim",
+            "Pod",
+            "ResourceQuota",
+            "Service",
+        )
+    ),
+    "io.k8s.api.node.v1.RuntimeClass",
+    "io.k8s.api.policy.v1.PodDisruptionBudget",
+    "io.k8s.api.scheduling.v1.PriorityClass",
+    "io.k8s.api.storage.v1.StorageClass",
+)
+# Types that decode themselves (UnmarshalJSON), and the one that keeps its bytes.
+SPECIAL = {
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": "q",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": "r",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": "t",
+    "io.k8s.apimachinery.pkg.apis.meta.v1.Time": "t",
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": "x",
+}
+SCALARS = {("string", ""): "s", ("boolean", ""): "b", ("integer", "int32"): "i", ("integer", "int64"): "l"}
+
+Schema = dict[str, Any]
+
+
+def type_name(definition: str) -> str:
+    """``io.k8s.api.core.v1.PodSpec`` as Go prints it: ``v1.PodSpec``."""
+    return ".".join(definition.split(".")[-2:])
+
+
+def reference(schema: Schema) -> str | None:
+    target = schema.get("$ref")
+    return target.rsplit("/", 1)[-1] if target else None
+
+
+def code(schema: Schema, go_name: str) -> str:
+    """The code of a field; ``go_name`` is its Go type where that has a name of its own, else empty."""
+    suffix = f":{go_name}" if go_name else ""
+    target = reference(schema)
+    if target is not None:
+        return SPECIAL.get(target) or f"*{type_name(target)}"
+    kind = schema["type"]
+    kind = kind if isinstance(kind, str) else next(one for one in kind if one != "null")
+    if kind == "array":
+        return f"[{code(schema['items'], go_name.removeprefix('[]'))}"
+    if kind == "object":
+        inner = schema.get("additionalProperties")
+        return "{" + code(inner, "") + suffix if isinstance(inner, dict) else "r"
+    if schema.get("format") == "date-time":
+        return "t"
+    return SCALARS[kind, schema.get("format", "")] + suffix
+
+
+def reachable(definitions: dict[str, Schema]) -> dict[str, Schema]:
+    found: dict[str, Schema] = {}
+    waiting = list(ROOTS)
+    while waiting:
+        name = waiting.pop()
+        if name in found or name in SPECIAL:
+            continue
+        found[name] = definitions[name]
+        for schema in definitions[name]["properties"].values():
+            for inner in (schema, schema.get("items"), schema.get("additionalProperties")):
+                if isinstance(inner, dict) and (target := reference(inner)):
+                    waiting.append(target)
+    return found
+
+
+def strip(definitions: dict[str, Schema], go_types: dict[str, str]) -> dict[str, str]:
+    """Type name to its fields. Raises ValueError where two definitions would share a name."""
+    tables: dict[str, str] = {}
+    for definition, schema in sorted(reachable(definitions).items()):
+        name = type_name(definition)
+        if name in tables:
+            raise ValueError(f"two types are called {name}")
+        fields = schema["properties"].items()
+        tables[name] = " ".join(f"{key}={code(value, go_types.get(f'{name}.{key}', ''))}" for key, value in fields)
+    return tables
+
+
+def main(wheel: str) -> None:
+    lines = (HERE / "go_named_types.txt").read_text().splitlines()
+    go_types = dict(line.split(" ", 1) for line in lines if line and not line.startswith("#"))
+    with zipfile.ZipFile(wheel) as archive:
+        for version in VERSIONS:
+            path = f"kubernetes_validate/kubernetes-json-schema/v{version}.0-local-strict/_definitions.json"
+            tables = strip(json.loads(archive.read(path))["$defs"], go_types)
+            text = json.dumps(tables, separators=(",", ":"), sort_keys=True)
+            target = TARGET / f"v{version}.json.z"
+            target.write_bytes(zlib.compress(text.encode(), 9))
+            print(f"{target.name}: {len(tables)} types, {len(text)} bytes, {target.stat().st_size} compressed")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

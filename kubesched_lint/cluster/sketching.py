@@ -23,6 +23,7 @@ _NAMED_BY = (
     "kubernetes.azure.com/agentpool",
     "node.kubernetes.io/instance-type",
 )
+_OWN = "<its own>"  # no label can have this value
 _WIDTH = 110
 _EXPLAINED = """\
 # nodes:        entries of equal nodes
@@ -45,7 +46,7 @@ class _Group:
 
     node: Node
     hostname: str | None
-    """What the entry says about the hostname label: "" nothing, None that there is none, else its value."""
+    """The value of the hostname label, None where there is none, ``_OWN`` where each node has one of its own."""
     allocatable: Resources | None
     zones: dict[str | None, int]
 
@@ -81,7 +82,7 @@ def _groups(nodes: tuple[Node, ...], tolerance: float) -> list[_Group]:
     for node in nodes:
         hostname = node.labels.get(HOSTNAME)
         if hostname is not None and hostname not in shared:
-            hostname = ""  # a domain of its own: as good as the name
+            hostname = _OWN
         offer = _offer(node)
         alike = found.setdefault(_key(node, hostname), [])
         group = next((g for g in alike if _close(g.allocatable, offer, tolerance)), None)
@@ -168,7 +169,7 @@ def _fields(group: _Group) -> Iterator[str]:
         del labels[OS]
     elif OS not in labels:
         labels[OS] = None
-    if group.hostname != "":
+    if group.hostname != _OWN:
         labels[HOSTNAME] = group.hostname
     if labels:
         yield from _mapping("labels", [(k, "null" if v is None else _scalar(v)) for k, v in labels.items()])

@@ -90,8 +90,11 @@ def _trim(template: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _changes(ours: Any, theirs: Any, key: str) -> Iterator[bool]:
-    """True for every written value that is stored otherwise."""
-    if isinstance(ours, dict) and isinstance(theirs, dict):
+    """True for every written value that is stored otherwise; null writes nothing."""
+    if ours is None:
+        return
+    if isinstance(ours, dict) and (isinstance(theirs, dict) or (theirs is None and ours)):
+        theirs = theirs or {}
         for name, value in ours.items():
             if key in _QUANTITIES and _same_quantity(name, value, theirs.get(name)):
                 continue

@@ -15,9 +15,7 @@ from hypothesis import strategies as st
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.read import cluster_from, read_cluster
 
-RECORDED = gzip.decompress(
-    (Path(__file__).parents[2] / "fixtures" / "clusters" / "kubectl-get.json.gz").read_bytes()
-)
+RECORDED = gzip.decompress((Path(__file__).parents[2] / "fixtures" / "clusters" / "kubectl-get.json.gz").read_bytes())
 
 
 def refusal(data: bytes, name: str = "c.json") -> ClusterError:
@@ -74,7 +72,17 @@ def test_bytes_that_are_no_text() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["[]", "3", '"text"', "null", "{}", '{"kind": 3}', '{"items": 3}', '{"kind": "List", "items": [3]}', '{"items": {}}'],
+    [
+        "[]",
+        "3",
+        '"text"',
+        "null",
+        "{}",
+        '{"kind": 3}',
+        '{"items": 3}',
+        '{"kind": "List", "items": [3]}',
+        '{"items": {}}',
+    ],
 )
 def test_json_that_is_no_cluster(text: str) -> None:
     refusal(text.encode())
@@ -85,7 +93,10 @@ def test_json_that_is_no_cluster(text: str) -> None:
     ("broken", "where"),
     [
         ({"kind": "Node", "apiVersion": "v1", "metadata": 3}, "items[1] (Node None): metadata: expected a mapping"),
-        ({"kind": "Node", "apiVersion": "v1", "spec": {"taints": {}}}, "items[1] (Node None): spec.taints: expected a list"),
+        (
+            {"kind": "Node", "apiVersion": "v1", "spec": {"taints": {}}},
+            "items[1] (Node None): spec.taints: expected a list",
+        ),
         (
             {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}, "spec": {"containers": "x"}},
             "items[1] (Pod p): spec.containers: expected a list",
@@ -113,7 +124,7 @@ def test_a_path_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_an_empty_folder(tmp_path: Path) -> None:
-    with pytest.raises(ClusterError, match="holds no .yaml"):
+    with pytest.raises(ClusterError, match=r"holds no \.yaml"):
         read_cluster(str(tmp_path))
 
 
@@ -143,7 +154,9 @@ def test_a_raw_deflate_stream_is_no_gzip() -> None:
     refusal(zlib.compress(RECORDED[:1000]))
 
 
-_MUTATIONS = st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=3), st.just([]), st.just({}), st.just([3]))
+_MUTATIONS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.text(max_size=3), st.just([]), st.just({}), st.just([3])
+)
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -137,9 +137,8 @@ def test_flow_yaml_that_looks_like_json_is_yaml() -> None:
 
 
 def test_a_folder_of_manifests_is_no_cluster(tmp_path: Path) -> None:
-    (tmp_path / "web.yaml").write_text(
-        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
-    )
+    documents = [f"apiVersion: v1\nkind: {kind}\nmetadata: {{name: web}}\n" for kind in ("Service", "ConfigMap")]
+    (tmp_path / "web.yaml").write_text("---\n".join(documents))
     with pytest.raises(ClusterError) as caught:
         read_cluster(str(tmp_path))
     assert "holds no nodes (1 Service, 1 ConfigMap)" in caught.value.message

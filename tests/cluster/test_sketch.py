@@ -143,7 +143,10 @@ def test_the_footer_names_age_and_what_is_lacking() -> None:
         ("nodes: [{name: a, labels: {gpu: true}}]", "put it in quotes), found the boolean true"),
         ("nodes: [{name: a, taints: [a=b:NoShedule]}]", "key=value:Effect"),
         ("nodes: [{name: a, taints: [{key: a, effect: NoShedule}]}]", "did you mean NoSchedule?"),
-        ("nodes: [{name: a, allocatable: {cpu: 4 cores}}]", "nodes[0].allocatable.cpu: '4 cores': quantities must match"),
+        (
+            "nodes: [{name: a, allocatable: {cpu: 4 cores}}]",
+            "nodes[0].allocatable.cpu: '4 cores': quantities must match",
+        ),
         ("nodes: {name: a}", "nodes: expected a list, found a mapping"),
         ("nodes: [{name: a}, {name: a}]", "makes a node named a, and so does nodes[0]"),
         ("nodes: [{name: a, zones: [x, x]}]", "nodes[0].zones"),

@@ -1,0 +1,213 @@
+"""``kubesched-lint init`` writes a sketch that makes the nodes it was made from."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from kubesched_lint.cli.init import app
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.read import cluster_from, read_cluster
+from kubesched_lint.cluster.sketching import sketch_of
+from kubesched_lint.model.node import HOSTNAME, Node
+
+CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
+
+
+def written(cluster: Cluster, **options: float) -> Cluster:
+    text = sketch_of(cluster, **options).encode()
+    return cluster_from([("cluster.yaml", text)], "cluster.yaml")
+
+
+def apart_from_names(nodes: tuple[Node, ...]) -> list[str]:
+    """Sorted, without names, own hostnames, images and resources of which there is none."""
+    hostnames = [n.labels.get(HOSTNAME) for n in nodes]
+
+    def normal(node: Node) -> str:
+        labels = dict(node.labels)
+        if labels.get(HOSTNAME) is not None and hostnames.count(labels[HOSTNAME]) == 1:
+            labels[HOSTNAME] = "its own"
+        offer = None if node.allocatable is None else sorted((k, v) for k, v in node.allocatable.items() if v)
+        return repr(
+            (sorted(labels.items()), offer, replace(node, name="", labels={}, allocatable=None, images={}, path=()))
+        )
+
+    return sorted(map(normal, nodes))
+
+
+def from_json(*nodes: dict[str, Any]) -> Cluster:
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}).encode()
+    return cluster_from([("nodes.json", text)], "nodes.json")
+
+
+def test_the_recorded_cluster_comes_back_the_same() -> None:
+    real = read_cluster(str(CLUSTERS / "kubectl-get.json.gz"))
+    again = written(real)
+    assert apart_from_names(again.inventory.nodes) == apart_from_names(real.inventory.nodes)
+    assert again.is_elastic
+    assert again.captured_at == real.captured_at
+    assert len(yaml.safe_load(sketch_of(real))["nodes"]) < 20
+
+
+_LABELS = st.dictionaries(
+    st.sampled_from([HOSTNAME, "topology.kubernetes.io/zone", "kubernetes.io/os", "karpenter.sh/nodepool", "pool"]),
+    st.sampled_from(
+        ["linux", "a", "yes", "on", "1", "1e3", "0x1", "null", "~", "", "a.b", "x_y", "2026-01-01", "-1", "a-"]
+    ),
+)
+_NODES = st.fixed_dictionaries(
+    {"labels": _LABELS},
+    optional={
+        "taints": st.lists(
+            st.builds(
+                lambda k, v, e: {"key": k, "value": v, "effect": e},
+                st.sampled_from(["a", "node.kubernetes.io/not-ready"]),
+                st.sampled_from(["", "b", "yes", "1"]),
+                st.sampled_from(["NoSchedule", "NoExecute", "PreferNoSchedule"]),
+            ),
+            max_size=2,
+        ),
+        "unschedulable": st.booleans(),
+        "allocatable": st.dictionaries(
+            st.sampled_from(["cpu", "memory", "pods", "nvidia.com/gpu", "hugepages-2Mi", "ephemeral-storage"]),
+            st.sampled_from(["0", "1", "110", "3920m", "16Gi", "15058228Ki", "18242267924", "0.5"]),
+        ),
+        "ready": st.booleans(),
+        "features": st.just(["GuaranteedQoSPodCPUResize"]),
+    },
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(_NODES, min_size=1, max_size=7))
+def test_any_cluster_comes_back_the_same(specs: list[dict[str, Any]]) -> None:
+    real = from_json(
+        *(
+            {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {"name": f"n{i}", "labels": s["labels"]},
+                "spec": {"taints": s.get("taints"), "unschedulable": s.get("unschedulable")},
+                "status": {
+                    **({"allocatable": s["allocatable"]} if "allocatable" in s else {}),
+                    "conditions": [{"type": "Ready", "status": str(s.get("ready", True))}],
+                    "declaredFeatures": s.get("features"),
+                },
+            }
+            for i, s in enumerate(specs)
+        )
+    )
+    again = written(real)
+    assert apart_from_names(again.inventory.nodes) == apart_from_names(real.inventory.nodes)
+    assert len({n.name for n in again.inventory.nodes}) == len(specs)
+
+
+def sized(name: str, memory: str) -> dict[str, Any]:
+    allocatable = {"cpu": "4", "memory": memory, "pods": "110"}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": {"allocatable": allocatable}}
+
+
+def test_nodes_of_nearly_the_same_size_can_be_joined() -> None:
+    real = from_json(sized("a", "16000000Ki"), sized("b", "15990000Ki"), sized("c", "8000000Ki"))
+    assert len(yaml.safe_load(sketch_of(real))["nodes"]) == 3
+    entries = yaml.safe_load(sketch_of(real, within=1))["nodes"]
+    assert [(e.get("count", 1), e["allocatable"]["memory"]) for e in entries] == [(2, "15990000Ki"), (1, "8000000Ki")]
+
+
+def test_what_is_passing_is_said_above() -> None:
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "spec": {"unschedulable": True}}
+    text = sketch_of(from_json(node))
+    assert "#   a: cordoned" in text
+    assert "unschedulable: true" in text
+
+
+# -- the command -----------------------------------------------------------------------------------------------------
+
+
+def test_it_reads_a_file_and_prints() -> None:
+    done = CliRunner().invoke(app, [str(CLUSTERS / "kubectl-get-excerpt.json")])
+    assert done.exit_code == 0
+    assert yaml.safe_load(done.stdout)["kind"] == "ClusterSketch"
+
+
+def test_it_reads_standard_input_and_writes_a_file_once(tmp_path: Path) -> None:
+    data = (CLUSTERS / "kubectl-get-excerpt.json").read_bytes()
+    target = tmp_path / "cluster.yaml"
+    for arguments in ([], ["-"]):
+        done = CliRunner().invoke(app, [*arguments, "-o", str(target), "--force"], input=data)
+        assert done.exit_code == 0
+        assert "5 nodes in " in done.stderr
+    assert len(read_cluster(str(target)).inventory.nodes) == 5
+    again = CliRunner().invoke(app, ["-o", str(target)], input=data)
+    assert again.exit_code == 2
+    assert "exists; --force overwrites it" in again.stderr
+
+
+def test_a_folder_of_manifests_is_refused_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text("apiVersion: v1\nkind: Service\nmetadata: {name: web}\n")
+    done = CliRunner().invoke(app, [str(tmp_path)])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Any:
+    """Runs the command with a terminal as its standard input and only ``tmp_path`` on the PATH."""
+    pty = pytest.importorskip("pty")
+
+    def run() -> subprocess.CompletedProcess[str]:
+        controller, stdin = pty.openpty()
+        try:
+            return subprocess.run(
+                [sys.executable, "-c", "from kubesched_lint.cli.init import app; app()"],
+                stdin=stdin,
+                capture_output=True,
+                text=True,
+                env={"PATH": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)},
+                cwd=tmp_path,
+                check=False,
+            )
+        finally:
+            os.close(controller)
+            os.close(stdin)
+
+    return run
+
+
+def fake_kubectl(folder: Path, script: str) -> None:
+    (folder / "kubectl").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "kubectl").chmod(0o755)
+
+
+def test_at_a_terminal_it_runs_kubectl(tmp_path: Path, terminal: Any) -> None:
+    node = '{"kind":"Node","apiVersion":"v1","metadata":{"name":"a"}}'
+    fake_kubectl(tmp_path, f"test \"$*\" = 'get nodes -o json' && echo '{node}'")
+    done = terminal()
+    assert (done.returncode, done.stderr) == (0, "running kubectl get nodes -o json\n")
+    assert yaml.safe_load(done.stdout)["nodes"][0]["name"] == "node"
+
+
+def test_a_kubectl_that_fails_is_quoted(tmp_path: Path, terminal: Any) -> None:
+    fake_kubectl(tmp_path, "echo 'error: You must be logged in to the server' >&2; exit 1")
+    done = terminal()
+    assert done.returncode == 2
+    assert "kubectl failed: error: You must be logged in to the server" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_kubectl_it_says_what_to_give(terminal: Any) -> None:
+    done = terminal()
+    assert done.returncode == 2
+    assert "kubectl is not on the PATH" in done.stderr

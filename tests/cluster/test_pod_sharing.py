@@ -1,0 +1,226 @@
+"""Pods that are alike share one decoded Pod, and what is shared is what each would have been by itself."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kubesched_lint.cluster.pods import PodReader
+from kubesched_lint.model.pod import BoundPod
+
+CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
+PODS = [
+    item
+    for item in json.loads(gzip.decompress((CLUSTERS / "kubectl-get.json.gz").read_bytes()))["items"]
+    if item["kind"] == "Pod"
+]
+
+
+def pod(name: str = "p", *, spec: dict[str, Any] | None = None, **meta: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name, **meta}, "spec": {"containers": [{"name": "c"}], **(spec or {})}}
+
+
+def read(*pods: dict[str, Any]) -> list[BoundPod]:
+    reader = PodReader()
+    found = [reader.json(json.dumps(p).encode()) for p in pods]
+    return [p for p in found if p is not None]
+
+
+def test_the_recorded_pods_are_some_twenty_kinds_of_pod() -> None:
+    bound = read(*PODS)
+    assert len(bound) == 199
+    assert len({id(b.pod) for b in bound}) == 19
+
+
+def test_sharing_changes_nothing() -> None:
+    reader = PodReader()
+    assert read(*PODS) == [reader.value(p) for p in PODS]
+
+
+def test_token_volumes_with_random_names_do_not_set_pods_apart() -> None:
+    def one(token: str) -> dict[str, Any]:
+        mounts = [{"name": token, "mountPath": "/var/run/secrets"}]
+        return pod(
+            token,
+            spec={
+                "volumes": [{"name": token, "projected": {"sources": []}}, {"name": "d", "emptyDir": {}}],
+                "containers": [{"name": "c", "volumeMounts": mounts}],
+            },
+        )
+
+    a, b = read(one("kube-api-access-abcde"), one("kube-api-access-fghij"))
+    assert a.pod is b.pod
+
+
+def test_claims_do() -> None:
+    def one(claim: str) -> dict[str, Any]:
+        return pod(claim, spec={"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": claim}}]})
+
+    a, b = read(one("data-0"), one("data-1"))
+    assert [v.claim for v in a.pod.volumes] == ["data-0"]
+    assert [v.claim for v in b.pod.volumes] == ["data-1"]
+
+
+def pinned(node: str, owner: str = "DaemonSet", **spec: Any) -> dict[str, Any]:
+    fields = [{"key": "metadata.name", "operator": "In", "values": [node]}]
+    required = {"nodeSelectorTerms": [{"matchFields": fields}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    owners = [{"kind": owner, "name": "agent", "uid": "1", "controller": True}]
+    return pod(f"agent-{node}", spec={"nodeName": node, "affinity": affinity, **spec}, ownerReferences=owners)
+
+
+def test_daemon_pods_share_although_each_is_pinned_to_its_node() -> None:
+    a, b = read(pinned("n1"), pinned("n2"))
+    assert a.pod is b.pod
+    assert a.pod.required_node_terms is None
+    assert (a.node, b.node) == ("n1", "n2")
+
+
+def test_a_waiting_daemon_pod_and_pins_of_others_stay_as_they_are() -> None:
+    waiting = pinned("n1")
+    del waiting["spec"]["nodeName"]
+    a, b, c = read(waiting, pinned("n1", "ReplicaSet"), pinned("n1"))
+    assert a.pod.required_node_terms
+    assert b.pod.required_node_terms
+    assert c.pod.required_node_terms is None
+
+
+def test_a_label_that_equals_the_node_name_is_no_pin() -> None:
+    def one(node: str) -> dict[str, Any]:
+        term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"on": node}}}
+        daemon = pinned(node)
+        daemon["spec"]["affinity"]["podAntiAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+        return daemon
+
+    a, b = read(one("n1"), one("n2"))
+    assert a.pod is not b.pod
+    assert a.pod.required_anti_affinity != b.pod.required_anti_affinity
+
+
+def test_owners_times_and_states_are_each_pods_own() -> None:
+    first = pod("a", creationTimestamp="2026-01-01T00:00:00Z", deletionTimestamp="2026-01-02T00:00:00Z")
+    first["status"] = {"conditions": [{"type": "Ready", "status": "False"}], "startTime": "2026-01-01T00:00:01Z"}
+    second = pod("b", ownerReferences=[{"kind": "Job", "name": "j", "uid": "u", "controller": True}])
+    second["status"] = {"nominatedNodeName": "n9"}
+    a, b = read(first, second)
+    assert a.pod is b.pod
+    assert (a.terminating, a.ready, a.created, a.start_time) == (
+        True,
+        False,
+        "2026-01-01T00:00:00Z",
+        "2026-01-01T00:00:01Z",
+    )
+    assert b.owner is not None
+    assert (b.terminating, b.ready, b.owner.kind, b.owner.name, b.nominated_node) == (False, True, "Job", "j", "n9")
+
+
+_VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "nodeName": st.sampled_from(["n1", "n2"]),
+    "schedulerName": st.sampled_from(["default-scheduler", "other"]),
+    "nodeSelector": st.sampled_from([{"a": "b"}, {"a": "c"}, None]),
+    "tolerations": st.sampled_from([[{"operator": "Exists"}], [{"key": "a", "effect": "NoExecute"}], []]),
+    "priority": st.sampled_from([0, 1000, None]),
+    "priorityClassName": st.sampled_from(["high", ""]),
+    "preemptionPolicy": st.sampled_from(["Never", "PreemptLowerPriority"]),
+    "runtimeClassName": st.sampled_from(["gvisor", None]),
+    "hostNetwork": st.booleans(),
+    "overhead": st.sampled_from([{"cpu": "10m"}, {"cpu": "20m"}]),
+    "resources": st.sampled_from([{"requests": {"cpu": "1"}}, {"limits": {"cpu": "1"}}, {}]),
+    "schedulingGates": st.sampled_from([[{"name": "wait"}], []]),
+    "resourceClaims": st.sampled_from([[{"name": "gpu"}], []]),
+    "topologySpreadConstraints": st.sampled_from(
+        [[{"maxSkew": n, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}] for n in (1, 2)]
+    ),
+    "affinity": st.sampled_from(
+        [{"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": k}]}} for k in "ab"]
+        + [{"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "a"}]}}]
+        + [
+            {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": n, "preference": {}}]}}
+            for n in (1, 2)
+        ]
+    ),
+    "volumes": st.sampled_from(
+        [[{"name": "v", "persistentVolumeClaim": {"claimName": c}}] for c in "ab"]
+        + [[{"name": "v", "csi": {"driver": d}}] for d in "ab"]
+        + [[{"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {"storageClassName": s}}}}] for s in "ab"]
+        + [[{"name": n, "emptyDir": {}}] for n in "ab"]
+        + [[{"name": "v", "gcePersistentDisk": {"pdName": "d", "readOnly": r}}] for r in (True, False)]
+        + [[{"name": "v", "iscsi": {"iqn": i}}] for i in "ab"]
+        + [[{"name": "v", "rbd": {"image": i}}] for i in "ab"]
+        + [[{"name": "v", "awsElasticBlockStore": {"volumeID": i}}] for i in "ab"]
+        + [[{"name": "v", k: {"x": "y"}}] for k in ("azureDisk", "azureFile", "cinder")]
+    ),
+    "containers": st.lists(
+        st.fixed_dictionaries(
+            {"name": st.sampled_from("ab")},
+            optional={
+                "image": st.sampled_from(["x:1", "x:2"]),
+                "resources": st.sampled_from([{"requests": {"cpu": c}} for c in ("1", "2")] + [{}]),
+                "ports": st.sampled_from([[{"containerPort": 80}], [{"hostPort": 80, "containerPort": 80}], []]),
+                "env": st.sampled_from([[{"name": "A"}], []]),
+            },
+        ),
+        max_size=2,
+    ),
+    "initContainers": st.lists(
+        st.fixed_dictionaries(
+            {"name": st.just("i")},
+            optional={
+                "restartPolicy": st.sampled_from(["Always", None]),
+                "resources": st.sampled_from([{"requests": {"cpu": c}} for c in ("1", "2")]),
+            },
+        ),
+        max_size=1,
+    ),
+}
+_PODS = st.builds(
+    lambda spec, labels, namespace: {
+        "metadata": {"name": "p", "labels": labels, "namespace": namespace},
+        "spec": spec,
+    },
+    st.fixed_dictionaries({}, optional=_VALUES),
+    st.sampled_from([{"app": "a"}, {"app": "b"}, None]),
+    st.sampled_from(["x", "y"]),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(_PODS, min_size=2, max_size=8))
+def test_whatever_is_alike_was_alike(pods: list[dict[str, Any]]) -> None:
+    """A field that the key forgets would let a later pod inherit another's value."""
+    assert read(*pods) == [PodReader().value(p) for p in copy.deepcopy(pods)]
+
+
+_DIFFERENT: dict[str, Any] = {
+    "tolerations": [{"operator": "Exists"}],
+    "priorityClassName": "high",
+    "resources": {"requests": {"cpu": "1"}},
+    "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "a"}}],
+    "schedulerName": "other",
+    "nodeSelector": {"a": "b"},
+    "priority": 7,
+    "preemptionPolicy": "Never",
+    "runtimeClassName": "gvisor",
+    "hostNetwork": True,
+    "overhead": {"cpu": "10m"},
+    "schedulingGates": [{"name": "wait"}],
+    "resourceClaims": [{"name": "gpu"}],
+    "topologySpreadConstraints": [{"maxSkew": 1}],
+    "affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "a"}]}},
+    "containers": [{"name": "other"}],
+    "initContainers": [{"name": "i"}],
+}
+
+
+@pytest.mark.parametrize("field", sorted(_VALUES.keys() - {"nodeName"}))
+def test_every_field_of_the_strategy_tells_pods_apart(field: str) -> None:
+    """Else the property above could not fail for it."""
+    a, b = read(pod(), pod(spec={field: _DIFFERENT[field]}))
+    assert a.pod != b.pod

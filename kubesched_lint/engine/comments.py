@@ -52,14 +52,11 @@ def _documents(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
 def _comment(marker: str, number: int, lines: Sequence[str], hidden: Sequence[tuple[int, int]]) -> Iterator[Comment]:
     line = lines[number]
     start = line.find("#")
-    while start >= 0:
-        is_first = start == 0 or line[start - 1] in " \t"
-        if is_first and not any(left <= start < right for left, right in hidden):
-            break
+    while start >= 0 and any(left <= start < right for left, right in hidden):
         start = line.find("#", start + 1)
     if start < 0 or marker not in line[start:]:
         return
-    is_alone = not line[:start].strip()
+    is_alone = not line[:start].strip(" \t\ufeff")
     last = number
     while is_alone and last + 1 < len(lines) and lines[last + 1].lstrip().startswith("#"):
         last += 1
@@ -67,14 +64,13 @@ def _comment(marker: str, number: int, lines: Sequence[str], hidden: Sequence[tu
 
 
 def _hidden(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
-    """Line (from 0) → the column ranges (from 0, end exclusive) that belong to scalars, or lie behind broken YAML."""
+    """Line (from 0) → the column ranges (from 0, end exclusive) of its tokens; all that lies behind broken YAML."""
     import yaml
 
     found: dict[int, list[tuple[int, int]]] = {}
     try:
         for token in yaml.scan("\n".join(lines), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-            if isinstance(token, yaml.ScalarToken) and token.style:
-                _hide(found, token)
+            _hide(found, token)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         for number in range(mark.line if mark else 0, len(lines)):
@@ -82,10 +78,10 @@ def _hidden(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
     return found
 
 
-def _hide(found: dict[int, list[tuple[int, int]]], token: yaml.ScalarToken) -> None:
+def _hide(found: dict[int, list[tuple[int, int]]], token: yaml.Token) -> None:
     start, end = token.start_mark, token.end_mark
     first = start.line
-    if token.style in "|>":  # a comment may stand on the line of the indicator
+    if getattr(token, "style", None) in ("|", ">"):  # a comment may stand on the line of the indicator
         first += 1
     for number in range(first, end.line + 1):
         left = start.column if number == start.line else 0

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import IO, Any
 
-from kubesched_lint.engine.cases import DECISIONS, PREEMPTION, CaseError, kind_of, read_cases
-from kubesched_lint.engine.refusal import refusal_of_pods
-from kubesched_lint.engine.verify import Agreement, verify_case
+from kubesched_lint.engine.cases import ADMISSION, DECISIONS, PREEMPTION, CaseError, kind_of, read_cases
+from kubesched_lint.engine.verify import Agreement, verify_admission, verify_decisions
 from kubesched_lint.model.decode.fields import DecodeError
-from kubesched_lint.scheduler.replay import Refuse
+
+Judge = Callable[[Mapping[str, Any], Agreement, str | None], Iterator[dict[str, object]]]
+"""Yields our predictions for a case as JSON objects, and notes in the account how they agree with its records."""
+
+_JUDGES: Mapping[str, Judge] = {
+    DECISIONS: verify_decisions,
+    PREEMPTION: verify_decisions,
+    ADMISSION: verify_admission,
+}
 
 
 def verify_files(
@@ -19,7 +26,6 @@ def verify_files(
 ) -> list[Agreement]:
     """One account per kind of recording, in the order met. Raises CaseError."""
     accounts: dict[str, Agreement] = {}
-    refuse = refusal_of_pods()
     with ExitStack() as stack:
         file = None
         if predictions is not None:
@@ -31,26 +37,20 @@ def verify_files(
             for case in read_cases(path):
                 kind = kind_of(case)
                 account = accounts.setdefault(kind, Agreement(kind))
-                _verify(path, case, account, refuse, kubernetes_version, file)
+                _verify(path, case, account, kubernetes_version, file)
     return list(accounts.values())
 
 
-def _verify(
-    path: str,
-    case: Mapping[str, Any],
-    account: Agreement,
-    refuse: Refuse | None,
-    version: str | None,
-    file: IO[str] | None,
-) -> None:
-    if account.kind not in (DECISIONS, PREEMPTION):
-        account.cases += 1
+def _verify(path: str, case: Mapping[str, Any], account: Agreement, version: str | None, file: IO[str] | None) -> None:
+    account.cases += 1
+    judge = _JUDGES.get(account.kind)
+    if judge is None:
         account.skipped += 1
         return
     try:
-        for prediction in verify_case(case, account, refuse=refuse, version=version):
+        for prediction in judge(case, account, version):
             if file is not None:
-                file.write(json.dumps(prediction.as_json(), ensure_ascii=False) + "\n")
+                file.write(json.dumps(prediction, ensure_ascii=False) + "\n")
     except (DecodeError, KeyError, TypeError, ValueError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise CaseError(f"{path}: case {case.get('id', '?')}: {what}") from error

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubesched_lint.scheduler.replay import Prediction, Refuse, replay
+from kubesched_lint.scheduler.replay import Prediction, replay
 
 Record = Mapping[str, Any]
 
@@ -53,31 +53,10 @@ class Disagreement:
     explained: bool = False
 
 
-@dataclass(slots=True)
-class Agreement:
-    """The account of one kind of recording."""
-
-    kind: str
-    cases: int = 0
-    pods: int = 0
-    skipped: int = 0
-    """Pods that the API server rejected while no validator was at hand."""
-    questions: dict[str, Score] = field(default_factory=dict)
-    disagreements: list[Disagreement] = field(default_factory=list)
-
-    @property
-    def open(self) -> int:
-        return sum(score.open for score in self.questions.values())
-
-    def note(self, answer: Answer) -> None:
-        score = self.questions.setdefault(answer.question, Score())
-        score.asked += 1
-        score.agreed += answer.agrees
-        score.explained += answer.explained and not answer.agrees
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
+    """One question that a record settles, answered by us."""
+
     question: str
     agrees: bool
     recorded: object = None
@@ -86,32 +65,69 @@ class Answer:
     explained: bool = False
 
 
-def verify_case(
-    case: Mapping[str, Any], account: Agreement, *, refuse: Refuse | None, version: str | None = None
-) -> Iterator[Prediction]:
-    """Predicts every decision of a case and adds to ``account``. ``refuse`` None: there is no validator."""
-    account.cases += 1
-    for record, prediction in replay(case, refuse=refuse or _accept, kubernetes_version=version):
+@dataclass(slots=True)
+class Agreement:
+    """The account of one kind of recording."""
+
+    kind: str
+    cases: int = 0
+    pods: int = 0
+    skipped: int = 0
+    """Cases that nobody judges."""
+    questions: dict[str, Score] = field(default_factory=dict)
+    disagreements: list[Disagreement] = field(default_factory=list)
+
+    @property
+    def open(self) -> int:
+        return sum(score.open for score in self.questions.values())
+
+    def note(self, answer: Answer, case: str, pod: str) -> None:
+        score = self.questions.setdefault(answer.question, Score())
+        score.asked += 1
+        if answer.agrees:
+            score.agreed += 1
+            return
+        score.explained += answer.explained
+        shown = _shown(answer.recorded), _shown(answer.predicted)
+        self.disagreements.append(
+            Disagreement(self.kind, case, pod, answer.question, *shown, answer.because, answer.explained)
+        )
+
+
+def verify_decisions(
+    case: Mapping[str, Any], account: Agreement, version: str | None = None
+) -> Iterator[dict[str, object]]:
+    """Predicts every pod of a case of decisions or preemptions, and adds to ``account`` how that agrees."""
+    for record, prediction in replay(case, refuse=_refusal, kubernetes_version=version):
         account.pods += 1
-        if refuse is None and "rejected" in record:
-            account.skipped += 1
-            continue
-        yield prediction
+        yield prediction.as_json()
         for answer in judge(record, prediction):
-            account.note(answer)
-            if not answer.agrees:
-                account.disagreements.append(
-                    Disagreement(
-                        account.kind,
-                        prediction.case,
-                        prediction.pod,
-                        answer.question,
-                        _shown(answer.recorded),
-                        _shown(answer.predicted),
-                        answer.because,
-                        answer.explained,
-                    )
-                )
+            account.note(answer, prediction.case, prediction.pod)
+
+
+def _refusal(pod: Mapping[str, Any]) -> str:
+    """The API server's refusal in its own words; empty where it accepts."""
+    from kubesched_lint.validation.validate import validate
+
+    return validate({"apiVersion": "v1", "kind": "Pod", **pod}).message
+
+
+def verify_admission(
+    case: Mapping[str, Any], account: Agreement, version: str | None = None
+) -> Iterator[dict[str, object]]:
+    """Predicts the API server's answer to one manifest; refusals by decoding (400) and by rules are told apart."""
+    from kubesched_lint.validation.conformance import predict, recorded_fields
+
+    predicted = predict({**case, "kubernetes": version} if version else case)
+    yield predicted
+    if "accepted" not in case:
+        return
+    name = str(case["id"])
+    account.note(Answer("accepted", case["accepted"] == predicted["accepted"], case["accepted"]), name, "")
+    if not case["accepted"] and not predicted["accepted"]:
+        theirs, ours = recorded_fields(case), frozenset(cause["field"] for cause in predicted["causes"])
+        question = f"fields of a {case['code']}"
+        account.note(Answer(question, theirs == ours, sorted(theirs), sorted(ours), case["message"]), name, "")
 
 
 def judge(record: Record, prediction: Prediction) -> Iterator[Answer]:
@@ -191,10 +207,6 @@ def _preemption_answers(record: Record, prediction: Prediction) -> Iterator[Answ
     if "victims" in record:
         ours = tuple(sorted(prediction.victims))
         yield Answer("victims", victims == ours, list(victims), list(ours), because, equal)
-
-
-def _accept(pod: Mapping[str, Any]) -> str:
-    return ""
 
 
 def _shown(value: object) -> str:

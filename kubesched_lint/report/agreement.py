@@ -11,14 +11,16 @@ from kubesched_lint.engine.verify import SOURCE_ONLY, Agreement, Disagreement, f
 def as_text(accounts: Sequence[Agreement], show: int) -> str:
     """For a terminal or a log; no colour."""
     lines = [line for account in accounts for line in _account(account, show)]
-    if any(account.questions for account in accounts):
+    if any(account.pods for account in accounts):
         lines += ["", "Checked against the v1.36 sources only, for the shared recordings exercise none of it:"]
         lines += [f"  {item}" for item in SOURCE_ONLY]
     return "\n".join(lines)
 
 
 def _account(account: Agreement, show: int) -> Iterator[str]:
-    yield f"{account.kind or 'unknown kind'}: {_count(account.cases, 'case')}, {_count(account.pods, 'pod')}"
+    yield f"{account.kind or 'unknown kind'}: {_count(account.cases, 'case')}" + (
+        f", {_count(account.pods, 'pod')}" if account.pods else ""
+    )
     if not account.questions:
         yield "  nothing was compared: the records hold no answers, or there is no judge for this kind"
     if account.skipped:
@@ -35,7 +37,7 @@ def _account(account: Agreement, show: int) -> Iterator[str]:
 
 
 def _disagreement(item: Disagreement) -> Iterator[str]:
-    yield f"  {item.case} {item.pod}: {item.question}"
+    yield f"  {' '.join(filter(None, (item.case, item.pod)))}: {item.question}"
     yield f"    recorded   {item.recorded}"
     yield f"    predicted  {item.predicted}"
     if item.because:

@@ -11,13 +11,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kubesched_lint.lifecycle.events import Phase, Story
-from kubesched_lint.lifecycle.outcomes import Outcome, Range, outcomes
+from kubesched_lint.lifecycle.bounds import frame
+from kubesched_lint.lifecycle.outcomes import Outcome, outcome, outcomes
+from kubesched_lint.lifecycle.trace import replays, trace
 from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.workload import KINDS
 
 Case = Mapping[str, Any]
+
+MOST_STATES = 100_000
+FIELDS = {
+    "Deployment": ("bound", "pending", "new", "old", "rollout"),
+    "StatefulSet": ("bound", "pending", "created", "updated"),
+    "DaemonSet": ("bound", "pending"),
+}
 
 
 def story_of(case: Case, **options: Any) -> Iterator[tuple[int, str, Story, Phase]]:
@@ -46,7 +55,11 @@ def _marks(steps: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
     """Which steps single out which node."""
     found: dict[str, tuple[int, ...]] = {}
     for i, step in enumerate(steps):
-        for name in (*([step["cordon"]] if "cordon" in step else []), *([step["drain"]] if "drain" in step else []), *step.get("lose", ())):
+        for name in (
+            *([step["cordon"]] if "cordon" in step else []),
+            *([step["drain"]] if "drain" in step else []),
+            *step.get("lose", ()),
+        ):
             found[name] = (*found.get(name, ()), i)
     return found
 
@@ -62,3 +75,158 @@ def _play(step: Mapping[str, Any], story: Story, applied: Any) -> Phase:
     if "drain" in step:
         return story.drain(step["drain"])
     return story.lose(step["lose"])
+
+
+# --- predictions ----------------------------------------------------------------------------------------------------
+
+
+def predictions(case: Case, most_states: int = MOST_STATES) -> Iterator[dict[str, Any]]:
+    """One object per phase, in the format of the ``--predictions`` file; ``runs`` is not read."""
+    for i, _, story, phase in story_of(case, most_states=most_states):
+        yield {"case": case["id"], "phase": i, "workloads": _foretold(story, phase)}
+
+
+def _foretold(story: Story, phase: Phase) -> dict[str, dict[str, Any]]:
+    found = possible(story, phase)
+    by = "search" if phase.sound else "bound"
+    told: dict[str, dict[str, Any]] = {}
+    for name, ends in found.items():
+        told[name] = {
+            field: sorted({_rollout(e) for e in ends})
+            if field == "rollout"
+            else {"min": min(_value(e, field) for e in ends), "max": max(_value(e, field) for e in ends), "by": by}
+            for field in FIELDS[name.partition("/")[0]]
+        }
+    return told
+
+
+def possible(story: Story, phase: Phase) -> dict[str, set[Outcome]]:
+    """By ``Kind/name``: every outcome the phase may have; where the search was cut, a frame around them."""
+    ends = outcomes(phase.motion, phase.found.finals)
+    if phase.sound:
+        return {f"{kind}/{name}": {e[number] for e in ends} for (kind, _, name), number in story.numbers.items()}
+    return {
+        f"{kind}/{name}": frame(phase.motion, story.wishes[number], story.cast)
+        for (kind, _, name), number in story.numbers.items()
+    }
+
+
+def _value(end: Outcome, field: str) -> int:
+    match field:
+        case "updated":
+            return end.new
+        case "created":
+            return end.created
+        case "bound":
+            return end.bound
+        case "pending":
+            return end.pending
+        case "new":
+            return end.new
+    return end.old
+
+
+def _rollout(end: Outcome) -> str:
+    return "complete" if end.complete else "stuck"
+
+
+# --- agreement ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Agreement:
+    """How our outcome sets compare with recorded runs; counts are of (phase, workload) pairs."""
+
+    cases: int = 0
+    recorded: int = 0
+    """Recorded outcomes of quiescent phases."""
+    inside: int = 0
+    agreeing: int = 0
+    """Pairs whose recorded runs all agree."""
+    single: int = 0
+    """… of which we allow one outcome only."""
+    witnessed: int = 0
+    """… or whose ranges have, at both ends, a trace that the scheduler replays."""
+    capped: int = 0
+    """Pairs whose search did not finish."""
+    misses: list[str] = field(default_factory=list)
+
+    @property
+    def tight(self) -> float:
+        return (self.single + self.witnessed) / self.agreeing if self.agreeing else 1.0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.inside:,} of {self.recorded:,} recorded outcomes inside the expected range; "
+            f"of {self.agreeing:,} where the runs agree {self.single:,} are a single value and "
+            f"{self.witnessed:,} have replayed traces at both ends ({self.tight:.1%}); {self.capped:,} capped"
+        )
+
+
+def verify_lifecycles(lines: Iterable[str | bytes], most_states: int = MOST_STATES) -> Agreement:
+    """Plays every recorded case and compares its runs with what we hold possible."""
+    agreement = Agreement()
+    for line in lines:
+        if line.strip():
+            _verify(json.loads(line), agreement, most_states)
+    return agreement
+
+
+def _verify(case: Case, agreement: Agreement, most_states: int) -> None:
+    agreement.cases += 1
+    for i, name, story, phase in story_of(case, most_states=most_states):
+        found = possible(story, phase)
+        runs = [run[i]["workloads"] for run in case["runs"] if i < len(run) and run[i]["quiescent"]]
+        for workload, ends in found.items():
+            seen = [_recorded(run[workload]) for run in runs if workload in run]
+            if not seen:
+                continue
+            agreement.capped += not phase.sound
+            agreement.recorded += len(seen)
+            told = {tuple(_shown(e, workload)) for e in ends}
+            for one in seen:
+                if one in told or (not phase.sound and _within(one, told)):
+                    agreement.inside += 1
+                else:
+                    agreement.misses.append(
+                        f"{case['id']} phase {i} ({name}) {workload}: {one} is not in {sorted(told)}"
+                    )
+            if len(set(seen)) == 1:
+                agreement.agreeing += 1
+                agreement.single += len(told) == 1
+                agreement.witnessed += len(told) > 1 and phase.sound and _ends_replay(story, phase, workload)
+
+
+def _recorded(workload: Mapping[str, Any]) -> tuple[object, ...]:
+    bound, pending = sum(workload["bound"].values()), sum(workload["pending"].values())
+    if "rollout" in workload:
+        return bound, pending, workload["new_pods"], workload["old_pods"], workload["rollout"]
+    if "created" in workload:
+        return bound, pending, workload["created"], workload["updated"]
+    return bound, pending
+
+
+def _shown(end: Outcome, workload: str) -> Iterator[object]:
+    for field_name in FIELDS[workload.partition("/")[0]]:
+        yield _rollout(end) if field_name == "rollout" else _value(end, field_name)
+
+
+def _within(one: tuple[object, ...], told: set[tuple[object, ...]]) -> bool:
+    for position, value in enumerate(one):
+        values = [t[position] for t in told]
+        if isinstance(value, int):
+            numbers = [v for v in values if isinstance(v, int)]
+            if not min(numbers) <= value <= max(numbers):
+                return False
+        elif value not in values:
+            return False
+    return True
+
+
+def _ends_replay(story: Story, phase: Phase, workload: str) -> bool:
+    """Whether the least and the most bound pods each have a trace that the scheduler replays."""
+    kind, _, name = workload.partition("/")
+    number = next(n for (k, _, other), n in story.numbers.items() if (k, other) == (kind, name))
+    wish = next(w for w in phase.motion.wishes if w.workload == number)
+    ranked = sorted(phase.found.finals, key=lambda s: outcome(phase.motion, wish, s))
+    return all(all(map(replays, trace(story.phases, end))) for end in (ranked[0], ranked[-1]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kubesched_lint.cluster.index import NodeIndex
@@ -11,9 +11,9 @@ from kubesched_lint.lifecycle.controllers.daemonset import with_daemon_toleratio
 from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions, covers
 from kubesched_lint.lifecycle.explore import DEFAULT_STATES, Exploration, Extra, explore
 from kubesched_lint.lifecycle.hints import wakes_on_delete, wakes_on_node_change
-from kubesched_lint.lifecycle.motion import Motion, Move, Step, Wish, overlooked
+from kubesched_lint.lifecycle.motion import Motion, Move, overlooked
 from kubesched_lint.lifecycle.stage import Stage
-from kubesched_lint.lifecycle.world import Cast, State, empty, queued, tally, with_bound
+from kubesched_lint.lifecycle.world import Cast, State, Step, Wish, empty, queued, tally, with_bound
 from kubesched_lint.model.admission import admit
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node, Taint
@@ -32,6 +32,13 @@ _HASHES = {
 }
 
 
+Enter = Callable[[State], Iterator[State]]
+
+
+def _as_it_is(state: State) -> Iterator[State]:
+    yield state
+
+
 @dataclass(slots=True)
 class Phase:
     """What one event led to."""
@@ -39,8 +46,12 @@ class Phase:
     name: str
     motion: Motion
     found: Exploration
-    extra: Extra | None = None
-    sound: bool = True
+    enter: Enter
+    """From an end of the phase before to where this one starts."""
+    extra: Extra | None
+    origins: dict[State, State]
+    """Each start with the end before it."""
+    sound: bool
     """Whether ``found`` has every end, given that all earlier phases had theirs."""
 
 
@@ -107,12 +118,16 @@ class Story:
         wish = self.wishes[number] = Wish(number, 0, workload.replicas)
         return wish
 
-    def _run(self, name: str, stage: Stage, starts: Iterable[State], extra: Extra | None = None) -> Phase:
+    def _run(self, name: str, stage: Stage, enter: Enter = _as_it_is, extra: Extra | None = None) -> Phase:
         motion = Motion(stage, self.wishes.values())
-        found = explore(motion, starts, extra, most_states=self.most_states)
+        origins: dict[State, State] = {}
+        for state in self.states:
+            for start in enter(state):
+                origins.setdefault(start, state)
+        found = explore(motion, origins, extra, most_states=self.most_states)
         self.sound = self.sound and found.complete
         self.states = tuple(found.finals)
-        phase = Phase(name, motion, found, extra, self.sound)
+        phase = Phase(name, motion, found, enter, extra, origins, self.sound)
         self.phases.append(phase)
         return phase
 
@@ -124,8 +139,8 @@ class Story:
         for group in [workloads] if together else [[w] for w in workloads]:
             for workload in group:
                 self._enter(workload)
-            phase = self._run("deploy", self.stage(), self.states)
-        return phase or self._run("deploy", self.stage(), self.states)
+            phase = self._run("deploy", self.stage())
+        return phase or self._run("deploy", self.stage())
 
     def rollout(self, workload: Workload) -> Phase:
         """Apply a changed object: its template where that differs, and its number of replicas."""
@@ -139,75 +154,77 @@ class Story:
         else:
             self.cast.revisions[number][-1] = workload
         stage = self.stage()
-        starts: Iterable[State] = self.states
-        if workload.replicas != wish.replicas:
-            starts = list(self._rescaled(stage, wish, workload.replicas))
+        enter = self._rescaling(stage, wish, workload.replicas)
         self.wishes[number] = Wish(number, revision, workload.replicas)
-        return self._run("rollout", stage, starts)
+        return self._run("rollout", stage, enter)
 
     def scale(self, kind: str, namespace: str, name: str, replicas: int) -> Phase:
         wish = self.wishes[self.numbers[kind, namespace, name]]
         stage = self.stage()
-        starts = list(self._rescaled(stage, wish, replicas))
+        enter = self._rescaling(stage, wish, replicas)
         self.wishes[wish.workload] = wish._replace(replicas=replicas)
-        return self._run("scale", stage, starts)
+        return self._run("scale", stage, enter)
 
-    def _rescaled(self, stage: Stage, wish: Wish, replicas: int) -> Iterator[State]:
+    def _rescaling(self, stage: Stage, wish: Wish, replicas: int) -> Enter:
         """A Deployment answers a change of replicas before it goes on rolling out (isScalingEvent)."""
         workload = self.cast.newest(wish.workload)
-        if workload.kind != "Deployment":
-            yield from self.states
-            return
+        if workload.kind != "Deployment" or replicas == wish.replicas:
+            return _as_it_is
         motion = Motion(stage, self.wishes.values())
-        for state in self.states:
+
+        def enter(state: State) -> Iterator[State]:
             sets = motion.replica_sets(wish.workload, tally(state))
             sizes = deployment.rescale(workload.strategy, wish.replicas, replicas, wish.revision, sets)
             if not sizes:
                 yield state
-                continue
+                return
             for _, after, gone in motion.resized(wish.workload, dict(sizes), state):
                 yield from motion.woken(state, after, gone)
 
-    def cordon(self, name: str) -> Phase:
-        return self._run("cordon", *self._cordoned(name))
+        return enter
 
-    def _cordoned(self, name: str) -> tuple[Stage, list[State]]:
+    def cordon(self, name: str) -> Phase:
+        return self._run("cordon", *self._cordoning(name))
+
+    def _cordoning(self, name: str) -> tuple[Stage, Enter]:
         before = self.stage()
         if name not in before.index.positions:
-            return before, list(self.states)
+            return before, _as_it_is
         self.nodes = tuple(_cordoned(n) if n.name == name else n for n in self.nodes)
         after = self.stage()
+        if not after.may_miss:
+            return after, _as_it_is
         labels = next(n.labels for n in self.nodes if n.name == name)
-        states = self.states
-        if after.may_miss:
-            states = tuple(
-                s
-                for state in self.states
-                for s in overlooked(before, state, after, state, lambda pod, by: wakes_on_node_change(pod, by, labels))
-            )
-        return after, list(states)
+
+        def enter(state: State) -> Iterator[State]:
+            yield from overlooked(before, state, after, state, lambda pod, by: wakes_on_node_change(pod, by, labels))
+
+        return after, enter
 
     def drain(self, name: str) -> Phase:
         """Cordon a node and evict its pods, those of DaemonSets excepted; budgets may end it early."""
-        stage, states = self._cordoned(name)
+        stage, cordon = self._cordoning(name)
         motion = Motion(stage, self.wishes.values())
         position = stage.index.positions.get(name)
         if position is None:
-            return self._run("drain", stage, states)
+            return self._run("drain", stage)
+
+        def enter(state: State) -> Iterator[State]:
+            for after in cordon(state):
+                yield after._replace(draining=True)
+
         eviction = Eviction(motion, position, self.objects.budgets)
-        return self._run("drain", stage, [s._replace(draining=True) for s in states], eviction.moves)
+        return self._run("drain", stage, enter, eviction.moves)
 
     def lose(self, names: Iterable[str]) -> Phase:
         """Nodes vanish together with the pods on them."""
         lost = frozenset(names)
-        before = self.stage()
-        motion = Motion(before, self.wishes.values())
+        motion = Motion(self.stage(), self.wishes.values())
         kept = [p for p, node in enumerate(self.nodes) if node.name not in lost]
         self.nodes = tuple(self.nodes[p] for p in kept)
         self.objects = replace(self.objects, pods=tuple(p for p in self.objects.pods if p.node not in lost))
         after = self.stage()
-        starts = [s for state in self.states for s in _without_nodes(motion, after, state, kept)]
-        return self._run("lose", after, starts)
+        return self._run("lose", after, lambda state: _without_nodes(motion, after, state, kept))
 
 
 def _cordoned(node: Node) -> Node:

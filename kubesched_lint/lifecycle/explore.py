@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from kubesched_lint.lifecycle.motion import Motion, Move, Step
-from kubesched_lint.lifecycle.world import State, settled
+from kubesched_lint.lifecycle.motion import Motion, Move
+from kubesched_lint.lifecycle.world import State, Step, settled
 
 Extra = Callable[[State], Iterator[Move]]
 """Moves that an event adds to those of scheduler and controllers."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from kubesched_lint.lifecycle.controllers import daemonset, deployment, replicaset, statefulset
+from kubesched_lint.lifecycle import parallel
 from kubesched_lint.lifecycle.hints import wakes_on_bind, wakes_on_delete
 from kubesched_lint.lifecycle.stage import Stage
 from kubesched_lint.lifecycle.world import (
@@ -16,7 +17,9 @@ from kubesched_lint.lifecycle.world import (
     SETTLED,
     Cast,
     State,
+    Step,
     Tally,
+    Wish,
     tally,
     with_bound,
     with_pinned,
@@ -25,25 +28,6 @@ from kubesched_lint.lifecycle.world import (
 )
 
 from kubesched_lint.model.pod import Pod
-
-
-class Wish(NamedTuple):
-    """What a controller wants in this phase."""
-
-    workload: int
-    revision: int
-    """The newest."""
-    replicas: int
-    """Ignored by DaemonSets."""
-
-
-class Step(NamedTuple):
-    """One thing that happened, for traces."""
-
-    what: str
-    """``bind``, ``delete``, ``evict`` or ``stop``."""
-    slot: int = -1
-    position: int = -1
 
 
 Move = tuple[Step, State]
@@ -172,9 +156,7 @@ class Motion:
         if self.stage.may_miss:
             come = self.stage.pod(slot)
             self.stage.show(after)
-            after = self._with_statuses(
-                after, lambda pod, by: wakes_on_bind(pod, by, come, self.stage.cluster)
-            )
+            after = self._with_statuses(after, lambda pod, by: wakes_on_bind(pod, by, come, self.stage.cluster))
         return Step("bind", slot, position), self.settle(after)
 
     def synced(self, state: State, slot: int) -> State:
@@ -223,6 +205,8 @@ class Motion:
         kind = self._kind(wish)
         if kind == "DaemonSet":
             return self._created_daemons(wish, state)
+        if kind == "StatefulSet" and parallel.is_pooled(self.cast, wish):
+            return parallel.created(self.cast, wish, state)
         if kind == "StatefulSet":
             for ordinal in self._stateful(wish, state).create:
                 slot = self.cast.slot(wish.workload, wish.revision, ordinal)
@@ -272,6 +256,8 @@ class Motion:
         kind = self._kind(wish)
         if kind == "DaemonSet":
             yield from self._deleted_daemons(wish, state)
+        elif kind == "StatefulSet" and parallel.is_pooled(self.cast, wish):
+            yield from parallel.deletions(self.cast, wish, state)
         elif kind == "StatefulSet":
             for ordinal in self._stateful(wish, state).delete:
                 yield self._without_ordinal(wish.workload, ordinal, state)
@@ -291,9 +277,7 @@ class Motion:
             slot = self.cast.slot(workload, revision)
             step = Step("delete", slot)
             choices = [
-                (after, (*gone, *more))
-                for at, gone in choices
-                for after, more in self._sized(slot, size, at, siblings)
+                (after, (*gone, *more)) for at, gone in choices for after, more in self._sized(slot, size, at, siblings)
             ]
         for after, gone in dict(choices).items():
             yield step, after, gone
@@ -351,7 +335,9 @@ class Motion:
                 if owner == workload and number == ordinal:
                     return Step("delete", slot, position), with_bound(state, position, slot, -1), (slot,)
         slot, status, _ = next(
-            q for q in state.waiting if self.cast.slots[q[0]].workload == workload and self.cast.slots[q[0]].ordinal == ordinal
+            q
+            for q in state.waiting
+            if self.cast.slots[q[0]].workload == workload and self.cast.slots[q[0]].ordinal == ordinal
         )
         return Step("delete", slot), with_waiting(state, slot, status, -1), ()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kubesched_lint.lifecycle.motion import Motion, Wish
-from kubesched_lint.lifecycle.world import State, tally
+from kubesched_lint.lifecycle.motion import Motion
+from kubesched_lint.lifecycle.world import State, Wish, tally
 
 
 class Outcome(NamedTuple):

@@ -105,7 +105,7 @@ class Stage:
     def _same_decision(self, slot: int) -> int:
         """Slots whose pods the scheduler cannot tell apart share a number."""
         workload, revision, ordinal = self.cast.slots[slot]
-        if ordinal < 0 or self.cast.revisions[workload][revision].claim_templates:
+        if ordinal == -1 or self.cast.revisions[workload][revision].claim_templates:
             return slot
         return self.cast.slot(workload, revision, 0)
 
@@ -203,4 +203,3 @@ class Stage:
             if claim is not before.claims.get(key)
         ]
         return tuple(sorted((*state.volumes, *fresh)))
-

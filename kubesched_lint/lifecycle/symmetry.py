@@ -39,9 +39,7 @@ class Symmetry:
         self.look: tuple[int, ...] = tuple(numbers[looks[p]] for p in range(len(index)))
         """Per position: nodes with equal numbers look alike, though their domains may differ."""
         self._kinds = tuple(self._domains(index, outer))
-        self.is_trivial = all(
-            len(kind) == 1 and all(len(run) == 1 for run in kind[0]) for kind in self._kinds
-        )
+        self.is_trivial = all(len(kind) == 1 and all(len(run) == 1 for run in kind[0]) for kind in self._kinds)
         self.domain: tuple[int, ...] = self._domain_numbers(len(index))
 
     def _domains(self, index: NodeIndex, outer: str | None) -> Iterator[tuple[tuple[tuple[int, ...], ...], ...]]:

@@ -46,7 +46,7 @@ class Slot(NamedTuple):
     workload: int
     revision: int
     ordinal: int
-    """-1 where pods have no ordinal."""
+    """-1 where pods have no ordinal; below that a set of ordinals, see ``Cast.pool``."""
 
 
 class Cast:
@@ -64,6 +64,7 @@ class Cast:
         self.reasons: list[frozenset[str]] = []
         """Plugins that turned away the pods of status ``2 + i``."""
         self._numbers: dict[Slot, int] = {}
+        self._pools: list[tuple[int, ...]] = []
 
     def join(self, workload: Workload, pod: Pod, owner: Selector | None) -> int:
         """Add a workload; its number."""
@@ -87,6 +88,21 @@ class Cast:
             self.slots.append(key)
         return found
 
+    def pool(self, workload: int, revision: int, ordinals: tuple[int, ...]) -> int:
+        """The slot of pods that were made together and of which nobody knows which has which ordinal."""
+        if len(ordinals) == 1:
+            return self.slot(workload, revision, ordinals[0])
+        if ordinals not in self._pools:
+            self._pools.append(ordinals)
+        return self.slot(workload, revision, -2 - self._pools.index(ordinals))
+
+    def ordinals(self, slot: int) -> tuple[int, ...]:
+        """The ordinals that the pods of a slot have, ascending."""
+        ordinal = self.slots[slot].ordinal
+        if ordinal < -1:
+            return self._pools[-2 - ordinal]
+        return (ordinal,) if ordinal >= 0 else ()
+
     def volume(self, volume: PersistentVolume) -> int:
         """The number of a volume."""
         if volume not in self.volumes:
@@ -101,6 +117,25 @@ class Cast:
 
     def newest(self, workload: int) -> Workload:
         return self.revisions[workload][-1]
+
+
+class Wish(NamedTuple):
+    """What a controller wants in a phase."""
+
+    workload: int
+    revision: int
+    """The newest."""
+    replicas: int
+    """Ignored by DaemonSets."""
+
+
+class Step(NamedTuple):
+    """One thing that happened, for traces."""
+
+    what: str
+    """``bind``, ``delete``, ``surge``, ``evict`` or ``stop``."""
+    slot: int = -1
+    position: int = -1
 
 
 class Tally(NamedTuple):

@@ -1,0 +1,148 @@
+"""A Parallel StatefulSet makes its pods at once, so that any of them may come to stand anywhere.
+
+Pods that were created together are exchangeable until their controller singles one out: they share one slot, a pool of
+ordinals, and the ordinal is drawn only when one is deleted. That is exact, for nothing but the controller reads ordinals
+(``pkg/controller/statefulset/stateful_set_control.go``, allowsBurst); sets with claims are told apart from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import NamedTuple
+
+from kubesched_lint.lifecycle.world import (
+    FRESH,
+    Cast,
+    State,
+    Step,
+    Wish,
+    tally,
+    with_bound,
+    with_waiting,
+)
+
+Change = tuple[Step, State, tuple[int, ...]]
+"""What happened, the state after, and the slots of the bound pods that went."""
+
+
+class Pool(NamedTuple):
+    slot: int
+    revision: int
+    ordinals: tuple[int, ...]
+    bound: int
+    waiting: int
+
+    @property
+    def missing(self) -> int:
+        return len(self.ordinals) - self.bound - self.waiting
+
+
+def is_pooled(cast: Cast, wish: Wish) -> bool:
+    workload = cast.revisions[wish.workload][wish.revision]
+    return workload.pod_management == "Parallel" and not workload.claim_templates
+
+
+def pools(cast: Cast, workload: int, state: State) -> list[Pool]:
+    counts = tally(state)
+    found = []
+    for slot in dict.fromkeys((*counts.bound, *counts.waiting)):
+        owner, revision, _ = cast.slots[slot]
+        if owner == workload:
+            bound, waiting = counts.bound.get(slot, 0), counts.waiting.get(slot, 0)
+            found.append(Pool(slot, revision, cast.ordinals(slot), bound, waiting))
+    return found
+
+
+def created(cast: Cast, wish: Wish, state: State) -> State:
+    """What is missing is made again: in its pool, where that is of the newest revision, else see ``deletions``."""
+    have: set[int] = set()
+    old = False
+    for pool in pools(cast, wish.workload, state):
+        have.update(pool.ordinals)
+        old = old or pool.revision != wish.revision
+        if pool.missing and pool.revision == wish.revision:
+            state = with_waiting(state, pool.slot, FRESH, pool.missing)
+    fresh = tuple(o for o in range(wish.replicas) if o not in have)
+    if not fresh:
+        return state
+    # Amid an update the controller compares ordinals of both revisions: then each pod has its own.
+    for ordinals in [(o,) for o in fresh] if old else [fresh]:
+        state = with_waiting(state, cast.pool(wish.workload, wish.revision, ordinals), FRESH, len(ordinals))
+    return state
+
+
+def deletions(cast: Cast, wish: Wish, state: State) -> Iterator[Change]:
+    present = pools(cast, wish.workload, state)
+    torn = next((p for p in present if p.missing and p.revision != wish.revision), None)
+    if torn is not None:
+        for lost in combinations(torn.ordinals, torn.missing):
+            yield Step("delete", torn.slot), _renamed(cast, state, torn, lost), ()
+        return
+    condemned = [p for p in present if p.ordinals[-1] >= wish.replicas]
+    if condemned:
+        yield from _condemned(cast, wish, state, condemned)
+        return
+    workload = cast.revisions[wish.workload][wish.revision]
+    if workload.strategy.type != "OnDelete":
+        yield from _updated(cast, wish, state, present, workload.strategy.partition)
+
+
+def _condemned(cast: Cast, wish: Wish, state: State, condemned: list[Pool]) -> Iterator[Change]:
+    ends: list[tuple[State, tuple[int, ...]]] = [(state, ())]
+    for pool in condemned:
+        doomed = tuple(o for o in pool.ordinals if o >= wish.replicas)
+        ends = [
+            (_renamed(cast, after, pool, doomed), (*gone, *more))
+            for at, gone in ends
+            for after, more in _without(at, pool.slot, len(doomed))
+        ]
+    for after, gone in dict(ends).items():
+        yield Step("delete", condemned[0].slot), after, gone
+
+
+def _updated(cast: Cast, wish: Wish, state: State, present: list[Pool], partition: int) -> Iterator[Change]:
+    """From the highest ordinal: the first of an older revision goes, unless a newer pod above it is not ready."""
+    owner = {o: pool for pool in present for o in pool.ordinals}
+    for ordinal in sorted(owner, reverse=True):
+        pool = owner[ordinal]
+        if ordinal < partition:
+            return
+        if pool.revision != wish.revision:
+            for after, gone in _without(state, pool.slot, 1):
+                yield Step("delete", pool.slot), _renamed(cast, after, pool, (ordinal,)), gone
+            return
+        if pool.waiting:
+            return
+
+
+def _without(state: State, slot: int, count: int) -> Iterator[tuple[State, tuple[int, ...]]]:
+    """Every way to take ``count`` pods of a slot, bound or waiting."""
+    ends: dict[State, tuple[int, ...]] = {state: ()}
+    for _ in range(count):
+        after: dict[State, tuple[int, ...]] = {}
+        for at, gone in ends.items():
+            for position, held in enumerate(at.bound):
+                if any(s == slot for s, _ in held):
+                    after[with_bound(at, position, slot, -1)] = (slot,)
+            for s, status, _ in at.waiting:
+                if s == slot:
+                    after.setdefault(with_waiting(at, slot, status, -1), gone)
+        ends = after
+    yield from ends.items()
+
+
+def _renamed(cast: Cast, state: State, pool: Pool, gone: tuple[int, ...]) -> State:
+    """The pool without some of its ordinals, whose pods are away already."""
+    left = tuple(o for o in pool.ordinals if o not in gone)
+    if not left:
+        return state
+    slot = cast.pool(cast.slots[pool.slot].workload, pool.revision, left)
+    for position, held in enumerate(state.bound):
+        for s, count in held:
+            if s == pool.slot:
+                state = with_bound(with_bound(state, position, s, -count), position, slot, count)
+    for s, status, count in state.waiting:
+        if s == pool.slot:
+            state = with_waiting(with_waiting(state, s, status, -count), slot, status, count)
+    return state

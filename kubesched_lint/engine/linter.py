@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.cluster.cluster import Cluster
@@ -30,12 +31,12 @@ from kubesched_lint.rulebook.wording import fill
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A hazard with the rule that saw it and the workload it was seen on (None for rules over the whole set)."""
+    """A finding with the rule and the hazard behind it, and the workload (None for rules over the whole set)."""
 
     rule: Rule
     workload: Workload | None
     hazard: Hazard
-    severity: Severity
+    finding: Finding
 
 
 def lint(
@@ -49,7 +50,7 @@ def lint(
     if cluster is not None and settled is not cluster:
         run.today(rules, Facts(manifests.inventory, cluster, premises), cluster)
     judged = tuple(_without_yielding(run.judged))
-    findings = sorted((finding_of(j) for j in judged), key=lambda f: (f.location.path, f.location.span, f.rule))
+    findings = sorted((j.finding for j in judged), key=lambda f: (f.location.path, f.location.span, f.rule))
     report = Report(
         tuple(numbered(findings)),
         tuple(run.skipped),
@@ -99,24 +100,26 @@ class _Run:
                         self.judged.append(_assuming(judged, premise))
 
     def _judgements(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
+        params = {**rule.params, **self.options.params.get(rule.slug, {})}
+        if rule.each == "set":
+            yield from self._ask(rule, None, lambda: rule.check()(facts, **params), facts)
+            return
+        for workload in self.manifests.inventory.workloads:
+            if rule.looks_at(workload):
+                yield from self._ask(rule, workload, partial(rule.check(), workload, facts, **params), facts)
+
+    def _ask(
+        self, rule: Rule, workload: Workload | None, check: Callable[[], Iterator[Hazard]], facts: Facts
+    ) -> Iterator[Judged]:
+        """What one check says of one workload. A rule that raises is one error; the others still run."""
         try:
-            check = rule.check()
-            params = {**rule.params, **self.options.params.get(rule.slug, {})}
-            if rule.each == "set":
-                for hazard in check(facts, **params):
-                    yield self._judge(rule, None, hazard, facts)
-                return
-            for workload in self.manifests.inventory.workloads:
-                if rule.looks_at(workload):
-                    for hazard in check(workload, facts, **params):
-                        yield self._judge(rule, workload, hazard, facts)
-        except Exception as error:  # a broken rule must not take the others down
-            where = f"on {workload} " if rule.each != "set" and "workload" in locals() else ""
-            self.errors.append(
-                InputError(
-                    f"rules/{rule.slug}.md", f"rule {rule.slug} failed {where}with {type(error).__name__}: {error}"
-                )
-            )
+            for hazard in check():
+                yield self._judge(rule, workload, hazard, facts)
+        except Exception as error:
+            where = f" on {workload}" if workload else ""
+            text = f"rule {rule.slug} failed{where} with {type(error).__name__}: {error}"
+            if text not in {e.message for e in self.errors}:
+                self.errors.append(InputError(f"rules/{rule.slug}.md", text))
 
     def _judge(self, rule: Rule, workload: Workload | None, hazard: Hazard, facts: Facts) -> Judged:
         severity = self.options.severities.get(rule.slug, rule.severity)
@@ -124,7 +127,7 @@ class _Run:
             severity = hazard.severity
         if severity is Severity.ERROR and hazard.evidence.kind != "proof":
             severity = Severity.WARNING
-        judged = Judged(rule, workload, hazard, severity)
+        judged = Judged(rule, workload, hazard, finding_of(rule, hazard, severity, workload))
         if severity is Severity.ERROR and _rests_on_nodes(rule) and facts.cluster and facts.cluster.is_elastic:
             return _assuming(judged, facts.cluster.elastic_premise)
         return judged
@@ -151,9 +154,11 @@ def _identity(judged: Judged) -> tuple[object, ...]:
 
 
 def _assuming(judged: Judged, premise: str) -> Judged:
-    evidence = judged.hazard.evidence
-    hazard = replace(judged.hazard, evidence=replace(evidence, assumes=(*evidence.assumes, premise)))
-    return replace(judged, hazard=hazard, severity=min(judged.severity, Severity.WARNING))
+    finding, evidence = judged.finding, judged.finding.evidence
+    evidence = replace(evidence, assumes=(*evidence.assumes, premise))
+    return replace(
+        judged, finding=replace(finding, evidence=evidence, severity=min(finding.severity, Severity.WARNING))
+    )
 
 
 def _without_yielding(judged: Iterable[Judged]) -> Iterator[Judged]:
@@ -165,19 +170,20 @@ def _without_yielding(judged: Iterable[Judged]) -> Iterator[Judged]:
             yield one
 
 
-def finding_of(judged: Judged, default: ObjectRef | None = None) -> Finding:
-    """Words and places a hazard; ``default`` is the object where neither the rule nor the hazard has one."""
-    hazard, workload = judged.hazard, judged.workload
+def finding_of(
+    rule: Rule, hazard: Hazard, severity: Severity, workload: Workload | None = None, default: ObjectRef | None = None
+) -> Finding:
+    """Words and places a hazard; ``default`` is the object where neither the workload nor the hazard gives one."""
     source = hazard.source or (workload.source if workload else None)
-    assert source is not None, f"{judged.rule.slug}: a hazard needs a place"
+    assert source is not None, f"{rule.slug}: a hazard needs a place"
     values = {**_standard_values(workload), **hazard.values}
     victim = hazard.victim or (workload.ref if workload else default)
-    assert victim is not None, f"{judged.rule.slug}: a hazard needs an object"
+    assert victim is not None, f"{rule.slug}: a hazard needs an object"
     return Finding(
-        rule=judged.rule.slug,
-        severity=judged.severity,
-        message=fill(judged.rule.message(hazard.variant), values),
-        help=fill(judged.rule.help(hazard.variant), values),
+        rule=rule.slug,
+        severity=severity,
+        message=fill(rule.message(hazard.variant), values),
+        help=fill(rule.help(hazard.variant), values),
         evidence=hazard.evidence,
         object=victim,
         location=_location(source, hazard.at, hazard.key),

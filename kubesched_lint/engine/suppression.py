@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kubesched_lint.analysis.waiver import Waiver, WaiverUse
-from kubesched_lint.engine.linter import Judged, finding_of, numbered
+from kubesched_lint.engine.linter import finding_of, numbered
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet
 from kubesched_lint.engine.waivers import annotation_waivers, apply_waivers, find_waivers, owners, uses
@@ -62,7 +62,7 @@ def _about(
         for rule in chosen:
             for hazard in rule.check()(waiver, use):
                 severity = options.severities.get(rule.slug, rule.severity)
-                yield finding_of(Judged(rule, None, hazard, severity), default=homes[waiver])
+                yield finding_of(rule, hazard, severity, default=homes[waiver])
 
 
 def _ref(document: Document, namespace: str) -> ObjectRef:

@@ -1,0 +1,215 @@
+"""Will all of this fit together? Counts of pods per workload and class of nodes, under conditions any order must meet.
+
+Only necessary conditions are asked, so "impossible" is a proof; "possible" is none. A counting bound needs no solver;
+with the extra ``solver`` an integer programme (HiGHS) sees what counting cannot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.cluster.ledger import PODS
+from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Workload
+
+GROUPS = ("resources", "host ports", "anti-affinity", "spread", "affinity")
+_MOST_VARIABLES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """``count`` pods like ``pod``, each of which may use ``nodes``."""
+
+    workload: Workload
+    pod: Pod
+    count: int
+    nodes: NodeSet
+
+
+@dataclass(frozen=True, slots=True)
+class Impossible:
+    """At most ``placed`` of ``wanted`` pods of these workloads find a place; dropping any one of them, they may all."""
+
+    demands: tuple[Demand, ...]
+    wanted: int
+    placed: int
+    because: tuple[str, ...]
+    """The groups of conditions that cannot hold together."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeClass:
+    """Nodes that are alike to every demand: same room, same domains, usable by the same workloads."""
+
+    nodes: NodeSet
+    size: int
+    room: tuple[int, ...]
+    """Free amount per resource of ``Problem.resources``, on each node."""
+
+
+class Problem:
+    """Demands on classes of nodes; conditions are asked for by group, so that a proof can leave some out."""
+
+    def __init__(self, facts: Facts, demands: Sequence[Demand]) -> None:
+        self.facts = facts
+        self.demands = tuple(demands)
+        named = {name for d in demands for name, amount in d.pod.requests.items() if amount > 0}
+        self.resources = (PODS, *sorted(named))
+        self.classes = tuple(self._classes())
+
+    def _classes(self) -> Iterator[NodeClass]:
+        index, free = self.facts.index, [self.facts.state.ledger.free(name) for name in self.resources]
+        keys = sorted({key for d in self.demands for key in _keys(d.pod) if not index.one_node_each(key)})
+        union = 0
+        for demand in self.demands:
+            union |= demand.nodes
+        alike: dict[tuple[tuple[float, ...], tuple[object, ...]], int] = {}
+        for position in positions(union):
+            labels = index.nodes[position].labels
+            lacking = tuple(k for k in _all_keys(self.demands) if k not in labels)
+            room = tuple(f[position] for f in free)
+            users = tuple(d.nodes >> position & 1 for d in self.demands)
+            kind: tuple[tuple[float, ...], tuple[object, ...]]
+            kind = (room, (users, tuple(labels.get(k) for k in keys), lacking))
+            alike[kind] = alike.get(kind, 0) | 1 << position
+        for kind, nodes in alike.items():
+            yield NodeClass(nodes, nodes.bit_count(), tuple(_finite(amount) for amount in kind[0]))
+
+    def request(self, demand: Demand) -> tuple[int, ...]:
+        return tuple(1 if name == PODS else demand.pod.requests.get(name, 0) for name in self.resources)
+
+    def limit(self, demand: Demand, place: NodeClass) -> int:
+        """How many pods of one demand a class can take at most, by itself."""
+        if not demand.nodes & place.nodes:
+            return 0
+        each = demand.count
+        for amount, room in zip(self.request(demand), place.room, strict=True):
+            if amount > 0:
+                each = min(each, max(room, 0) // amount)
+        if demand.pod.host_ports or repels_itself_per_node(demand, self.facts):
+            each = min(each, 1)
+        return min(demand.count, each * place.size)
+
+
+def demands_of(facts: Facts) -> tuple[Demand, ...]:
+    """What the set asks for all at once: every workload whose pods stay, a DaemonSet by its nodes."""
+    return tuple(_demands(facts))
+
+
+def _demands(facts: Facts) -> Iterator[Demand]:
+    for workload in facts.manifests.workloads:
+        usable = facts.usable(workload)
+        if workload.kind == "DaemonSet":
+            count = usable.bit_count()
+        elif workload.stays:
+            count = facts.replicas(workload)
+        else:
+            continue
+        pod = facts.pod(workload)
+        if count and usable and not usable & facts.index.unknown_resources and not pod.scheduling_gates:
+            yield Demand(workload, pod, count, usable)
+
+
+def impossible(facts: Facts) -> Iterator[Impossible]:
+    """Small sets of two or more workloads that cannot all run, each of which could by itself."""
+    demands = [d for d in demands_of(facts) if _fits_alone(facts, d)]
+    while len(demands) > 1:
+        culprits = _smallest(facts, demands)
+        if culprits is None:
+            return
+        yield culprits
+        last = culprits.demands[-1]
+        demands = [d for d in demands if d is not last]
+
+
+def _fits_alone(facts: Facts, demand: Demand) -> bool:
+    return _placeable(Problem(facts, [demand]), GROUPS) >= demand.count
+
+
+def _smallest(facts: Facts, demands: Sequence[Demand]) -> Impossible | None:
+    """The set reduced until every workload and every group of conditions is needed for the contradiction."""
+    kept = list(demands)
+    if not _contradicts(facts, kept, GROUPS):
+        return None
+    for demand in demands:
+        rest = [d for d in kept if d is not demand]
+        if len(rest) > 1 and _contradicts(facts, rest, GROUPS):
+            kept = rest
+    groups = list(GROUPS)
+    for group in GROUPS:
+        fewer = [g for g in groups if g != group]
+        if _contradicts(facts, kept, fewer):
+            groups = fewer
+    wanted = sum(d.count for d in kept)
+    return Impossible(tuple(kept), wanted, _placeable(Problem(facts, kept), groups), tuple(groups))
+
+
+def _contradicts(facts: Facts, demands: Sequence[Demand], groups: Sequence[str]) -> bool:
+    return _placeable(Problem(facts, demands), groups) < sum(d.count for d in demands)
+
+
+def _placeable(problem: Problem, groups: Sequence[str]) -> int:
+    """Upper bound of pods that can be placed together."""
+    bound = _by_counting(problem, groups)
+    if bound < sum(d.count for d in problem.demands):
+        return bound
+    if len(problem.demands) * len(problem.classes) > _MOST_VARIABLES:
+        return bound
+    from kubesched_lint.analysis.programme import most_pods
+
+    solved = most_pods(problem, groups)
+    return bound if solved is None else min(bound, solved)
+
+
+def _by_counting(problem: Problem, groups: Sequence[str]) -> int:
+    """For each set of nodes that some workload is confined to: what is asked of it against what it offers."""
+    wanted = sum(d.count for d in problem.demands)
+    if "resources" not in groups:
+        return wanted
+    best = wanted
+    for nodes in {d.nodes for d in problem.demands}:
+        confined = [d for d in problem.demands if d.nodes & ~nodes == 0]
+        for r, _ in enumerate(problem.resources):
+            room = sum(max(c.room[r], 0) * c.size for c in problem.classes if c.nodes & nodes)
+            sizes = sorted((problem.request(d)[r], d.count) for d in confined)
+            best = min(best, wanted - sum(d.count for d in confined) + _packed(sizes, room))
+    return best
+
+
+def _packed(sizes: Iterable[tuple[int, int]], room: int) -> int:
+    """How many pods the room holds if the smallest go first."""
+    placed = 0
+    for size, count in sizes:
+        fitting = count if size == 0 else min(count, room // size)
+        placed += fitting
+        room -= fitting * size
+    return placed
+
+
+def repels_itself_per_node(demand: Demand, facts: Facts) -> bool:
+    """Whether each node takes one pod at most: required anti-affinity to itself over a key of one node a value."""
+    return any(
+        facts.index.one_node_each(term.topology_key)
+        and demand.nodes & ~facts.index.with_key(term.topology_key) == 0
+        and facts.repels_itself(demand.workload, term)
+        for term in demand.pod.required_anti_affinity
+    )
+
+
+def _keys(pod: Pod) -> Iterator[str]:
+    for term in (*pod.required_affinity, *pod.required_anti_affinity):
+        yield term.topology_key
+    for constraint in pod.spread:
+        if constraint.is_hard:
+            yield constraint.topology_key
+
+
+def _all_keys(demands: Iterable[Demand]) -> tuple[str, ...]:
+    return tuple(sorted({key for d in demands for key in _keys(d.pod)}))
+
+
+def _finite(amount: float) -> int:
+    return int(amount) if amount != float("inf") else 1 << 62

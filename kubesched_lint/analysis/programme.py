@@ -1,0 +1,166 @@
+"""The integer programme behind ``joint``: x[workload, class of nodes] pods, as many as possible. Needs ``highspy``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kubesched_lint.model.pod import SpreadConstraint
+
+if TYPE_CHECKING:
+    from kubesched_lint.analysis.joint import Demand, Problem
+
+_SECONDS = 5.0
+Row = tuple[Mapping[int, float], float]
+"""Coefficients by variable, and the upper bound of their sum."""
+
+
+def most_pods(problem: Problem, groups: Sequence[str]) -> int | None:
+    """Upper bound of the pods that can be placed together; None without the solver, or when time ran out."""
+    try:
+        import highspy
+    except ImportError:
+        return None
+    model: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    model.setOptionValue("output_flag", False)
+    model.setOptionValue("time_limit", _SECONDS)
+    model.setOptionValue("threads", 1)
+    columns = _columns(problem)
+    for demand, place in columns:
+        model.addVar(0, problem.limit(problem.demands[demand], problem.classes[place]))
+    for i in range(len(columns)):
+        model.changeColCost(i, 1.0)
+        model.changeColIntegrality(i, highspy.HighsVarType.kInteger)
+    for coefficients, bound in _rows(problem, columns, groups):
+        model.addRow(-highspy.kHighsInf, bound, len(coefficients), list(coefficients), list(coefficients.values()))
+    model.changeObjectiveSense(highspy.ObjSense.kMaximize)
+    model.run()
+    if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        return None
+    best: float = model.getInfo().objective_function_value
+    return round(best)
+
+
+def _columns(problem: Problem) -> tuple[tuple[int, int], ...]:
+    return tuple(
+        (d, c)
+        for d, demand in enumerate(problem.demands)
+        for c, place in enumerate(problem.classes)
+        if demand.nodes & place.nodes
+    )
+
+
+def _rows(problem: Problem, columns: Sequence[tuple[int, int]], groups: Sequence[str]) -> Iterator[Row]:
+    at = {pair: i for i, pair in enumerate(columns)}
+    for d, demand in enumerate(problem.demands):
+        yield {i: 1.0 for (one, _), i in at.items() if one == d}, demand.count
+    if "resources" in groups:
+        yield from _resources(problem, at)
+    if "host ports" in groups:
+        yield from _ports(problem, at)
+    for d, demand in enumerate(problem.demands):
+        if "anti-affinity" in groups:
+            yield from _apart(problem, at, d, demand)
+        if "spread" in groups:
+            for constraint in demand.pod.spread:
+                if constraint.is_hard:
+                    yield from _spread(problem, at, d, demand, constraint)
+        if "affinity" in groups:
+            yield from _together(problem, at, d, demand)
+
+
+_At = Mapping[tuple[int, int], int]
+
+
+def _resources(problem: Problem, at: _At) -> Iterator[Row]:
+    requests = [problem.request(d) for d in problem.demands]
+    for c, place in enumerate(problem.classes):
+        for r, room in enumerate(place.room):
+            used = {i: float(requests[d][r]) for (d, one), i in at.items() if one == c and requests[d][r]}
+            if used and room < 1 << 61:
+                yield used, float(max(room, 0) * place.size)
+
+
+def _ports(problem: Problem, at: _At) -> Iterator[Row]:
+    """One pod a node for each port that is asked for on every address."""
+    users: dict[tuple[str, int], set[int]] = {}
+    for d, demand in enumerate(problem.demands):
+        for port in demand.pod.host_ports:
+            if port.host_ip == "0.0.0.0":
+                users.setdefault((port.protocol, port.port), set()).add(d)
+    for c, place in enumerate(problem.classes):
+        for asking in users.values():
+            row = {i: 1.0 for (d, one), i in at.items() if one == c and d in asking}
+            if row:
+                yield row, float(place.size)
+
+
+def _by_domain(problem: Problem, at: _At, d: int, key: str) -> dict[str, dict[int, float]]:
+    """Domain value → the variables of demand ``d`` in it; only for keys that put whole classes into one domain."""
+    index = problem.facts.index
+    found: dict[str, dict[int, float]] = {}
+    for value, nodes in index.domains(key).items():
+        row = {i: 1.0 for (one, c), i in at.items() if one == d and problem.classes[c].nodes & ~nodes == 0}
+        if row:
+            found[value] = row
+    return found
+
+
+def _apart(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row]:
+    """Required anti-affinity to itself: one pod a domain (one a node is in ``Problem.limit``)."""
+    for term in demand.pod.required_anti_affinity:
+        if not problem.facts.index.one_node_each(term.topology_key) and problem.facts.repels_itself(
+            demand.workload, term
+        ):
+            for row in _by_domain(problem, at, d, term.topology_key).values():
+                yield row, 1.0
+
+
+def _spread(problem: Problem, at: _At, d: int, demand: Demand, constraint: SpreadConstraint) -> Iterator[Row]:
+    """No domain ends more than maxSkew above another that counts; the closed form of ``spread`` as rows."""
+    from kubesched_lint.analysis.spread import counted_nodes, spread_room
+
+    facts, key = problem.facts, constraint.topology_key
+    room = spread_room(demand.workload, constraint, facts)
+    if room is None or facts.index.one_node_each(key) or facts.other_pods:
+        return
+    rows = _by_domain(problem, at, d, key)
+    counted = counted_nodes(demand.workload, constraint, facts)
+    others = [v for v, nodes in facts.index.domains(key).items() if nodes & counted]
+    for value, row in rows.items():
+        if room.too_few:
+            yield row, float(constraint.max_skew)
+            continue
+        for other in others:
+            if other != value:
+                yield {**row, **dict.fromkeys(rows.get(other, ()), -1.0)}, float(constraint.max_skew)
+
+
+def _together(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row]:
+    """Required affinity answered only by one other workload of the set: none in a domain where that one has none."""
+    facts = problem.facts
+    terms = demand.pod.required_affinity
+    if len(terms) != 1 or facts.index.one_node_each(terms[0].topology_key):
+        return
+    if facts.running_match(terms, demand.workload.namespace) is not None:
+        return
+    answering = [d for d, other in enumerate(problem.demands) if _answers(problem, demand, other)]
+    seen = {id(problem.demands[a].workload) for a in answering}
+    every = list(facts.selection.selected_by_all(terms, demand.workload.namespace))
+    if any(id(w) not in seen for w in every) or d in answering:
+        return
+    rows = _by_domain(problem, at, d, terms[0].topology_key)
+    for value, row in rows.items():
+        targets: dict[int, Any] = {}
+        for a in answering:
+            targets |= dict.fromkeys(
+                _by_domain(problem, at, a, terms[0].topology_key).get(value, ()), -1.0 * demand.count
+            )
+        yield {**row, **targets}, 0.0
+
+
+def _answers(problem: Problem, demand: Demand, other: Demand) -> bool:
+    return all(
+        problem.facts.namespaces.selects(t, demand.workload.namespace, other.pod, unknown=True)
+        for t in demand.pod.required_affinity
+    )

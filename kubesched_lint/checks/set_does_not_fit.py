@@ -1,0 +1,42 @@
+"""Each workload fits by itself, and together they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.joint import Impossible, impossible
+from kubesched_lint.findings import Hazard, Place, Severity, proof
+
+
+def check(facts: Facts) -> Iterator[Hazard]:
+    for found in impossible(facts):
+        *others, last = found.demands
+        yield Hazard(
+            at=last.workload.replicas_path if last.workload.kind != "DaemonSet" else ("metadata", "name"),
+            source=last.workload.source,
+            victim=last.workload.ref,
+            # Which of them waits depends on the order; that one does is proven.
+            severity=None if not facts.other_pods else Severity.WARNING,
+            evidence=proof(
+                f"{found.wanted} pods > {found.placed} that {' and '.join(found.because)} allow: {_sum(found)}",
+                demand=found.wanted,
+                supply=found.placed,
+                assumes=("the nodes stay as in the snapshot",)
+                + (("the running pods of others stay where they are",) if facts.other_pods else ()),
+            ),
+            values={
+                "pending": found.wanted - found.placed,
+                "wanted": found.wanted,
+                "workloads": tuple(str(d.workload) for d in found.demands),
+                "because": found.because,
+            },
+            related=tuple(
+                Place(d.workload.replicas_path, f"{d.count} pods of {d.workload}", d.workload.source, d.workload.ref)
+                for d in others
+            ),
+        )
+
+
+def _sum(found: Impossible) -> str:
+    return " + ".join(f"{d.count} of {d.workload.kind} {d.workload.name}" for d in found.demands)

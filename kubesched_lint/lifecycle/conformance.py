@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.bounds import frame
+from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.outcomes import Outcome, outcome, outcomes
 from kubesched_lint.lifecycle.trace import replays, trace
 from kubesched_lint.model.decode.nodes import decode_node

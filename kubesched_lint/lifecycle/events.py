@@ -234,7 +234,7 @@ def _cordoned(node: Node) -> Node:
 
 def _without_nodes(motion: Motion, later: Stage, state: State, kept: Sequence[int]) -> Iterator[State]:
     """Pods go with their nodes; DaemonSet pods that wait for a lost node stay until their controller looks."""
-    stage, cast = motion.stage, motion.cast
+    stage = motion.stage
     lost = [p for p in range(len(state.bound)) if p not in set(kept)]
     gone = tuple(slot for p in lost for slot, _ in state.bound[p])
     orphans = state.orphans

@@ -6,10 +6,10 @@ Creating pods is done at once, for a pod that exists may still wait as long as i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
-from kubesched_lint.lifecycle.controllers import daemonset, deployment, replicaset, statefulset
 from kubesched_lint.lifecycle import parallel
+from kubesched_lint.lifecycle.controllers import daemonset, deployment, replicaset, statefulset
+from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.hints import wakes_on_bind, wakes_on_delete
 from kubesched_lint.lifecycle.stage import Stage
 from kubesched_lint.lifecycle.world import (
@@ -26,9 +26,7 @@ from kubesched_lint.lifecycle.world import (
     with_waiting,
     without_waiting,
 )
-
 from kubesched_lint.model.pod import Pod
-
 
 Move = tuple[Step, State]
 Wakes = Callable[[Pod, frozenset[str]], bool]
@@ -368,21 +366,22 @@ class Motion:
         strategy = self.cast.revisions[wish.workload][wish.revision].strategy
         nodes = self._daemons(wish, state)
         sure, candidates, most = daemonset.update(nodes, run, strategy)
+        nobody: tuple[int, ...] = ()
         doomed = dict.fromkeys((*daemonset.manage(nodes, run, stay, strategy).delete, *sure.delete))
         if doomed:
-            after, gone = state, ()
+            after, gone = state, nobody
             for position, which in doomed:
                 after, gone = self._without_daemons(wish, position, which, after, gone)
             yield Step("delete", self.cast.slot(wish.workload, wish.revision)), self._without_orphans(wish, after), gone
         if not most:
             return
         slot = self.cast.slot(wish.workload, wish.revision)
-        surging = bool(daemonset.daemon_bounds(strategy, run.bit_count())[0])
+        surging = bool(daemon_bounds(strategy, run.bit_count())[0])
         for position in self.stage.symmetry.distinct(state, candidates):
             if surging:
-                after, gone = with_pinned(state, position, slot, FRESH, 1), ()
+                after, gone = with_pinned(state, position, slot, FRESH, 1), nobody
             else:
-                after, gone = self._without_daemons(wish, position, "old", state, ())
+                after, gone = self._without_daemons(wish, position, "old", state, nobody)
             yield Step("surge" if surging else "delete", slot, position), self._without_orphans(wish, after), gone
 
     def _without_orphans(self, wish: Wish, state: State) -> State:

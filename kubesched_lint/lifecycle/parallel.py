@@ -1,8 +1,8 @@
 """A Parallel StatefulSet makes its pods at once, so that any of them may come to stand anywhere.
 
-Pods that were created together are exchangeable until their controller singles one out: they share one slot, a pool of
-ordinals, and the ordinal is drawn only when one is deleted. That is exact, for nothing but the controller reads ordinals
-(``pkg/controller/statefulset/stateful_set_control.go``, allowsBurst); sets with claims are told apart from the start.
+Pods that were created together are exchangeable until their controller singles one out: they share one slot, a pool
+of ordinals, and the ordinal is drawn only when one is deleted. That is exact, for nothing but the controller reads
+ordinals (``pkg/controller/statefulset/stateful_set_control.go``, allowsBurst). Sets with claims have no pools.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One set of nodes with the scheduler on it: brought to any State, it tells where a waiting pod may land.
 
 Two relations: *expected*, the default profile, whose choice falls on the nodes of the highest total; and *proof*, any
-scheduler that respects the filters. From 100 nodes on the default profile looks at a sample only (numFeasibleNodesToFind
-in ``pkg/scheduler/schedule_one.go``), so that any feasible node may be its choice.
+scheduler that respects the filters. From 100 nodes on the default profile looks at a sample only
+(numFeasibleNodesToFind in ``pkg/scheduler/schedule_one.go``), so that any feasible node may be its choice.
 """
 
 from __future__ import annotations

@@ -49,13 +49,13 @@ class Symmetry:
             value = None if outer is None else node.labels.get(outer)
             groups.setdefault(value, []).append(position)
         kinds: dict[Hashable, list[tuple[tuple[int, ...], ...]]] = {}
-        for value, members in groups.items():
+        for domain, members in groups.items():
             runs: dict[int, list[int]] = {}
             for position in members:
                 runs.setdefault(self.look[position], []).append(position)
             ordered = sorted(runs.items())
             # Nodes without the key share no domain: they are never swapped as a group.
-            key = (value is None, tuple((look, len(at)) for look, at in ordered))
+            key = (domain is None, tuple((look, len(at)) for look, at in ordered))
             kinds.setdefault(key, []).append(tuple(tuple(at) for _, at in ordered))
         for alike in kinds.values():
             yield tuple(alike)
@@ -80,8 +80,7 @@ class Symmetry:
         for kind in self._kinds:
             contents = []
             for runs in kind:
-                content = [tuple(sorted([cells[p] for p in run])) if len(run) > 1 else (cells[run[0]],) for run in runs]
-                contents.append(tuple(content))
+                contents.append(tuple(tuple(sorted([cells[p] for p in run])) for run in runs))
             # Volumes are known by the name of their domain, so domains must keep their places.
             if len(contents) > 1 and not state.volumes:
                 contents.sort()

@@ -141,7 +141,9 @@ def _with_surge(
     nodes: Mapping[int, OnNode], run: NodeSet, surge: int, desired: int
 ) -> tuple[Sync, tuple[int, ...], int]:
     surging = available = 0
-    create, delete, sunset, candidates = [], [], [], []
+    create, candidates = [], []
+    delete: list[tuple[int, str]] = []
+    sunset: list[tuple[int, str]] = []
     for node, pods in nodes.items():
         available += bool(pods.old) if pods.some_old else bool(pods.new)
         if not pods.some_old:

@@ -7,6 +7,7 @@ Mirrors ``pkg/controller/disruption/disruption.go`` (getExpectedPodCount, update
 from __future__ import annotations
 
 from kubesched_lint.lifecycle.controllers.bounds import scaled
+from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.policy import DisruptionBudget
 
 
@@ -22,6 +23,6 @@ def allowed_disruptions(budget: DisruptionBudget, expected: int, healthy: int) -
     return max(healthy - desired, 0) if expected else 0
 
 
-def covers(budget: DisruptionBudget, namespace: str, labels: dict[str, str]) -> bool:
+def covers(budget: DisruptionBudget, namespace: str, labels: Labels) -> bool:
     """Whether the budget selects such a pod; an absent selector selects none, an empty one all of the namespace."""
     return budget.namespace == namespace and budget.selector is not None and budget.selector.matches(labels)

@@ -5,7 +5,6 @@ Mirrors ``k8s.io/apimachinery/pkg/util/validation/field/errors.go`` (v1.36).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -105,6 +104,8 @@ def named(value: str) -> Raw:
 
 def as_json(value: object) -> str:
     """``json.Marshal``: no spaces, keys in the order given, and ``<``, ``>`` and ``&`` escaped."""
+    import json  # on the start-up path, and a refusal is rare
+
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     for char in "<>&\u2028\u2029":
         if char in text:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kubesched_lint.validation.admission import Classes, after_validation, before_validation
 from kubesched_lint.validation.causes import Cause, quoted
 from kubesched_lint.validation.decoding import conforms, decode
 from kubesched_lint.validation.schema import LATEST, RECORDED, REMOVED, ROOTS, VERSIONS
+
+if TYPE_CHECKING:
+    from kubesched_lint.validation.admission import Classes
 
 Rules = Callable[[dict[str, Any]], Iterator[Cause]]
 
@@ -74,6 +76,8 @@ def _together(causes: tuple[Cause, ...]) -> str:
 
 
 def _admitted(pod: dict[str, Any], classes: Classes) -> Verdict:
+    from kubesched_lint.validation.admission import after_validation, before_validation
+
     refusal = before_validation(pod, classes)
     if refusal is None:
         verdict = _judged(pod)

@@ -104,9 +104,9 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """A volume that scheduling looks at: a claim, an ephemeral claim, or an inline disk.
+    """A volume that scheduling looks at: a claim, an ephemeral claim, an inline disk, or an image.
 
-    ``kind`` is ``persistentVolumeClaim``, ``ephemeral``, ``csi``, or the field name of an inline disk
+    ``kind`` is ``persistentVolumeClaim``, ``ephemeral``, ``csi``, ``image``, or the field name of an inline disk
     (``awsElasticBlockStore``, ``gcePersistentDisk``, ``iscsi``, ``rbd``…), whose fields are then in ``disk``.
     """
 

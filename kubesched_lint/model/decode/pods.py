@@ -256,6 +256,8 @@ def _volumes(spec: Value, path: Path) -> list[Volume]:
             volumes.append(
                 Volume(name, "ephemeral", disk=mapping(volume, "ephemeral", here), path=(*here, "ephemeral"))
             )
+        elif "image" in volume:
+            volumes.append(Volume(name, "image", disk=mapping(volume, "image", here), path=(*here, "image")))
         else:
             for kind in INLINE_DISKS:
                 if kind in volume:

@@ -1,0 +1,119 @@
+"""Pods of one kind, one after another, each on a node where the scheduler could put it.
+
+Mirrors schedulePod, numFeasibleNodesToFind and selectHost of ``pkg/scheduler/schedule_one.go`` (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from random import Random
+
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, positions
+from kubesched_lint.cluster.state import ClusterState, Placement
+from kubesched_lint.model.labels import Selector
+from kubesched_lint.model.pod import BoundPod, Pod
+from kubesched_lint.scheduler.binding import bind
+from kubesched_lint.scheduler.framework import Diagnosis, diagnose
+from kubesched_lint.scheduler.scoring import Scoring
+
+_ALWAYS_ALL = 100  # minFeasibleNodesToFind
+_LEAST_PERCENT = 5  # minFeasibleNodesPercentageToFind
+
+
+def scored_nodes(nodes: int) -> int:
+    """How many feasible nodes the scheduler looks for before it scores, of ``nodes`` in the cluster."""
+    if nodes < _ALWAYS_ALL:
+        return nodes
+    percent = max(50 - nodes // 125, _LEAST_PERCENT)
+    return max(nodes * percent // 100, _ALWAYS_ALL)
+
+
+class Placer:
+    """Places copies of one admitted pod; what scores need is kept from one to the next.
+
+    Other pods may come and go in ``state`` in between. ``owner`` is the selector of the pods' controller (see
+    ``scoring.owner_selector``). Equal seeds over equal states give equal draws.
+    """
+
+    def __init__(self, pod: Pod, state: ClusterState, owner: Selector | None = None, *, seed: int = 0) -> None:
+        self.pod = pod
+        self.state = state
+        self._scoring = Scoring(pod, state, owner)
+        self._random = Random(seed)
+
+    def diagnosis(self) -> Diagnosis:
+        """What every filter says of the next copy."""
+        return diagnose(self.pod, self.state)
+
+    def options(self, diagnosis: Diagnosis | None = None) -> NodeSet:
+        """Every node that the scheduler may choose for the next copy: those of the highest total.
+
+        Where more nodes fit than the scheduler scores, any of them may be among the scored and win.
+        """
+        found = diagnosis or self.diagnosis()
+        feasible = found.feasible
+        if feasible.bit_count() > scored_nodes(_looked_at(found)):
+            return feasible
+        return self._best(feasible)
+
+    def choose(self, diagnosis: Diagnosis | None = None) -> int | None:
+        """The position of one node, drawn as the scheduler draws; None where nothing fits.
+
+        A sample that is large enough from a random start, then one of the best of the sample.
+        """
+        found = diagnosis or self.diagnosis()
+        feasible = found.feasible
+        most = scored_nodes(_looked_at(found))
+        if feasible.bit_count() > most:
+            feasible = in_turn(feasible, self._random.randrange(len(self.state.index)), most, len(self.state.index))
+        best = self._best(feasible)
+        return self._random.choice(list(positions(best))) if best else None
+
+    def place(self, bound: BoundPod | None = None) -> Placement | None:
+        """Binds the next copy to the node that ``choose`` draws; None where nothing fits.
+
+        ``bound`` gives the copy a name, an age and an owner; its pod must be equal to ``self.pod``.
+        """
+        position = self.choose()
+        return None if position is None else bind(bound or self.pod, position, self.state)
+
+    def place_all(self, copies: int) -> Iterator[Placement]:
+        """At most ``copies`` placements, ending with the first copy that fits nowhere."""
+        for _ in range(copies):
+            placement = self.place()
+            if placement is None:
+                return
+            yield placement
+
+    def _best(self, feasible: NodeSet) -> NodeSet:
+        if not feasible & (feasible - 1):  # none or one: nothing to compare
+            return feasible
+        return self._scoring.scores(feasible).best
+
+
+def in_turn(nodes: NodeSet, start: int, most: int, width: int) -> NodeSet:
+    """The first ``most`` of ``nodes`` counting from position ``start`` and on from 0 after position ``width - 1``."""
+    above = nodes >> start << start
+    missing = most - above.bit_count()
+    if missing > 0:
+        return above | _first_members(nodes ^ above, missing, width)
+    return _first_members(above, most, width)
+
+
+def _first_members(nodes: NodeSet, most: int, width: int) -> NodeSet:
+    """The ``most`` lowest members."""
+    if most <= 0:
+        return EMPTY
+    low, high = 0, width
+    while low < high:
+        middle = (low + high) // 2
+        if (nodes & first(middle)).bit_count() >= most:
+            high = middle
+        else:
+            low = middle + 1
+    return nodes & first(low)
+
+
+def _looked_at(diagnosis: Diagnosis) -> int:
+    """Nodes that the search goes through: all but those a PreFilter left out."""
+    return diagnosis.total - diagnosis.outside.bit_count()

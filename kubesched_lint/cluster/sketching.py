@@ -68,7 +68,7 @@ def sketch_of(cluster: Cluster, *, within: float = 0.0) -> str:
     if cluster.captured_at:
         lines.append(f"capturedAt: {json.dumps(cluster.captured_at)}")
     lines.append("nodes:" if groups else "nodes: []")
-    taken: set[str] = set()
+    taken = _shared_hostnames(cluster.inventory.nodes)  # a name must not become one more of a shared domain
     for group in groups:
         lines += _entries(group, taken)
     return "\n".join(lines) + "\n"

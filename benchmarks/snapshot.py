@@ -1,0 +1,170 @@
+"""What reading a large cluster costs: CPU against ``json.loads`` of the same file, and the peak memory of both.
+
+Run from the repository: ``python benchmarks/snapshot.py [PODS [NODES]]`` (30,000 pods on 1,000 nodes). The pods are
+what kubectl prints of real ones: managed fields, environment, token volumes, daemons pinned to their nodes. Exit code
+1 when reading costs more than half of ``json.loads`` in CPU, or a third in memory.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+GOAL_CPU, GOAL_MEMORY = 0.5, 1 / 3
+
+_MEASURE = """
+import sys, time
+sys.path.insert(0, {root!r})
+{prepare}
+before = time.process_time()
+{work}
+cost = time.process_time() - before
+# Not ru_maxrss: a child inherits that from the process that started it.
+peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024
+print(cost, peak, {result})
+"""
+
+
+def nodes(count: int) -> Iterator[dict[str, Any]]:
+    for i in range(count):
+        name = f"ip-10-{i >> 8}-{i & 255}-7.eu-west-1.compute.internal"
+        labels = {
+            "kubernetes.io/hostname": name,
+            "kubernetes.io/os": "linux",
+            "topology.kubernetes.io/zone": f"eu-west-1{'abc'[i % 3]}",
+            "node.kubernetes.io/instance-type": ("m6i.4xlarge", "c7g.4xlarge")[i % 2],
+        }
+        images = [{"names": [f"registry.example.com/i{n}@sha256:{n:064x}"], "sizeBytes": n << 20} for n in range(40)]
+        yield {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": labels, "creationTimestamp": "2026-01-01T00:00:00Z"},
+            "spec": {"providerID": f"aws:///{i}"},
+            "status": {
+                "allocatable": {"cpu": "15890m", "memory": "60000000Ki", "pods": "110"},
+                "conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-01-02T00:00:00Z"}],
+                "images": images,
+            },
+        }
+
+
+def pods(count: int, on: list[str]) -> Iterator[dict[str, Any]]:
+    """Every tenth is a daemon's; the others belong to Deployments of some thirty replicas."""
+    for i in range(count):
+        node = on[i % len(on)]
+        daemon = i % 10 == 0
+        app = f"agent-{i // 10 // len(on)}" if daemon else f"app-{i // 30}"
+        token = f"kube-api-access-{i:05x}"
+        labels = {"app": app, ("controller-revision-hash" if daemon else "pod-template-hash"): "5d9c7b6f4"}
+        spec: dict[str, Any] = {
+            "nodeName": node,
+            "priority": 0,
+            "schedulerName": "default-scheduler",
+            "containers": [
+                {
+                    "name": "main",
+                    "image": f"registry.example.com/{app}:1",
+                    "env": [{"name": f"SETTING_{n}", "value": f"value-{n}"} for n in range(20)],
+                    "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
+                    "volumeMounts": [{"name": token, "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}],
+                }
+            ],
+            "tolerations": [
+                {
+                    "key": f"node.kubernetes.io/{k}",
+                    "operator": "Exists",
+                    "effect": "NoExecute",
+                    "tolerationSeconds": 300,
+                }
+                for k in ("not-ready", "unreachable")
+            ],
+            "volumes": [{"name": token, "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}],
+        }
+        if daemon:
+            pin = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+            required = {"nodeSelectorTerms": [pin]}
+            spec["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+        owner = {"kind": "DaemonSet" if daemon else "ReplicaSet", "name": f"{app}-5d9c7b6f4", "controller": True}
+        managed = {f"f:field{n}": {f"f:inner{m}": {} for m in range(6)} for n in range(10)}
+        yield {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {
+                "name": f"{app}-5d9c7b6f4-{i:05x}",
+                "namespace": f"team-{i // 30 % 50}" if not daemon else "kube-system",
+                "uid": f"{i:032x}",
+                "labels": labels,
+                "creationTimestamp": "2026-01-01T00:00:00Z",
+                "ownerReferences": [{**owner, "apiVersion": "apps/v1", "uid": f"{i // 30:032x}"}],
+                "managedFields": [{"manager": "kubelet", "fieldsV1": managed}],
+            },
+            "spec": spec,
+            "status": {
+                "phase": "Running",
+                "startTime": "2026-01-01T00:00:05Z",
+                "conditions": [
+                    {"type": t, "status": "True", "lastTransitionTime": "2026-01-01T00:00:05Z"}
+                    for t in ("Initialized", "Ready", "ContainersReady", "PodScheduled")
+                ],
+            },
+        }
+
+
+def write(file: Path, pod_count: int, node_count: int) -> None:
+    """As kubectl lays it out."""
+    made = list(nodes(node_count))
+    names = [node["metadata"]["name"] for node in made]
+    with file.open("w") as out:
+        out.write('{\n    "apiVersion": "v1",\n    "items": [\n')
+        between = ""
+        for item in (*made, *pods(pod_count, names)):
+            text = json.dumps(item, indent=4).replace("\n", "\n        ")
+            out.write(f"{between}        {text}")
+            between = ",\n"
+        out.write('\n    ],\n    "kind": "List",\n    "metadata": {\n        "resourceVersion": ""\n    }\n}\n')
+
+
+def measured(prepare: str, work: str, result: str) -> tuple[float, float, str]:
+    """CPU seconds and peak MiB of a fresh interpreter, best of three."""
+    code = _MEASURE.format(root=str(ROOT), prepare=prepare, work=work, result=result)
+    runs = []
+    for _ in range(3):
+        cpu, peak, *words = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.split()
+        runs.append((float(cpu), float(peak), " ".join(words)))
+    return min(runs)
+
+
+def main() -> int:
+    pod_count = int(sys.argv[1]) if len(sys.argv) > 1 else 30_000
+    node_count = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "cluster.json")
+        write(file, pod_count, node_count)
+        packed = Path(folder, "cluster.json.gz")
+        with file.open("rb") as source, gzip.open(packed, "wb", 6) as target:
+            while block := source.read(1 << 20):
+                target.write(block)
+        print(f"{pod_count:,} pods on {node_count:,} nodes: {file.stat().st_size / 1e6:.0f} MB of JSON")
+        base = measured("import json", f"found = json.loads(open({str(file)!r}, 'rb').read())", "len(found['items'])")
+        rows = [("json.loads", base)]
+        for name, path in (("read_cluster", file), ("read_cluster, gzip", packed)):
+            work = f"c = read_cluster({str(path)!r})"
+            told = "len(c.inventory.pods), 'pods,', len({id(p.pod) for p in c.inventory.pods}), 'distinct'"
+            rows.append((name, measured("from kubesched_lint.cluster.read import read_cluster", work, told)))
+    for name, (cpu, peak, said) in rows:
+        print(f"{name:20} {cpu:6.2f} s CPU ({cpu / base[0]:.2f})  {peak:7.0f} MiB ({peak / base[1]:.2f})  {said}")
+    _, (cpu, peak, _) = rows[1]
+    return int(cpu > GOAL_CPU * base[0] or peak > GOAL_MEMORY * base[1])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""Which nodes the scheduler may choose: on large clusters it scores only some of those that fit.
+
+Mirrors numFeasibleNodesToFind of ``pkg/scheduler/schedule_one.go`` (v1.36).
+"""
+
+from __future__ import annotations
+
+from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.scheduler.framework import Diagnosis
+
+FEW_NODES = 100
+LEAST_PERCENTAGE = 5
+
+
+def nodes_to_find(looked_at: int, percentage: int = 0) -> int:
+    """After how many feasible nodes the search stops, of ``looked_at`` nodes.
+
+    ``percentage`` is percentageOfNodesToScore; 0 is its default, 50 less one for every 125 nodes, at least 5.
+    """
+    if looked_at < FEW_NODES:
+        return looked_at
+    if percentage == 0:
+        percentage = max(50 - looked_at // 125, LEAST_PERCENTAGE)
+    return max(looked_at * percentage // 100, FEW_NODES)
+
+
+def is_sampled(diagnosis: Diagnosis, percentage: int = 0) -> bool:
+    """Whether some feasible nodes are left unscored: which ones depends on where the last search stopped."""
+    looked_at = diagnosis.total - diagnosis.outside.bit_count()
+    return diagnosis.feasible.bit_count() > nodes_to_find(looked_at, percentage)
+
+
+def may_be_chosen(diagnosis: Diagnosis, best: NodeSet, percentage: int = 0) -> NodeSet:
+    """The nodes a pod may land on. ``best`` are those of the highest total over all feasible nodes.
+
+    Where the scheduler samples, every feasible node may be: scores are normalised over the sample, so that even the
+    ranking of two nodes can depend on the others in it.
+    """
+    return diagnosis.feasible if is_sampled(diagnosis, percentage) else best

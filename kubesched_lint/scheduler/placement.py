@@ -1,6 +1,6 @@
 """Pods of one kind, one after another, each on a node where the scheduler could put it.
 
-Mirrors schedulePod, numFeasibleNodesToFind and selectHost of ``pkg/scheduler/schedule_one.go`` (v1.36).
+Mirrors schedulePod and selectHost of ``pkg/scheduler/schedule_one.go`` (v1.36).
 """
 
 from __future__ import annotations
@@ -14,18 +14,8 @@ from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose
+from kubesched_lint.scheduler.sampling import is_sampled, nodes_to_find
 from kubesched_lint.scheduler.scoring import Scoring
-
-_ALWAYS_ALL = 100  # minFeasibleNodesToFind
-_LEAST_PERCENT = 5  # minFeasibleNodesPercentageToFind
-
-
-def scored_nodes(nodes: int) -> int:
-    """How many feasible nodes the scheduler looks for before it scores, of ``nodes`` in the cluster."""
-    if nodes < _ALWAYS_ALL:
-        return nodes
-    percent = max(50 - nodes // 125, _LEAST_PERCENT)
-    return max(nodes * percent // 100, _ALWAYS_ALL)
 
 
 class Placer:
@@ -51,10 +41,7 @@ class Placer:
         Where more nodes fit than the scheduler scores, any of them may be among the scored and win.
         """
         found = diagnosis or self.diagnosis()
-        feasible = found.feasible
-        if feasible.bit_count() > scored_nodes(_looked_at(found)):
-            return feasible
-        return self._best(feasible)
+        return found.feasible if is_sampled(found) else self._best(found.feasible)
 
     def choose(self, diagnosis: Diagnosis | None = None) -> int | None:
         """The position of one node, drawn as the scheduler draws; None where nothing fits.
@@ -63,9 +50,10 @@ class Placer:
         """
         found = diagnosis or self.diagnosis()
         feasible = found.feasible
-        most = scored_nodes(_looked_at(found))
-        if feasible.bit_count() > most:
-            feasible = in_turn(feasible, self._random.randrange(len(self.state.index)), most, len(self.state.index))
+        if is_sampled(found):
+            width = len(self.state.index)
+            most = nodes_to_find(found.total - found.outside.bit_count())
+            feasible = in_turn(feasible, self._random.randrange(width), most, width)
         best = self._best(feasible)
         return self._random.choice(list(positions(best))) if best else None
 
@@ -112,8 +100,3 @@ def _first_members(nodes: NodeSet, most: int, width: int) -> NodeSet:
         else:
             low = middle + 1
     return nodes & first(low)
-
-
-def _looked_at(diagnosis: Diagnosis) -> int:
-    """Nodes that the search goes through: all but those a PreFilter left out."""
-    return diagnosis.total - diagnosis.outside.bit_count()

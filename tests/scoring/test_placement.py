@@ -14,7 +14,8 @@ from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import BoundPod, Container, NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.framework import feasible_nodes
-from kubesched_lint.scheduler.placement import Placer, in_turn, scored_nodes
+from kubesched_lint.scheduler.placement import Placer, in_turn
+from kubesched_lint.scheduler.sampling import nodes_to_find
 from kubesched_lint.scheduler.scoring import score
 
 GI = 1 << 30
@@ -40,7 +41,7 @@ def web(**more):
 def test_how_many_nodes_are_scored_follows_the_size_of_the_cluster():
     # numFeasibleNodesToFind: all below 100; then 50 % less one for every 125 nodes, at least 5 %, at least 100 nodes.
     sizes = {5: 5, 99: 99, 100: 100, 150: 100, 250: 120, 1000: 420, 5000: 500, 6000: 300, 10000: 500}
-    assert {size: scored_nodes(size) for size in sizes} == sizes
+    assert {size: nodes_to_find(size) for size in sizes} == sizes
 
 
 def test_replicas_fill_up_the_cluster_and_no_more():

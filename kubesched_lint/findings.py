@@ -187,6 +187,10 @@ class InputError:
     column: int = 0
 
 
+class UncheckedError(Exception):
+    """Raised by a check that cannot judge here; its text is the reason under which the rule counts as skipped."""
+
+
 @dataclass(frozen=True, slots=True)
 class Skip:
     """A rule, or a document, that was not checked, and why."""

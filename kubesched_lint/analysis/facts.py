@@ -230,13 +230,22 @@ class Facts:
         objects = replace(self.cluster.inventory, pods=self.other_pods)
         return ClusterState(self.index, objects, kubernetes_version=self.premises.kubernetes_version)
 
-    def copies(self, workload: Workload, most: int, among: NodeSet | None = None) -> int:
-        """Upper bound of pods that fit on ``among`` (the usable nodes) beside the running pods of others; at most
-        ``most``."""
+    @cached_property
+    def empty(self) -> ClusterState:
+        """The nodes without any pod. Undo what you place."""
+        from kubesched_lint.cluster.state import ClusterState
+
+        return ClusterState(self.index)
+
+    def copies(self, workload: Workload, most: int, among: NodeSet | None = None, *, bare: bool = False) -> int:
+        """Upper bound of pods that fit on ``among`` (the usable nodes), at most ``most``, by counting.
+
+        Beside the running pods of others, or on ``bare`` nodes.
+        """
         from kubesched_lint.scheduler.capacity import total_copies
 
         nodes = self.usable(workload) if among is None else among
-        return total_copies(self.pod(workload), self.state, nodes, most)
+        return total_copies(self.pod(workload), self.empty if bare else self.state, nodes, most)
 
     def tightest_resource(self, workload: Workload, among: NodeSet | None = None) -> str:
         """The resource that bounds ``copies`` most."""
@@ -319,9 +328,13 @@ class Facts:
     # -- order -------------------------------------------------------------------------------------------------------
 
     @cached_property
+    def in_order(self) -> tuple[Workload, ...]:
+        """The workloads in the order in which they are created."""
+        return apply_order(self.manifests.workloads, self.premises.apply_order)
+
+    @cached_property
     def _ranks(self) -> Mapping[int, int]:
-        ordered = apply_order(self.manifests.workloads, self.premises.apply_order)
-        return {id(w): rank for rank, w in enumerate(ordered)}
+        return {id(w): rank for rank, w in enumerate(self.in_order)}
 
     def comes_before(self, one: Workload, other: Workload) -> bool:
         """Whether the apply order creates ``one`` before ``other``."""

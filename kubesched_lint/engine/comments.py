@@ -43,7 +43,7 @@ def _documents(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Ranges of lines, parted before each ``---`` at the start of a line."""
     first = 0
     for number, line in enumerate(lines):
-        if line.startswith("---") and number > first:
+        if number > first and (line == "---" or line[:4] in ("--- ", "---\t")):
             yield first, number
             first = number
     yield first, len(lines)
@@ -72,9 +72,11 @@ def _hidden(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
         for token in yaml.scan("\n".join(lines), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             _hide(found, token)
     except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-        for number in range(mark.line if mark else 0, len(lines)):
-            found.setdefault(number, []).append((0, _END_OF_LINE))
+        # An open quote breaks where the text ends; its context is where it was opened.
+        mark = getattr(error, "context_mark", None) or getattr(error, "problem_mark", None)
+        first, column = (mark.line, mark.column) if mark else (0, 0)
+        for number in range(first, len(lines)):
+            found.setdefault(number, []).append((column if number == first else 0, _END_OF_LINE))
     return found
 
 

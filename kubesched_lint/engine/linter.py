@@ -23,6 +23,7 @@ from kubesched_lint.findings import (
     Skip,
     Source,
     Summary,
+    UncheckedError,
 )
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.rulebook.library import Rule
@@ -115,6 +116,8 @@ class _Run:
         try:
             for hazard in check():
                 yield self._judge(rule, workload, hazard, facts)
+        except UncheckedError as reason:
+            self.skipped.append(Skip(rule.slug, str(reason)))
         except Exception as error:
             where = f" on {workload}" if workload else ""
             text = f"rule {rule.slug} failed{where} with {type(error).__name__}: {error}"
@@ -164,9 +167,9 @@ def _assuming(judged: Judged, premise: str) -> Judged:
 def _without_yielding(judged: Iterable[Judged]) -> Iterator[Judged]:
     """One cause, one finding: a rule is silent where one that names the cause better has spoken on the same object."""
     judged = list(judged)
-    spoken = {(j.rule.slug, id(j.workload)) for j in judged}
+    spoken = {(j.rule.slug, j.finding.object) for j in judged}
     for one in judged:
-        if not any((better, id(one.workload)) in spoken for better in one.rule.yields_to):
+        if not any((better, one.finding.object) in spoken for better in one.rule.yields_to):
             yield one
 
 

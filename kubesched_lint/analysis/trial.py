@@ -1,0 +1,100 @@
+"""A deployment tried out: all pods of the set placed by the scheduler's own filters and scores, a few times over.
+
+What stays Pending in every trial is a witness, not a proof: other draws and orders may end otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with_daemon_tolerations
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.framework import message
+from kubesched_lint.scheduler.placement import Placer
+from kubesched_lint.scheduler.scoring import owner_selector
+
+SEEDS = (1, 2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Pods of a workload that found no place in any trial: the fewest and the most, and the scheduler's own words."""
+
+    workload: Workload
+    fewest: int
+    most: int
+    wanted: int
+    message: str
+
+
+@dataclass(slots=True)
+class _Queued:
+    workload: Workload
+    placer: Placer
+    left: int
+
+
+def pods_wanted(facts: Facts) -> int:
+    """How many pods a trial would place."""
+    return sum(_wanted(w, facts) for w in facts.manifests.workloads)
+
+
+def waiting_everywhere(facts: Facts) -> Iterator[Waiting]:
+    """Workloads with Pending pods at the end of every trial, in the set's order."""
+    trials = [_trial(facts, seed) for seed in SEEDS]
+    for workload in facts.manifests.workloads:
+        found = [trial[id(workload)] for trial in trials if id(workload) in trial]
+        if len(found) == len(trials):
+            counts = [count for count, _ in found]
+            yield Waiting(workload, min(counts), max(counts), _wanted(workload, facts), found[0][1])
+
+
+def _trial(facts: Facts, seed: int) -> dict[int, tuple[int, str]]:
+    """``id(workload)`` → pods left over and what the scheduler says of the last one."""
+    state = facts.state
+    mark = state.mark()
+    try:
+        queue = [one for workload in facts.in_order for one in _queued(workload, facts, seed)]
+        progress = True
+        while progress:
+            progress = False
+            for one in queue:
+                placed = sum(1 for _ in one.placer.place_all(one.left))
+                one.left -= placed
+                progress = progress or placed > 0
+            queue = [one for one in queue if one.left]
+        left: dict[int, tuple[int, str]] = {}
+        for one in queue:
+            before, _ = left.get(id(one.workload), (0, ""))
+            left[id(one.workload)] = (before + one.left, message(one.placer.diagnosis()))
+        return left
+    finally:
+        state.undo(mark)
+
+
+def _queued(workload: Workload, facts: Facts, seed: int) -> Iterator[_Queued]:
+    """What the scheduler is given: nothing of pods that it never sees, and of Jobs, whose pods end."""
+    pod = facts.pod(workload)
+    if pod.node_name or pod.scheduling_gates or pod.scheduler_name != "default-scheduler":
+        return
+    if workload.kind == "DaemonSet":
+        pod = with_daemon_tolerations(pod)
+        for position in positions(_daemon_nodes(workload, facts)):
+            yield _Queued(workload, Placer(pinned(pod, facts.index.names[position]), facts.state, seed=seed), 1)
+    elif workload.stays:
+        owner = owner_selector(workload, pod.labels)
+        yield _Queued(workload, Placer(pod, facts.state, owner, seed=seed), facts.replicas(workload))
+
+
+def _wanted(workload: Workload, facts: Facts) -> int:
+    if workload.kind == "DaemonSet":
+        return _daemon_nodes(workload, facts).bit_count()
+    return facts.replicas(workload) if workload.stays else 0
+
+
+def _daemon_nodes(workload: Workload, facts: Facts) -> NodeSet:
+    """Nodes for which its controller makes a pod; resources and other pods do not matter to it."""
+    return targets(with_daemon_tolerations(facts.pod(workload)), facts.index)[0]

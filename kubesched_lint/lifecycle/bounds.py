@@ -5,13 +5,13 @@ from __future__ import annotations
 from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle.motion import Motion
 from kubesched_lint.lifecycle.outcomes import Outcome
-from kubesched_lint.lifecycle.world import Cast, Wish
+from kubesched_lint.lifecycle.world import Wish
 
 
-def frame(motion: Motion, wish: Wish, cast: Cast) -> set[Outcome]:
+def frame(motion: Motion, wish: Wish) -> set[Outcome]:
     """Outcomes whose least and greatest numbers enclose every possible one; controllers alone bound them."""
     wanted = motion.desired(wish)
-    workload = cast.revisions[wish.workload][wish.revision]
+    workload = wish.spec
     most = wanted
     if workload.kind == "Deployment":
         most += rolling_bounds(workload.strategy, wanted)[0]

@@ -106,8 +106,7 @@ def possible(story: Story, phase: Phase) -> dict[str, set[Outcome]]:
     if phase.sound:
         return {f"{kind}/{name}": {e[number] for e in ends} for (kind, _, name), number in story.numbers.items()}
     return {
-        f"{kind}/{name}": frame(phase.motion, story.wishes[number], story.cast)
-        for (kind, _, name), number in story.numbers.items()
+        f"{kind}/{name}": frame(phase.motion, story.wishes[number]) for (kind, _, name), number in story.numbers.items()
     }
 
 

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.lifecycle.controllers import deployment
 from kubesched_lint.lifecycle.controllers.daemonset import with_daemon_tolerations
 from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions, covers
-from kubesched_lint.lifecycle.explore import DEFAULT_STATES, Exploration, Extra, explore
+from kubesched_lint.lifecycle.explore import DEFAULT_STATES, Exploration, Extra, explore, explore_by_runs
 from kubesched_lint.lifecycle.hints import wakes_on_delete, wakes_on_node_change
 from kubesched_lint.lifecycle.motion import Motion, Move, overlooked
 from kubesched_lint.lifecycle.stage import Stage
-from kubesched_lint.lifecycle.world import Cast, State, Step, Wish, empty, queued, tally, with_bound
+from kubesched_lint.lifecycle.world import (
+    SETTLED,
+    Cast,
+    State,
+    Step,
+    Wish,
+    empty,
+    queued,
+    tally,
+    with_bound,
+    with_waiting,
+)
 from kubesched_lint.model.admission import admit
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node, Taint
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.scoring import owner_selector
@@ -67,10 +79,13 @@ class Story:
         marks: Mapping[str, Hashable] | None = None,
         expected: bool = True,
         most_states: int = DEFAULT_STATES,
+        runs: int = 0,
+        seed: int = 0,
         kubernetes_version: str = "1.36",
     ) -> None:
         """``objects.pods`` stay where they are. ``foreseen`` are workloads and revisions that come later, ``marks``
-        the nodes that events will single out: both keep nodes apart that look alike now."""
+        the nodes that events will single out: both keep nodes apart that look alike now. With ``runs`` nothing is
+        searched: so many seeded courses stand for all."""
         self.nodes = tuple(nodes)
         self.objects = objects
         self.cast = Cast()
@@ -79,11 +94,21 @@ class Story:
         self.marks = dict(marks or {})
         self.expected = expected
         self.most_states = most_states
+        self.runs = runs
+        self.seed = seed
         self.version = kubernetes_version
         self.foreseen = [self.admitted(w, 0) for w in foreseen]
         self.states: tuple[State, ...] = (empty(len(self.nodes)),)
         self.sound = True
         self.phases: list[Phase] = []
+        self._stages: dict[tuple[int, int], tuple[tuple[Node, ...], Stage]] = {}
+
+    def fork(self) -> Story:
+        """The same story so far, to be told on in another way."""
+        other = copy(self)
+        other.wishes = dict(self.wishes)
+        other.phases = list(self.phases)
+        return other
 
     # --- set-up -----------------------------------------------------------------------------------------------------
 
@@ -100,22 +125,29 @@ class Story:
         return with_daemon_tolerations(pod) if workload.kind == "DaemonSet" else pod
 
     def stage(self) -> Stage:
-        index = NodeIndex(self.nodes)
-        return Stage(
-            self.cast,
-            index,
-            self.objects,
-            [self.marks.get(node.name, 0) for node in self.nodes],
-            expected=self.expected,
-            kubernetes_version=self.version,
-            foreseen=self.foreseen,
-        )
+        """The present nodes; one stage serves as long as no new kind of pod could tell nodes apart."""
+        key = (id(self.nodes), 0 if self.runs else self.cast.size)
+        known = self._stages.get(key)
+        if known is None:
+            stage = Stage(
+                self.cast,
+                NodeIndex(self.nodes),
+                self.objects,
+                [self.marks.get(node.name, 0) for node in self.nodes],
+                expected=self.expected,
+                kubernetes_version=self.version,
+                foreseen=self.foreseen,
+                symmetric=not self.runs,
+            )
+            # Kept with the nodes, so that their id() cannot come to mean others.
+            known = self._stages[key] = (self.nodes, stage)
+        return known[1]
 
     def _enter(self, workload: Workload) -> Wish:
         pod = self.admitted(workload, 0)
         number = self.cast.join(workload, pod, owner_selector(workload, pod.labels))
         self.numbers[workload.kind, workload.namespace, workload.name] = number
-        wish = self.wishes[number] = Wish(number, 0, workload.replicas)
+        wish = self.wishes[number] = Wish(number, 0, workload.replicas, workload)
         return wish
 
     def _run(self, name: str, stage: Stage, enter: Enter = _as_it_is, extra: Extra | None = None) -> Phase:
@@ -124,18 +156,52 @@ class Story:
         for state in self.states:
             for start in enter(state):
                 origins.setdefault(start, state)
-        found = explore(motion, origins, extra, most_states=self.most_states)
+        if self.runs:
+            starts = list(origins)
+            found = explore_by_runs(motion, starts, extra, seed=self.seed + len(self.phases), runs=self.runs)
+        else:
+            found = explore(motion, origins, extra, most_states=self.most_states)
         self.sound = self.sound and found.complete
         self.states = tuple(found.finals)
         phase = Phase(name, motion, found, enter, extra, origins, self.sound)
         self.phases.append(phase)
         return phase
 
+    def adopt(self, workload: Workload, running: Sequence[BoundPod]) -> None:
+        """Begin with a workload that runs already: its pods, oldest revision first by size, bound or waiting."""
+        groups: dict[str, list[BoundPod]] = {}
+        for bound in running:
+            if not bound.terminating:
+                groups.setdefault(bound.pod.labels.get(_HASHES.get(workload.kind, ""), ""), []).append(bound)
+        ordered = sorted(groups.values(), key=len)
+        number = -1
+        for group in ordered:
+            pod = group[0].pod
+            owner = owner_selector(workload, pod.labels)
+            if number < 0:
+                number = self.cast.join(workload, pod, owner)
+            else:
+                self.cast.revise(number, workload, pod, owner)
+        self.numbers[workload.kind, workload.namespace, workload.name] = number
+        revision = len(ordered) - 1
+        live = replace(workload, replicas=sum(map(len, ordered)), template=None)
+        self.wishes[number] = Wish(number, revision, live.replicas, live)
+        (state,) = self.states
+        at = {node.name: p for p, node in enumerate(self.nodes)}
+        for r, group in enumerate(ordered):
+            for bound in group:
+                state = _with_running(self.cast, state, number, r, bound, at.get(bound.node, -1))
+        self.states = (state,)
+
     # --- events -----------------------------------------------------------------------------------------------------
 
     def deploy(self, workloads: Sequence[Workload], *, together: bool) -> Phase:
         """Create workloads all at once, or each when the one before has settled."""
         phase = None
+        known = [w for w in workloads if (w.kind, w.namespace, w.name) in self.numbers]
+        for workload in known:
+            phase = self.rollout(workload)
+        workloads = [w for w in workloads if w not in known]
         for group in [workloads] if together else [[w] for w in workloads]:
             for workload in group:
                 self._enter(workload)
@@ -146,16 +212,13 @@ class Story:
         """Apply a changed object: its template where that differs, and its number of replicas."""
         number = self.numbers[workload.kind, workload.namespace, workload.name]
         wish = self.wishes[number]
-        before = self.cast.newest(number)
         revision = wish.revision
-        if workload.template != before.template:
-            pod = self.admitted(workload, revision + 1)
+        if workload.template != wish.spec.template:
+            pod = self.admitted(workload, len(self.cast.pods[number]))
             revision = self.cast.revise(number, workload, pod, owner_selector(workload, pod.labels))
-        else:
-            self.cast.revisions[number][-1] = workload
         stage = self.stage()
         enter = self._rescaling(stage, wish, workload.replicas)
-        self.wishes[number] = Wish(number, revision, workload.replicas)
+        self.wishes[number] = Wish(number, revision, workload.replicas, workload)
         return self._run("rollout", stage, enter)
 
     def scale(self, kind: str, namespace: str, name: str, replicas: int) -> Phase:
@@ -167,7 +230,7 @@ class Story:
 
     def _rescaling(self, stage: Stage, wish: Wish, replicas: int) -> Enter:
         """A Deployment answers a change of replicas before it goes on rolling out (isScalingEvent)."""
-        workload = self.cast.newest(wish.workload)
+        workload = wish.spec
         if workload.kind != "Deployment" or replicas == wish.replicas:
             return _as_it_is
         motion = Motion(stage, self.wishes.values())
@@ -192,7 +255,7 @@ class Story:
             return before, _as_it_is
         self.nodes = tuple(_cordoned(n) if n.name == name else n for n in self.nodes)
         after = self.stage()
-        if not after.may_miss:
+        if not after.may_miss():
             return after, _as_it_is
         labels = next(n.labels for n in self.nodes if n.name == name)
 
@@ -227,6 +290,16 @@ class Story:
         return self._run("lose", after, lambda state: _without_nodes(motion, after, state, kept))
 
 
+def _with_running(cast: Cast, state: State, number: int, revision: int, bound: BoundPod, position: int) -> State:
+    ordinal = -1
+    if cast.revisions[number][0].kind == "StatefulSet":
+        ordinal = int(bound.name.rpartition("-")[2])
+    slot = cast.slot(number, revision, ordinal)
+    if position >= 0:
+        return with_bound(state, position, slot, 1)
+    return with_waiting(state, slot, SETTLED, 1)
+
+
 def _cordoned(node: Node) -> Node:
     taints = node.taints if CORDON in node.taints else (*node.taints, CORDON)
     return replace(node, unschedulable=True, taints=taints)
@@ -255,7 +328,7 @@ def _without_nodes(motion: Motion, later: Stage, state: State, kept: Sequence[in
     for slot in gone:
         after = motion.synced(after, slot)
     after = motion.looked_at(state, after, wakes)
-    if later.may_miss:
+    if later.may_miss():
         yield from overlooked(stage, state, later, after, wakes, kept)
     else:
         yield after
@@ -275,7 +348,7 @@ class Eviction:
         cast = self._motion.cast
         blocked = left = False
         for slot, _ in state.bound[self._position]:
-            if cast.newest(cast.slots[slot].workload).kind == "DaemonSet":
+            if cast.kind(slot) == "DaemonSet":
                 continue
             left = True
             if not self._allowed(slot, state):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from random import Random
 
 from kubesched_lint.lifecycle.motion import Motion, Move
 from kubesched_lint.lifecycle.world import State, Step, settled
@@ -54,6 +55,42 @@ def explore(
                 stack.append(next_state)
         if not moved:
             found.finals[canonical(settled(state))] = None
+    return found
+
+
+def run_once(motion: Motion, start: State, random: Random, extra: Extra | None = None) -> list[tuple[Step, State]]:
+    """One course of a phase, drawn at random: each step with the state after it, the last one final."""
+    state = motion.settle(start)
+    steps = [(Step("start"), state)]
+    while True:
+        move = None
+        if extra is not None:
+            evictions = list(extra(state))
+            if evictions and random.random() < 0.5:
+                move = random.choice(evictions)
+        move = move or motion.any_move(state, random)
+        if move is None and extra is not None and evictions:
+            move = random.choice(evictions)
+        if move is None:
+            return steps
+        steps.append(move)
+        state = move[1]
+
+
+def explore_by_runs(
+    motion: Motion, starts: Sequence[State], extra: Extra | None = None, *, seed: int = 0, runs: int = 1
+) -> Exploration:
+    """Some of the ends, from ``runs`` seeded courses over the starts in turn: witnesses, never a proof."""
+    found = Exploration(complete=False)
+    random = Random(seed)
+    for i in range(max(runs, len(starts))):
+        before: State | None = None
+        for step, state in run_once(motion, starts[i % len(starts)], random, extra):
+            if state not in found.parents:
+                found.parents[state] = None if before is None else (before, step)
+            before = state
+        assert before is not None
+        found.finals[settled(before)] = None
     return found
 
 

@@ -6,6 +6,7 @@ Creating pods is done at once, for a pod that exists may still wait as long as i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from random import Random
 
 from kubesched_lint.lifecycle import parallel
 from kubesched_lint.lifecycle.controllers import daemonset, deployment, replicaset, statefulset
@@ -81,6 +82,7 @@ class Motion:
         self.stage = stage
         self.cast = stage.cast
         self.wishes = tuple(wishes)
+        self.may_miss = stage.may_miss()
         self._targets = {
             w.workload: daemonset.targets(self.cast.pods[w.workload][w.revision], stage.index)
             for w in self.wishes
@@ -88,7 +90,7 @@ class Motion:
         }
 
     def _kind(self, wish: Wish) -> str:
-        return self.cast.revisions[wish.workload][0].kind
+        return wish.spec.kind
 
     def desired(self, wish: Wish) -> int:
         """How many pods a workload wants: for a DaemonSet the nodes it targets."""
@@ -105,6 +107,31 @@ class Motion:
             for step, after, gone in self._deletions(wish, state):
                 for woken in self.woken(state, after, gone):
                     yield step, self.settle(woken)
+
+    def any_move(self, state: State, random: Random) -> Move | None:
+        """One move drawn at random, bindings before deletions as a quick scheduler would; None when nothing moves."""
+        found = self._any_binding(state, random)
+        if found is not None:
+            return found
+        wishes = list(self.wishes)
+        random.shuffle(wishes)
+        for wish in wishes:
+            changes = list(self._deletions(wish, state))
+            if changes:
+                step, after, gone = random.choice(changes)
+                return step, self.settle(random.choice(list(self.woken(state, after, gone))))
+        return None
+
+    def _any_binding(self, state: State, random: Random) -> Move | None:
+        queue = [(slot, status, -1) for slot, status, _ in state.waiting if status <= FRESH]
+        for position, pinned in enumerate(state.pinned):
+            queue += [(slot, status, position) for slot, status, _ in pinned if status <= FRESH]
+        random.shuffle(queue)
+        for slot, status, position in queue:
+            landings = self.stage.landings(state, slot, position)
+            if landings:
+                return self._bind(state, slot, status, random.choice(landings), pinned=position >= 0)
+        return None
 
     def settle(self, state: State) -> State:
         """The state after all that controllers create."""
@@ -127,15 +154,21 @@ class Motion:
                 continue
             done.add(slot)
             for position in stage.symmetry.distinct(state, stage.landings(state, slot)):
-                volumes = stage.volumes_after(state, slot, position)
-                after = with_waiting(with_bound(state, position, slot, 1), slot, status, -1)
-                yield self._bound(state, after._replace(volumes=volumes), slot, position)
+                yield self._bind(state, slot, status, position, pinned=False)
         symmetric = stage.symmetry.distinct(state, (p for p, q in enumerate(state.pinned) if q))
         for position in symmetric:
             for slot, status, _ in state.pinned[position]:
                 if status <= FRESH and stage.landings(state, slot, position):
-                    after = with_pinned(with_bound(state, position, slot, 1), position, slot, status, -1)
-                    yield self._bound(state, self.synced(after, slot), slot, position)
+                    yield self._bind(state, slot, status, position, pinned=True)
+
+    def _bind(self, state: State, slot: int, status: int, position: int, *, pinned: bool) -> Move:
+        after = with_bound(state, position, slot, 1)
+        if pinned:
+            after = self.synced(with_pinned(after, position, slot, status, -1), slot)
+        else:
+            volumes = self.stage.volumes_after(state, slot, position)
+            after = with_waiting(after, slot, status, -1)._replace(volumes=volumes)
+        return self._bound(state, after, slot, position)
 
     def looked_at(self, before: State, after: State, wakes: Wakes) -> State:
         """A waiting pod that is tried again gets a new message, which makes its DaemonSet's controller look."""
@@ -151,7 +184,7 @@ class Motion:
         if after.orphans:
             come = self.stage.pod(slot)
             after = self.looked_at(before, after, lambda pod, by: wakes_on_bind(pod, by, come, self.stage.cluster))
-        if self.stage.may_miss:
+        if self.may_miss:
             come = self.stage.pod(slot)
             self.stage.show(after)
             after = self._with_statuses(after, lambda pod, by: wakes_on_bind(pod, by, come, self.stage.cluster))
@@ -177,7 +210,7 @@ class Motion:
 
         if gone and after.orphans:
             after = self.looked_at(before, after, wakes)
-        if not self.stage.may_miss or not gone:
+        if not self.may_miss or not gone:
             yield after
             return
         after = self._with_statuses(after, wakes)
@@ -203,7 +236,7 @@ class Motion:
         kind = self._kind(wish)
         if kind == "DaemonSet":
             return self._created_daemons(wish, state)
-        if kind == "StatefulSet" and parallel.is_pooled(self.cast, wish):
+        if kind == "StatefulSet" and parallel.is_pooled(wish):
             return parallel.created(self.cast, wish, state)
         if kind == "StatefulSet":
             for ordinal in self._stateful(wish, state).create:
@@ -220,7 +253,7 @@ class Motion:
         """New sizes by revision, of a Deployment's ReplicaSets or of anything that just keeps a number."""
         sets = self.replica_sets(wish.workload, counts)
         if self._kind(wish) == "Deployment":
-            strategy = self.cast.revisions[wish.workload][wish.revision].strategy
+            strategy = wish.spec.strategy
             return dict(deployment.sync(strategy, wish.replicas, wish.revision, sets))
         have = sum(s.size for s in sets)
         newest = sum(s.size for s in sets if s.revision == wish.revision)
@@ -238,7 +271,7 @@ class Motion:
 
     def _created_daemons(self, wish: Wish, state: State) -> State:
         run, stay = self._targets[wish.workload]
-        strategy = self.cast.revisions[wish.workload][wish.revision].strategy
+        strategy = wish.spec.strategy
         nodes = self._daemons(wish, state)
         slot = self.cast.slot(wish.workload, wish.revision)
         create = daemonset.manage(nodes, run, stay, strategy).create
@@ -254,7 +287,7 @@ class Motion:
         kind = self._kind(wish)
         if kind == "DaemonSet":
             yield from self._deleted_daemons(wish, state)
-        elif kind == "StatefulSet" and parallel.is_pooled(self.cast, wish):
+        elif kind == "StatefulSet" and parallel.is_pooled(wish):
             yield from parallel.deletions(self.cast, wish, state)
         elif kind == "StatefulSet":
             for ordinal in self._stateful(wish, state).delete:
@@ -302,7 +335,7 @@ class Motion:
             yield after, (slot,) * bool(victims)
 
     def _stateful(self, wish: Wish, state: State) -> statefulset.Sync:
-        workload = self.cast.revisions[wish.workload][wish.revision]
+        workload = wish.spec
         return statefulset.sync(
             self.members(wish.workload, state),
             wish.replicas,
@@ -363,7 +396,7 @@ class Motion:
 
     def _deleted_daemons(self, wish: Wish, state: State) -> Iterator[tuple[Step, State, tuple[int, ...]]]:
         run, stay = self._targets[wish.workload]
-        strategy = self.cast.revisions[wish.workload][wish.revision].strategy
+        strategy = wish.spec.strategy
         nodes = self._daemons(wish, state)
         sure, candidates, most = daemonset.update(nodes, run, strategy)
         nobody: tuple[int, ...] = ()

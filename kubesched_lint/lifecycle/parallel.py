@@ -38,8 +38,8 @@ class Pool(NamedTuple):
         return len(self.ordinals) - self.bound - self.waiting
 
 
-def is_pooled(cast: Cast, wish: Wish) -> bool:
-    workload = cast.revisions[wish.workload][wish.revision]
+def is_pooled(wish: Wish) -> bool:
+    workload = wish.spec
     return workload.pod_management == "Parallel" and not workload.claim_templates
 
 
@@ -83,7 +83,7 @@ def deletions(cast: Cast, wish: Wish, state: State) -> Iterator[Change]:
     if condemned:
         yield from _condemned(cast, wish, state, condemned)
         return
-    workload = cast.revisions[wish.workload][wish.revision]
+    workload = wish.spec
     if workload.strategy.type != "OnDelete":
         yield from _updated(cast, wish, state, present, workload.strategy.partition)
 

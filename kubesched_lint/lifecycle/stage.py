@@ -1,8 +1,7 @@
 """One set of nodes with the scheduler on it: brought to any State, it tells where a waiting pod may land.
 
-Two relations: *expected*, the default profile, whose choice falls on the nodes of the highest total; and *proof*, any
-scheduler that respects the filters. From 100 nodes on the default profile looks at a sample only
-(numFeasibleNodesToFind in ``pkg/scheduler/schedule_one.go``), so that any feasible node may be its choice.
+Two relations: *expected*, the default profile, whose choice falls on the nodes of the highest total, or on any feasible
+node where it scores a sample only (100 nodes and more); and *proof*, any scheduler that respects the filters.
 """
 
 from __future__ import annotations
@@ -24,9 +23,8 @@ from kubesched_lint.model.storage import Claim
 from kubesched_lint.scheduler.binding import bind, with_topology_labels
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED
+from kubesched_lint.scheduler.sampling import is_sampled
 from kubesched_lint.scheduler.scoring import Scoring
-
-SAMPLED_FROM = 100
 
 
 class Stage:
@@ -42,21 +40,22 @@ class Stage:
         expected: bool = True,
         kubernetes_version: str = "1.36",
         foreseen: Sequence[Pod] = (),
+        symmetric: bool = True,
     ) -> None:
         """``objects.pods`` stay where they are; ``marks`` are differences between nodes that no label shows, and
         ``foreseen`` pods that come later and may tell nodes apart that look alike now."""
         self.cast = cast
         self.index = index
         self.objects = objects
-        self.expected = expected and len(index) < SAMPLED_FROM
+        self.expected = expected
         self.cluster = ClusterState(index, objects, kubernetes_version=kubernetes_version)
         pods = [pod for revisions in cast.pods for pod in revisions]
         self.symmetry = Symmetry(
             index,
             [*pods, *foreseen, *(b.pod for b in objects.pods)],
-            [(mark, self._residents(p)) for p, mark in enumerate(marks or [0] * len(index))],
+            # Without symmetry every node is its own kind, which costs nothing to find out.
+            [(mark, self._residents(p)) if symmetric else p for p, mark in enumerate(marks or [0] * len(index))],
         )
-        self.may_miss = may_miss(pods, self.cluster)
         self._base = self.cluster.storage
         self._shown: tuple[Held, ...] = ((),) * len(index)
         self._shown_volumes: object = None
@@ -72,6 +71,10 @@ class Stage:
             number = placement.pod_class.number
             numbers[number] = numbers.get(number, 0) + 1
         return tuple(sorted(numbers.items()))
+
+    def may_miss(self) -> bool:
+        """Whether a waiting pod of the cast can overlook that it could run now."""
+        return may_miss((pod for revisions in self.cast.pods for pod in revisions), self.cluster)
 
     # --- pods -------------------------------------------------------------------------------------------------------
 
@@ -91,7 +94,7 @@ class Stage:
         claims = self._claims(slot)
         if not claims:
             return pod
-        names = {c.name.removesuffix(f"-{self.cast.newest(workload).name}-{ordinal}"): c.name for c in claims}
+        names = {c.name.removesuffix(f"-{self.cast.revisions[workload][0].name}-{ordinal}"): c.name for c in claims}
         volumes = tuple(Volume(template, "persistentVolumeClaim", name) for template, name in names.items())
         return replace(pod, volumes=tuple(v for v in pod.volumes if v.name not in names) + volumes)
 
@@ -123,10 +126,9 @@ class Stage:
         self.decisions += 1
         self.show(state)
         pod = self.pod(slot, position)
-        feasible = diagnose(pod, self.cluster).feasible
-        if not feasible:
-            return ()
-        if not self.expected or not feasible & (feasible - 1):
+        found = diagnose(pod, self.cluster)
+        feasible = found.feasible
+        if not self.expected or not feasible & (feasible - 1) or is_sampled(found):
             return tuple(positions(feasible))
         scoring = self._scoring.get(id(pod))
         if scoring is None:

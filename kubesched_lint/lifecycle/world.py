@@ -115,8 +115,13 @@ class Cast:
             self.reasons.append(rejected_by)
         return 2 + self.reasons.index(rejected_by)
 
-    def newest(self, workload: int) -> Workload:
-        return self.revisions[workload][-1]
+    def kind(self, slot: int) -> str:
+        return self.revisions[self.slots[slot].workload][0].kind
+
+    @property
+    def size(self) -> int:
+        """Revisions of all workloads so far."""
+        return sum(map(len, self.pods))
 
 
 class Wish(NamedTuple):
@@ -127,6 +132,8 @@ class Wish(NamedTuple):
     """The newest."""
     replicas: int
     """Ignored by DaemonSets."""
+    spec: Workload
+    """The object as applied last: strategy, partition and claims are its."""
 
 
 class Step(NamedTuple):

@@ -140,9 +140,11 @@ class Cluster:
             what += " (a sketch)"
         if self.captured_at:
             what += f", {_age(self.captured_at, now, exact=self.origin == 'snapshot')}"
-        lacking = [kind for kind in _WANTED if not self.has(kind)]
-        if lacking:
-            what += f"; holds no {', '.join(lacking)}"
+        held = [kind for kind in _WANTED if self.has(kind)]
+        if len(held) <= len(_WANTED) // 2:
+            what += f"; holds only {', '.join(held) or 'what no rule reads'}"
+        elif len(held) < len(_WANTED):
+            what += f"; holds no {', '.join(kind for kind in _WANTED if kind not in held)}"
         if self.gaps:
             what += f"; gaps: {'; '.join(self.gaps)}"
         return what

@@ -155,7 +155,8 @@ class Collector:
         because = max(counts, key=lambda reason: counts[reason])
         if self._elastic or "sketch" in because:
             return because
-        return f"{counts[because]:,} of {len(self._nodes):,} nodes carry the {because}"
+        carry = "carries" if counts[because] == 1 else "carry"
+        return f"{counts[because]:,} of {len(self._nodes):,} nodes {carry} the {because}"
 
 
 def _conditions(value: Value) -> Iterator[tuple[Value, tuple[str | int, ...]]]:

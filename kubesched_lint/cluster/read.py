@@ -11,6 +11,7 @@ from kubesched_lint.cluster.collect import Collector
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _GZIP = b"\x1f\x8b"
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 LARGEST = 4 << 30
 """Bytes of one file, unpacked."""
 _CHUNK = 512 << 10
@@ -139,6 +140,7 @@ def _gunzipped(name: str, chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 def _read(name: str, data: bytes, collector: Collector) -> frozenset[str]:
     """Which of ``sketch`` and ``snapshot`` were met."""
+    data = _utf8(name, data)
     start = data[:4096].lstrip(b" \t\r\n\xef\xbb\xbf")[:1]
     if not data.strip(b" \t\r\n"):
         raise ClusterError(name, 0, 0, "the file is empty")
@@ -150,9 +152,26 @@ def _read(name: str, data: bytes, collector: Collector) -> frozenset[str]:
         except JsonSyntaxError as error:
             if not name.removesuffix(".gz").endswith((".yaml", ".yml")):
                 raise ClusterError(name, error.line, error.column, error.message) from None
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ClusterError(name, line, 1, f"is not valid UTF-8: byte 0x{data[error.start]:02x}") from None
     from kubesched_lint.cluster.read_yaml import read_yaml
 
     return read_yaml(name, data, collector)
+
+
+def _utf8(name: str, data: bytes) -> bytes:
+    """Windows PowerShell redirects kubectl's output as UTF-16."""
+    if data.startswith(_UTF_16):
+        try:
+            return data.decode("utf-16").encode()
+        except UnicodeError as error:
+            raise ClusterError(name, 0, 0, f"is not valid UTF-16: {error}") from None
+    if b"\0" in data[:4096]:
+        raise ClusterError(name, 0, 0, "is not text: neither YAML nor JSON, nor gzip of one")
+    return data
 
 
 def _no_nodes(collector: Collector) -> str:

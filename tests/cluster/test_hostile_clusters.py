@@ -150,8 +150,11 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
         read_cluster(str(file))
 
 
-def test_a_raw_deflate_stream_is_no_gzip() -> None:
-    refusal(zlib.compress(RECORDED[:1000]))
+def test_bytes_of_other_kinds_of_files() -> None:
+    assert "UTF-8: byte 0xe9" in refusal(b"caf\xe9: 1\n").message
+    assert "is not text" in refusal(zlib.compress(RECORDED[:9000])).message
+    assert "is not text" in refusal(b"PK\x03\x04\0\0\0").message
+    assert "UTF-16" in refusal(b"\xff\xfe\x00").message
 
 
 _MUTATIONS = st.one_of(

@@ -88,6 +88,18 @@ def test_typed_lists_of_the_raw_api_name_the_kind_of_their_items() -> None:
     assert cluster.has("Pod")
 
 
+def test_typed_lists_read_as_yaml_too() -> None:
+    cluster = of("apiVersion: v1\nkind: NodeList\nitems:\n- metadata: {name: a}\n", name="c.yaml")
+    assert [n.name for n in cluster.inventory.nodes] == ["a"]
+
+
+def test_a_mistake_in_yaml_is_placed() -> None:
+    text = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Node\n  spec:\n    taints: 3\n"
+    with pytest.raises(ClusterError) as caught:
+        of(text, name="c.yaml")
+    assert (caught.value.line, caught.value.column) == (7, 13)
+
+
 def test_a_single_object_is_a_cluster_of_one() -> None:
     assert [n.name for n in of(json.dumps(node("a"))).inventory.nodes] == ["a"]
 
@@ -129,6 +141,10 @@ def test_replica_sets_are_revisions_and_only_bare_ones_are_workloads() -> None:
 
 def test_a_byte_order_mark_is_no_obstacle() -> None:
     assert of(b"\xef\xbb\xbf" + listed(node("a")).encode()).inventory.nodes
+
+
+def test_windows_powershell_redirects_as_utf_16() -> None:
+    assert of(listed(node("a")).encode("utf-16")).inventory.nodes
 
 
 def test_flow_yaml_that_looks_like_json_is_yaml() -> None:

@@ -107,7 +107,7 @@ def test_karpenters_label_shows_an_autoscaler() -> None:
     cluster = nodes(labelled, {})
     assert [n.elastic for n in cluster.inventory.nodes] == [True, False]
     assert cluster.is_elastic
-    assert cluster.elastic_because == "1 of 2 nodes carry the label karpenter.sh/nodepool: Karpenter"
+    assert cluster.elastic_because == "1 of 2 nodes carries the label karpenter.sh/nodepool: Karpenter"
     assert "--fixed" in cluster.elastic_premise
 
 

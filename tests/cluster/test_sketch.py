@@ -127,7 +127,7 @@ def test_the_footer_names_age_and_what_is_lacking() -> None:
     said = cluster.describe(datetime(2026, 1, 4, 1, tzinfo=UTC))
     assert said.startswith("1 node and 0 pods from cluster.yaml (a sketch), ")
     assert "3 days" in said
-    assert "holds no Namespace" in said
+    assert said.endswith("; holds only Node, Pod")
 
 
 @pytest.mark.parametrize(
@@ -157,6 +157,21 @@ def test_the_footer_names_age_and_what_is_lacking() -> None:
 )
 def test_what_is_wrong_is_said_in_one_message(body: str, message: str) -> None:
     assert message in refusal(body).message
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "column"),
+    [
+        ("nodez: []\n", 3, 1),
+        ("nodes:\n- name: a\n  lables: {}\n", 5, 3),
+        ("nodes:\n- name: a\n  count: two\n", 5, 10),
+        ("nodes:\n- name: a\n  allocatable:\n    cpu: much\n", 6, 10),
+        ("nodes:\n- name: a\nobjects:\n- apiVersion: v1\n  kind: Pod\n  spec: 3\n", 8, 9),
+    ],
+)
+def test_a_mistake_is_placed(body: str, line: int, column: int) -> None:
+    error = refusal(body)
+    assert (error.line, error.column) == (line, column)
 
 
 def test_several_mistakes_are_counted() -> None:

@@ -1,0 +1,287 @@
+"""Small clusters and pods for hypothesis: few names, so that selectors, domains and ports often meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hypothesis import strategies as st
+
+from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.node import HOSTNAME, REGION, ZONE, Node, Taint
+from kubesched_lint.model.pod import (
+    BoundPod,
+    Container,
+    HostPort,
+    NodeSelectorTerm,
+    Pod,
+    PodAffinityTerm,
+    SpreadConstraint,
+    Toleration,
+    Volume,
+)
+from kubesched_lint.model.policy import DisruptionBudget, Namespace
+from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
+
+KEYS = (HOSTNAME, HOSTNAME, ZONE, ZONE, ZONE, "rack", REGION, "nope")
+NAMESPACES = {"a": {"env": "prod"}, "b": {"env": "dev"}, "c": {}}
+
+label_values = st.sampled_from(["web", "db", "api"])
+pod_labels = st.fixed_dictionaries({"app": label_values}, optional={"tier": st.sampled_from(["front", "back"])})
+
+
+def seldom(rare: int, often: object, seldom: object) -> st.SearchStrategy[object]:
+    """``seldom`` in one draw of ``rare``: what bars nodes for good would else leave nothing to the other plugins."""
+    return st.sampled_from([often] * (rare - 1) + [seldom])
+
+
+def few(items: st.SearchStrategy[object], rare: int = 3) -> st.SearchStrategy[tuple[object, ...]]:
+    """Mostly none, else one or two."""
+    return seldom(rare, False, True).flatmap(
+        lambda some: st.lists(items, min_size=int(some), max_size=2 * int(some)).map(tuple)
+    )
+
+
+@st.composite
+def requirements(draw: st.DrawFn, keys: tuple[str, ...], values: tuple[str, ...]) -> Requirement:
+    operator = draw(st.sampled_from(["In", "NotIn", "Exists", "DoesNotExist"]))
+    some = draw(st.lists(st.sampled_from(values), min_size=1, max_size=2, unique=True))
+    return Requirement(draw(st.sampled_from(keys)), operator, tuple(some) if operator in ("In", "NotIn") else ())
+
+
+apps = st.lists(label_values, min_size=1, max_size=2, unique=True).map(
+    lambda values: Requirement("app", "In", tuple(values))
+)
+pod_selectors = st.one_of(
+    apps.map(lambda app: Selector((app,))),
+    apps.map(lambda app: Selector((app,))),
+    st.lists(requirements(("app", "tier"), ("web", "db", "front", "back")), max_size=2).map(
+        lambda found: Selector(tuple(found))
+    ),
+    st.sampled_from([Selector(), None]),
+)
+namespace_selectors = st.one_of(
+    st.none(),
+    st.none(),
+    st.none(),
+    st.lists(requirements(("env",), ("prod", "dev")), max_size=1).map(lambda found: Selector(tuple(found))),
+)
+affinity_terms = st.builds(
+    PodAffinityTerm,
+    topology_key=st.sampled_from(KEYS),
+    selector=pod_selectors,
+    namespaces=st.sampled_from([(), (), ("a",), ("b", "c")]),
+    namespace_selector=namespace_selectors,
+)
+constraints = st.builds(
+    SpreadConstraint,
+    max_skew=st.sampled_from([1, 1, 2]),
+    topology_key=st.sampled_from([ZONE, ZONE, HOSTNAME, HOSTNAME, "rack", "nope"]),
+    when_unsatisfiable=seldom(5, "DoNotSchedule", "ScheduleAnyway"),
+    selector=pod_selectors,
+    min_domains=st.sampled_from([None, None, 2, 4]),
+    node_affinity_policy=seldom(3, "Honor", "Ignore"),
+    node_taints_policy=seldom(3, "Ignore", "Honor"),
+    match_label_keys=seldom(5, (), ("tier",)),
+)
+node_requirements = st.one_of(
+    requirements((ZONE, "rack", "disk"), ("z1", "z2", "r1", "ssd")),
+    st.builds(
+        Requirement, st.just("gpus"), st.sampled_from(["Gt", "Lt"]), st.sampled_from([("1",), ("x",), ("1", "2")])
+    ),
+)
+name_fields = st.builds(
+    Requirement,
+    st.just("metadata.name"),
+    st.sampled_from(["In", "In", "NotIn"]),
+    st.sampled_from([("n0",), ("n1",), ("n9",)]),
+)
+node_terms = st.builds(
+    NodeSelectorTerm,
+    expressions=st.lists(node_requirements, max_size=2).map(tuple),
+    fields=few(name_fields),
+)
+tolerations = st.builds(
+    Toleration,
+    key=st.sampled_from(["dedicated", "spot", "node.kubernetes.io/unschedulable"]),
+    operator=st.sampled_from(["Equal", "Exists", "Gt"]),
+    value=st.sampled_from(["", "gpu"]),
+    effect=st.sampled_from(["", "NoSchedule", "NoExecute"]),
+)
+ports = st.builds(
+    HostPort,
+    port=st.sampled_from([80, 81]),
+    protocol=st.sampled_from(["TCP", "UDP"]),
+    host_ip=st.sampled_from(["0.0.0.0", "10.0.0.1", "10.0.0.2"]),
+)
+amounts = st.fixed_dictionaries(
+    {},
+    optional={
+        "cpu": st.sampled_from([500, 1000, 0, 3000]),
+        "memory": st.sampled_from([1, 2]),
+        "example.com/gpu": seldom(3, 0, 1),
+    },
+)
+
+
+@st.composite
+def pods(draw: st.DrawFn, rich: bool = True) -> Pod:
+    """Bound pods are poor: their own spread and node affinity no longer matter."""
+    requests = draw(amounts)
+    volumes = draw(seldom(8, (), draw(st.sampled_from([("d0",), ("d1", "d2"), ("d3",)]))))
+    pod = Pod(
+        namespace=draw(st.sampled_from(["a", "a", "a", "b", "c"])),
+        labels=draw(pod_labels),
+        containers=(Container("c", requests=requests),),
+        requests=requests,
+        required_anti_affinity=draw(few(affinity_terms, 3)),
+        host_ports=draw(few(ports, 5)),
+        volumes=tuple(Volume(name, "persistentVolumeClaim", name) for name in volumes),
+        priority=draw(st.sampled_from([None, 0, 0, 100])),
+    )
+    if not rich:
+        return pod
+    return replace(
+        pod,
+        volumes=pod.volumes,
+        priority=draw(st.sampled_from([1000, 100, 0])),
+        preemption_policy=draw(seldom(12, "", "Never")),
+        required_affinity=draw(few(affinity_terms, 4)),
+        spread=draw(few(constraints, 2)),
+        node_selector=draw(seldom(12, {}, {"disk": "ssd"})),
+        required_node_terms=draw(seldom(6, None, draw(st.lists(node_terms, max_size=2).map(tuple)))),
+        tolerations=tuple(draw(st.lists(tolerations, max_size=2))),
+        node_name=draw(seldom(25, "", "n0")),
+    )
+
+
+@st.composite
+def nodes(draw: st.DrawFn, number: int) -> Node:
+    wanted = {
+        HOSTNAME: f"n{number}",
+        ZONE: draw(st.sampled_from(["z1", "z2"])),
+        REGION: "r",
+        "rack": draw(st.sampled_from(["r1", "r2"])),
+        "disk": "ssd",
+        "gpus": draw(st.sampled_from(["0", "2", "x"])),
+    }
+    labels = {key: value for key, value in wanted.items() if draw(seldom(6, True, False))}
+    taint = st.builds(
+        Taint,
+        key=st.sampled_from(["dedicated", "spot"]),
+        value=st.sampled_from(["", "gpu"]),
+        effect=st.sampled_from(["NoSchedule", "NoExecute", "PreferNoSchedule"]),
+    )
+    allocatable = {
+        "cpu": draw(st.sampled_from([4000, 2000, 1000])),
+        "memory": draw(st.sampled_from([16, 8, 4])),
+        "pods": draw(st.sampled_from([110, 5, 3])),
+        "example.com/gpu": draw(st.sampled_from([1, 2, 0])),
+    }
+    return Node(
+        f"n{number}",
+        labels,
+        taints=draw(few(taint, 12)),
+        unschedulable=draw(seldom(20, False, True)),
+        allocatable=draw(seldom(8, allocatable, None)),
+    )
+
+
+@dataclass(frozen=True)
+class Made:
+    nodes: tuple[Node, ...]
+    pods: tuple[BoundPod, ...]
+    claims: tuple[Claim, ...]
+    volumes: tuple[PersistentVolume, ...]
+    classes: tuple[StorageClass, ...]
+    budgets: tuple[DisruptionBudget, ...]
+    pod: Pod
+
+    namespaces = tuple(Namespace(name, labels) for name, labels in NAMESPACES.items())
+
+
+@st.composite
+def clusters(draw: st.DrawFn) -> Made:
+    count = draw(st.integers(1, 5))
+    made_nodes = tuple(draw(nodes(i)) for i in range(count))
+    bound = tuple(
+        BoundPod(
+            f"b{i}",
+            f"n{draw(st.integers(0, count - 1))}",
+            draw(pods(rich=False)),
+            terminating=draw(seldom(5, False, True)),
+            start_time=f"2026-01-01T00:00:0{draw(st.integers(0, 3))}Z",
+        )
+        for i in range(draw(st.integers(2, 12)))
+    )
+    incoming = draw(pods())
+    return Made(made_nodes, bound, *draw(storage(incoming.namespace)), draw(budgets()), incoming)
+
+
+@st.composite
+def storage(
+    draw: st.DrawFn, namespace: str
+) -> tuple[tuple[Claim, ...], tuple[PersistentVolume, ...], tuple[StorageClass, ...]]:
+    """Claims d0 to d3, of which one may be missing, bound, waiting for a free volume or to be provisioned."""
+    terms = st.one_of(
+        st.none(), st.builds(NodeSelectorTerm, st.lists(node_requirements, max_size=1).map(tuple)).map(lambda t: (t,))
+    )
+    classes = (
+        StorageClass("wait", "csi.example.com", "WaitForFirstConsumer", draw(topologies)),
+        StorageClass("local", "kubernetes.io/no-provisioner", "WaitForFirstConsumer"),
+        StorageClass("now", "csi.example.com", "Immediate"),
+    )
+    claims, volumes = [], []
+    for i in range(4):
+        fate = draw(st.sampled_from(["bound", "bound", "wait", "wait", "local", "local", "now", "missing"]))
+        mode = draw(st.sampled_from(["ReadWriteOnce", "ReadWriteOnce", "ReadWriteOncePod"]))
+        if fate == "missing":
+            continue
+        name, size = f"d{i}", draw(st.integers(1, 3))
+        if fate == "bound":
+            zone = draw(st.sampled_from([{}, {}, {ZONE: "z1"}, {ZONE: "z1__z2"}]))
+            volumes.append(
+                PersistentVolume(
+                    f"pv-{name}",
+                    "wait",
+                    5,
+                    (mode,),
+                    labels=zone,
+                    node_terms=draw(terms),
+                    claim_ref=(namespace, name, ""),
+                )
+            )
+        claims.append(
+            Claim(
+                namespace,
+                name,
+                "wait" if fate == "bound" else fate,
+                f"pv-{name}" if fate == "bound" else "",
+                size,
+                (mode,),
+            )
+        )
+    for i in range(draw(st.integers(0, 3))):
+        reserved = draw(st.sampled_from([None, None, (namespace, "d1", "")]))
+        volumes.append(
+            # Sizes differ: of two alike upstream takes any.
+            PersistentVolume(
+                f"free-{i}", "local", i + 1, ("ReadWriteOnce",), node_terms=draw(terms), claim_ref=reserved
+            )
+        )
+    return tuple(claims), tuple(volumes), classes
+
+
+topologies = st.sampled_from([(), ({ZONE: ("z1",)},), ({ZONE: ("z2",), "rack": ("r1", "r2")}, {"disk": ("ssd",)})])
+
+
+@st.composite
+def budgets(draw: st.DrawFn) -> tuple[DisruptionBudget, ...]:
+    return tuple(
+        DisruptionBudget(
+            draw(st.sampled_from(["a", "a", "b"])),
+            f"budget-{i}",
+            draw(pod_selectors),
+            disruptions_allowed=draw(st.sampled_from([0, 1, 2])),
+        )
+        for i in range(draw(st.integers(0, 2)))
+    )

@@ -1,0 +1,128 @@
+"""The bitset engine and the plain one agree on every cluster that hypothesis can think of."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.scheduler.framework import (
+    Diagnosis,
+    diagnose,
+    feasible_nodes,
+    filter_node,
+    message,
+    static_feasible,
+)
+from kubesched_lint.scheduler.preemption import preempt
+from tests.scheduler import plain_engine, plain_preemption
+from tests.scheduler.made_clusters import NAMESPACES, Made, clusters, pods
+
+# EXAMPLES=3000 pytest tests/scheduler/test_engines_agree.py looks longer.
+thorough = settings(
+    max_examples=int(os.environ.get("EXAMPLES", "100")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+
+
+def state_of(made: Made) -> ClusterState:
+    return ClusterState(
+        NodeIndex(made.nodes),
+        Inventory(
+            pods=made.pods,
+            namespaces=made.namespaces,
+            claims=made.claims,
+            volumes=made.volumes,
+            storage_classes=made.classes,
+            budgets=made.budgets,
+        ),
+    )
+
+
+def plain_of(made: Made) -> plain_engine.Cluster:
+    return plain_engine.Cluster.of(made.nodes, made.pods, NAMESPACES, made.claims, made.volumes, made.classes)
+
+
+@thorough
+@given(clusters())
+def test_the_same_nodes_are_feasible_and_the_message_is_the_same(made: Made) -> None:
+    diagnosis, plain = diagnose(made.pod, state_of(made)), plain_engine.attempt(made.pod, plain_of(made))
+    index = NodeIndex(made.nodes)
+    assert index.names_of(diagnosis.feasible) == plain.feasible
+    assert message(diagnosis) == plain.message
+
+
+@thorough
+@given(clusters())
+def test_preemption_nominates_the_same_nodes_and_takes_the_same_victims(made: Made) -> None:
+    state = state_of(made)
+    diagnosis, plain = diagnose(made.pod, state), plain_engine.attempt(made.pod, plain_of(made))
+    if diagnosis.feasible:
+        return
+    ours = preempt(made.pod, diagnosis, state)
+    allowed = [(b, b.disruptions_allowed or 0) for b in made.budgets]
+    text, candidates = plain_preemption.preempt(made.pod, plain, plain_of(made), allowed)
+    assert ours.message == text
+    assert [
+        (state.index.names[c.position], [p.bound.name for p in c.victims if p.bound], c.violations) for c in ours.equals
+    ] == [(c.node, [p.name for p in c.pods], c.violations) for c in candidates]
+
+
+@thorough
+@given(clusters(), st.data())
+def test_what_is_undone_never_was(made: Made, data: st.DataObject) -> None:
+    """After any mixture of placing and removing, undo leaves a state that answers as a fresh one does."""
+    state, fresh = state_of(made), state_of(made)
+    before = picture(state)
+    mark = state.mark()
+    for _ in range(data.draw(st.integers(1, 6))):
+        present = list(state.placements())
+        if present and data.draw(st.booleans()):
+            state.remove(data.draw(st.sampled_from(present)))
+        else:
+            state.place(data.draw(pods(rich=False)), data.draw(st.integers(0, len(made.nodes) - 1)))
+        diagnose(made.pod, state)  # answers that are memoised on the way must not outlive the undo
+    moved = ClusterState(state.index, Inventory(namespaces=made.namespaces))
+    moved.storage = state.storage
+    for placement in state.placements():
+        moved.place(placement.bound or placement.pod, placement.position)
+    assert answer(diagnose(made.pod, state)) == answer(diagnose(made.pod, moved))
+    state.undo(mark)
+    assert picture(state) == before
+    assert answer(diagnose(made.pod, state)) == answer(diagnose(made.pod, fresh))
+
+
+@thorough
+@given(clusters())
+def test_what_holds_for_all_nodes_holds_for_each(made: Made) -> None:
+    state = state_of(made)
+    diagnosis = diagnose(made.pod, state)
+    assert feasible_nodes(made.pod, state) == diagnosis.feasible
+    if diagnosis.refusal is not None:
+        return
+    seen = diagnosis.feasible | diagnosis.outside
+    for rejection in diagnosis.rejections:
+        seen |= rejection.nodes
+    assert seen == state.index.all
+    for position in range(len(state.index)):
+        alone = filter_node(made.pod, state, position)
+        if not diagnosis.outside >> position & 1:
+            assert [(r.plugin, r.reason) for r in alone] == [(r.plugin, r.reason) for r in diagnosis.reasons(position)]
+    assert diagnosis.feasible & ~static_feasible(made.pod, state.index) == 0
+
+
+def answer(diagnosis: Diagnosis) -> tuple[int, str]:
+    return diagnosis.feasible, message(diagnosis)
+
+
+def picture(state: ClusterState) -> object:
+    return (
+        [[id(p) for p in state.pods_on(i)] for i in range(len(state.index))],
+        [c.tally.planes for c in state.classes.all if c.tally.planes],
+        {r: list(state.ledger.requested(r)) for r in ("cpu", "memory", "pods", "example.com/gpu")},
+        list(state.nonzero_cpu),
+        list(state.nonzero_memory),
+    )

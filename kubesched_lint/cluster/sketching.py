@@ -132,10 +132,11 @@ def _close(one: Resources | None, other: Resources | None, tolerance: float) -> 
 
 def _entries(group: _Group, taken: set[str]) -> Iterator[str]:
     """One entry for the zones that have equally many."""
-    by_count: dict[int, list[str | None]] = {}
+    by_count: dict[tuple[int, str | None], list[str | None]] = {}
     for zone, count in sorted(group.zones.items(), key=lambda item: item[0] or ""):
-        by_count.setdefault(count, []).append(zone)
-    for count, zones in by_count.items():
+        # A zone that adds nothing to a name (none, or the empty one) needs a base of its own.
+        by_count.setdefault((count, "named" if zone else zone), []).append(zone)
+    for (count, _), zones in by_count.items():
         base = _free_base(_base(group.node.labels), zones, count, taken)
         yield f"- name: {_scalar(base)}"
         if count != 1:

@@ -49,7 +49,7 @@ def decode_bound_pod(value: Value, pod: Pod | None = None) -> BoundPod:
     """A Pod of a snapshot, waiting ones included; ``pod`` when an equal one was decoded before. Raises DecodeError."""
     meta, status = mapping(value, "metadata", ()), mapping(value, "status", ())
     owner = next((o for o, _ in items(meta, "ownerReferences", ("metadata",)) if o.get("controller") is True), None)
-    conditions = {c.get("type"): c.get("status") for c, _ in items(status, "conditions", ("status",))}
+    conditions = {text(c, "type", at): text(c, "status", at) for c, at in items(status, "conditions", ("status",))}
     return BoundPod(
         name=text(meta, "name", ("metadata",)),
         node=text(mapping(value, "spec", ()), "nodeName", ("spec",)),

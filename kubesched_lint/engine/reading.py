@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document, Skipped, Unread
+from kubesched_lint.manifests.recognise import HELM, is_templated
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.inventory import Inventory
@@ -47,6 +48,9 @@ def manifest_set(entries: Iterable[Document | Unread | Skipped | InputError], na
             try:
                 objects.append(decode_object(entry.value, namespace, entry, len(documents)))
             except DecodeError as error:
+                if is_templated(entry.text):
+                    skipped.append(Skipped(entry.path, entry.line, HELM))
+                    continue
                 span = entry.span(error.path)
                 errors.append(InputError(entry.path, error.message, span.line, span.column))
             else:

@@ -46,13 +46,13 @@ def read_manifests(paths: Sequence[str], options: Options) -> ManifestSet:
 
 
 def _entries(paths: Sequence[str]) -> Iterator[Document | Unread | Skipped | InputError]:
-    from kubesched_lint.manifests.loader import documents, find_files
+    from kubesched_lint.manifests.loader import InputFile, documents_of, find_files
 
     for found in find_files(paths):
-        if isinstance(found, InputError):
-            yield found
+        if isinstance(found, InputFile):
+            yield from documents_of(found, is_read)
         else:
-            yield from documents(found.path, found.data, is_read)
+            yield found
 
 
 def _cluster(request: Request) -> tuple[Cluster | None, tuple[InputError, ...]]:

@@ -10,7 +10,10 @@ from kubesched_lint.findings import Path, Span
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """``line`` is where ``text`` begins in the file. ``prefix`` leads to the object inside its document (List items)."""
+    """``line`` is where ``text``, the whole YAML document, begins in the file, from 1.
+
+    ``prefix`` leads to the object inside its document: empty but for the items of a List.
+    """
 
     path: str
     index: int
@@ -30,13 +33,14 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A document of a kind that is counted, not parsed."""
+    """A document of a kind that is counted, not parsed. ``kind`` is empty for YAML that is no Kubernetes object."""
 
     path: str
     line: int
     kind: str
     api_version: str = ""
     wraps_pod_template: bool = False
+    """It seems to make pods from a template of its own, as an Argo Rollout does."""
 
 
 @dataclass(frozen=True, slots=True)

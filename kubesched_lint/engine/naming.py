@@ -1,0 +1,94 @@
+"""What a person means by ``kind/name``, ``namespace/name`` or ``name``: one workload or pod, or a list of choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.model.workload import Workload
+
+_SHORT = {
+    "cj": "cronjob",
+    "deploy": "deployment",
+    "ds": "daemonset",
+    "po": "pod",
+    "rs": "replicaset",
+    "sts": "statefulset",
+}
+_SHOWN = 8
+
+
+class NamingError(ValueError):
+    """Nothing has the name, or several things have; the message lists what there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A workload, or a pod of the snapshot (``bound``)."""
+
+    kind: str
+    namespace: str
+    name: str
+    workload: Workload | None = None
+    bound: BoundPod | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}"
+
+    @property
+    def full_name(self) -> str:
+        """What names it beyond doubt."""
+        return f"{self.kind.lower()}/{self.namespace}/{self.name}"
+
+
+def find(name: str, manifests: Inventory, live: Inventory | None) -> Subject:
+    """The one thing that ``name`` means: of the manifests, or else of the snapshot. Raises NamingError."""
+    everything = [list(_workloads(manifests))]
+    if live is not None:
+        everything += [list(_workloads(live)), list(_pods(live))]
+    for subjects in everything:
+        found = [s for s in subjects if _means(name, s)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise NamingError(f"{name!r} may mean {_listed(found, ' or ')}")
+    known = [subject for subjects in everything[:2] for subject in subjects]
+    raise NamingError(f"nothing is named {name!r}" + (f"; there is {_listed(known, ', ')}" if known else ""))
+
+
+def _workloads(inventory: Inventory) -> Iterator[Subject]:
+    for workload in inventory.workloads:
+        yield Subject(workload.kind, workload.namespace, workload.name, workload)
+
+
+def _pods(inventory: Inventory) -> Iterator[Subject]:
+    for bound in inventory.pods:
+        yield Subject("Pod", bound.namespace, bound.name, bound=bound)
+
+
+def _means(name: str, subject: Subject) -> bool:
+    parts = name.split("/")
+    if parts[-1] != subject.name:
+        return False
+    match parts[:-1]:
+        case []:
+            return True
+        case [one]:
+            return one == subject.namespace or _kind(one) == subject.kind.lower()
+        case [kind, namespace]:
+            return _kind(kind) == subject.kind.lower() and namespace == subject.namespace
+    return False
+
+
+def _kind(word: str) -> str:
+    """``Deployment``, ``deployments`` and ``deploy`` are one."""
+    word = word.lower()
+    return _SHORT.get(word) or word.removesuffix("s")
+
+
+def _listed(subjects: Sequence[Subject], glue: str) -> str:
+    names = dict.fromkeys(s.full_name for s in subjects)
+    shown = glue.join(list(names)[:_SHOWN])
+    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown

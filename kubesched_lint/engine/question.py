@@ -1,0 +1,127 @@
+"""From a name to a decision: the pod as it would be stored, and the cluster that it would meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from kubesched_lint.analysis.facts import Facts, Premises
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.engine.naming import Subject, find
+from kubesched_lint.engine.why import Explanation, explain, place_earlier
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.pod import BoundPod, Pod, Volume
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.scoring import owner_selector
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """``name`` is what a person typed; ``replica`` counts from 1, and those before it are placed first."""
+
+    name: str
+    replica: int = 1
+    keep_running: bool = False
+    """Leave the running pods of the workload's previous revision in place, as a rolling update does at first."""
+    kubernetes_version: str = "1.36"
+    seed: int = 0
+
+
+def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:
+    """Why the named pod lands where it does. Raises NamingError."""
+    subject = find(question.name, manifests, cluster.inventory)
+    if subject.bound is not None:
+        return _pod_of_the_snapshot(subject, subject.bound, question, manifests, cluster)
+    assert subject.workload is not None
+    return _copy(subject, subject.workload, question, manifests, cluster)
+
+
+def _copy(
+    subject: Subject, workload: Workload, question: Question, manifests: Inventory, cluster: Cluster
+) -> Explanation:
+    """The next pod of a workload, beside the pods that its earlier replicas make."""
+    facts = Facts(manifests, cluster, Premises(kubernetes_version=question.kubernetes_version))
+    running = facts.running_pods(workload)
+    away = () if question.keep_running else running
+    state = _state(manifests, cluster, away, question)
+    pod = facts.pod(workload)
+    owner = owner_selector(workload, pod.labels)
+    notes = list(_notes(workload, pod, running, question))
+    title = str(subject)
+    if workload.kind == "DaemonSet":
+        from kubesched_lint.lifecycle.controllers.daemonset import with_daemon_tolerations
+
+        pod = with_daemon_tolerations(pod)
+        return explain(pod, state, subject=title, notes=notes, one_node_each=True)
+    copies = _Copies(workload, pod, state)
+    placed = place_earlier((copies[i] for i in range(question.replica - 1)), state, owner, question.seed)
+    if placed < question.replica - 1:
+        notes.append(f"replica {placed + 1} already finds no node, so this is about that one")
+    if placed:
+        notes.append(f"{placed} earlier {'replica was' if placed == 1 else 'replicas were'} placed first, by one draw")
+        title = f"replica {placed + 1} of {title}"
+    return explain(copies[placed], state, owner, subject=title, notes=notes)
+
+
+def _pod_of_the_snapshot(
+    subject: Subject, bound: BoundPod, question: Question, manifests: Inventory, cluster: Cluster
+) -> Explanation:
+    """A waiting pod as it is; a bound one as if it came anew."""
+    state = _state(manifests, cluster, (bound,), question)
+    everything = (*cluster.inventory.workloads, *manifests.workloads)
+    mine = next((w for w in everything if any(p is bound for p in cluster.running.pods_of(w))), None)
+    owner = owner_selector(mine, bound.pod.labels) if mine is not None else None
+    notes = [f"it runs on {bound.node} now; this is how it would be placed if it came anew"] if bound.node else []
+    return explain(bound.pod, state, owner, subject=str(subject), notes=notes)
+
+
+class _Copies:
+    """The pods of a workload by number; those of a StatefulSet with claim templates have claims of their own."""
+
+    def __init__(self, workload: Workload, pod: Pod, state: ClusterState) -> None:
+        self._workload = workload
+        self._pod = pod
+        self._state = state
+
+    def __getitem__(self, ordinal: int) -> Pod:
+        workload = self._workload
+        if workload.kind != "StatefulSet" or not workload.claim_templates:
+            return self._pod
+        names = {t.name: f"{t.name}-{workload.name}-{ordinal}" for t in workload.claim_templates}
+        storage = self._state.storage
+        self._state.storage = storage.with_objects(
+            replace(template, name=names[template.name], namespace=workload.namespace)
+            for template in workload.claim_templates
+            if storage.claim(workload.namespace, names[template.name]) is None
+        )
+        # A claim template takes the place of a volume of its name (stateful_set_utils.go, updateStorage).
+        own = tuple(v for v in self._pod.volumes if v.name not in names)
+        return replace(
+            self._pod, volumes=own + tuple(Volume(n, "persistentVolumeClaim", claim) for n, claim in names.items())
+        )
+
+
+def _state(manifests: Inventory, cluster: Cluster, without: tuple[BoundPod, ...], question: Question) -> ClusterState:
+    live = cluster.inventory
+    gone = {id(bound) for bound in without}
+    objects = replace(manifests.over(live), pods=tuple(p for p in live.pods if id(p) not in gone))
+    return ClusterState(NodeIndex(live.nodes), objects, kubernetes_version=question.kubernetes_version)
+
+
+def _notes(workload: Workload, pod: Pod, running: tuple[BoundPod, ...], question: Question) -> Iterator[str]:
+    if pod.node_name:
+        yield f"spec.nodeName is set: the scheduler is not asked, the kubelet of {pod.node_name} admits the pod"
+    if pod.scheduler_name != "default-scheduler":
+        yield f"schedulerName is {pod.scheduler_name}: that scheduler decides, and may decide otherwise"
+    if workload.kind == "DaemonSet":
+        yield "each pod of a DaemonSet is made for one node; none is made where labels or taints do not let it in"
+    if running and question.keep_running:
+        yield f"{_pods(len(running))} of it in the cluster stay where they are"
+    elif running:
+        yield f"without {_pods(len(running))} of it that the cluster holds now; --keep-running leaves them in place"
+
+
+def _pods(count: int) -> str:
+    return f"{count} pod" if count == 1 else f"{count} pods"

@@ -1,0 +1,166 @@
+"""What a scalar means to kubectl: go-yaml v2's YAML 1.1 and its own view of octals, booleans, dates and JSON numbers.
+
+Every row of tests/manifests/test_scalars.py was asked of ``kubectl annotate --local -o json`` (v1.32); the resolver
+is ``goyaml.v2/resolve.go`` of sigs.k8s.io/yaml, the keys are its ``convertToJSONableObject``.
+"""
+
+from __future__ import annotations
+
+import re
+
+Scalar = str | int | float | bool | None
+
+_YES, _NO = "y Y yes Yes YES true True TRUE on On ON", "n N no No NO false False FALSE off Off OFF"
+_WORDS: dict[str, Scalar] = {
+    **dict.fromkeys(_YES.split(), True),
+    **dict.fromkeys(_NO.split(), False),
+    **dict.fromkeys(["", "~", "null", "Null", "NULL"], None),
+}
+_ENDLESS = frozenset(".inf .Inf .INF +.inf +.Inf +.INF -.inf -.Inf -.INF .nan .NaN .NAN".split())
+# First characters of everything that may be other than a string.
+_TELLING = frozenset("yYnNtTfFoO~+-.0123456789")
+_INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)|0b[-+][01]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_BASES = {"0x": 16, "0X": 16, "0b": 2, "0B": 2, "0o": 8, "0O": 8}
+_TAGS = {"int": int, "float": float, "bool": bool, "null": type(None)}
+_TAG_PREFIX = "tag:yaml.org,2002:"
+
+
+class ScalarError(ValueError):
+    """A scalar that kubectl refuses."""
+
+
+def resolved(text: str) -> Scalar:
+    """The value of an untagged plain scalar. Raises ScalarError for infinities and NaN, which JSON cannot say."""
+    if not text:
+        return None
+    first = text[0]
+    if first not in _TELLING:
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if first in "+-.0123456789":
+        number = _number(text)
+        if number is not None:
+            return _as_json(number)
+        if text in _ENDLESS:
+            raise ScalarError(f"{text} cannot be said in JSON: kubectl refuses it")
+    return text
+
+
+def _number(text: str) -> int | float | None:
+    # go-yaml reads what begins with a dot as a float at once, underscores and all: "._1" is a string, ".1_0" is 0.1.
+    if text[0] == "." and "_" in text and not re.fullmatch(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+)?", text):
+        return None
+    digits = text.replace("_", "")
+    if _INTEGER.fullmatch(digits):
+        number = _integer(digits)
+        # ParseUint, the second attempt, takes neither a sign nor go-yaml's own binary prefix.
+        if -(1 << 63) <= number < 1 << 63 or (number < 1 << 64 and digits[0] not in "+-"):
+            return number
+    if _FLOAT.fullmatch(digits):
+        value = float(digits)
+        return value if value - value == 0 else None  # beyond a double it stays a string
+    return None
+
+
+def _integer(digits: str) -> int:
+    sign = -1 if digits[0] == "-" else 1
+    bare = digits.lstrip("+-")
+    base = _BASES.get(bare[:2])
+    if base:
+        return sign * int(bare[2:], base)
+    return sign * int(bare, 8 if bare[0] == "0" else 10)
+
+
+def _as_json(number: int | float) -> int | float:
+    """JSON knows one kind of number: ``1e3`` and ``1000.0`` reach the API server as 1000, ``1 << 63`` as a double."""
+    if isinstance(number, int):
+        return number if number < 1 << 63 else float(number)
+    return int(number) if number == number // 1 and -(1 << 63) <= number < 1 << 63 else number
+
+
+def tagged(tag: str, text: str, *, plain: bool = True) -> Scalar:
+    """The value of a scalar with an explicit tag; a tag of somebody's own leaves the text as it is.
+
+    ``plain`` False: the scalar is quoted. Raises ScalarError when the text is not of the tag's type.
+    """
+    name = tag.removeprefix(_TAG_PREFIX)
+    if name == "binary":
+        return _binary(text)
+    if name not in _TAGS or not tag.startswith(_TAG_PREFIX):
+        return text
+    number = _number(text) if text and text[0] in "+-.0123456789" else None
+    if name == "float" and number is not None:
+        return _as_json(number)
+    value = resolved(text)
+    if name == "int" and isinstance(number, float):
+        value = number
+    if type(value) is not _TAGS[name]:
+        raise ScalarError(f"{text!r} is no {name}: kubectl refuses the tag !!{name}")
+    return value
+
+
+def _binary(text: str) -> str:
+    from base64 import b64decode
+    from binascii import Error
+
+    try:
+        return b64decode("".join(text.split()), validate=True).decode("utf-8", "replace")
+    except Error:
+        raise ScalarError("!!binary without valid base64: kubectl refuses it") from None
+
+
+def key_of(text: str) -> str:
+    """An untagged plain key as JSON has it. Raises ScalarError for null, and for integers beyond 64 signed bits."""
+    first = text[:1]
+    if first not in _TELLING and text:
+        return text
+    if text in _WORDS:
+        return key_text(_WORDS[text])
+    number = _number(text) if first in "+-.0123456789" else None
+    if number is None:
+        return text
+    if isinstance(number, float):
+        return _short_float(number)
+    if number >= 1 << 63:
+        raise ScalarError(f"the key {text} is beyond 64 bits: kubectl refuses it")
+    return str(number)
+
+
+def key_text(value: Scalar) -> str:
+    """A resolved key as JSON has it. Raises ScalarError for null."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        raise ScalarError("null is no key: kubectl refuses it")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _short_float(value) if isinstance(value, float) else str(value)
+
+
+def _short_float(value: float) -> str:
+    """Go's ``FormatFloat(value, 'g', -1, 32)``: the shortest digits that give the same single-precision number."""
+    from struct import pack, unpack
+
+    try:
+        single = unpack("f", pack("f", value))[0]
+    except OverflowError:
+        return "-.inf" if value < 0 else ".inf"
+    digits = next(d for n in range(9) if float(d := f"{single:.{n}e}") == single or n == 8 or _same(d, single))
+    mantissa, _, exponent = digits.partition("e")
+    power = int(exponent)
+    if power < -4 or power >= 21 or (power >= 6 and True):
+        return f"{_trimmed(mantissa)}e{'-' if power < 0 else '+'}{abs(power):02d}"
+    places = max(0, len(_trimmed(mantissa).replace(".", "").lstrip("-")) - 1 - power)
+    return f"{float(digits):.{places}f}"
+
+
+def _trimmed(mantissa: str) -> str:
+    return mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+
+
+def _same(digits: str, single: float) -> bool:
+    from struct import pack
+
+    return pack("f", float(digits)) == pack("f", single)

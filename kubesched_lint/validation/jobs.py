@@ -79,16 +79,21 @@ def _labelled_template(meta: Value, spec: Value) -> tuple[Value, dict[str, str] 
     if spec.get("manualSelector"):
         return found, own
     name = meta.get("name", "")
-    labels = {**dict.fromkeys(_NAME_LABELS, name), **dict.fromkeys(_UID_LABELS, _UID), **(own or {})}
+    labels = {**dict.fromkeys(_NAME_LABELS, name), **dict.fromkeys(_UID_LABELS, _uid(meta)), **(own or {})}
     changed = found | {"metadata": found.get("metadata", {}) | {"labels": labels}}
     return changed, None if own is None else labels
+
+
+def _uid(meta: Value) -> str:
+    """The server draws one; a manifest that was read from a cluster has one, with labels to match."""
+    return meta.get("uid") or _UID
 
 
 def _generated_selector(meta: Value, spec: Value, found: Value) -> Iterator[Cause]:
     """``validateGeneratedSelector``: nobody may set the labels of the generated selector to something else."""
     labels, field = found["metadata"]["labels"], "spec.template.metadata.labels"
-    name = meta.get("name", "")
-    expected = dict(zip((*_UID_LABELS, *_NAME_LABELS), (_UID, _UID, name, name), strict=True))
+    name, uid = meta.get("name", ""), _uid(meta)
+    expected = dict(zip((*_UID_LABELS, *_NAME_LABELS), (uid, uid, name, name), strict=True))
     for key, wanted in expected.items():
         if labels[key] != wanted:
             at, shown = ("spec", "template", "metadata", "labels", key), Raw(as_json(dict(sorted(labels.items()))))

@@ -28,7 +28,7 @@ def object_meta(meta: Value, name_rule: NameRule = dns_subdomain, *, namespaced:
     if name:
         for detail in name_rule(name):
             yield invalid((*_PATH, "name"), name, detail)
-    elif not generated:
+    else:
         yield required((*_PATH, "name"), "name or generateName is required")
     if namespaced and meta.get("namespace"):
         for detail in dns_label(meta["namespace"]):

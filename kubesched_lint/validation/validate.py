@@ -41,16 +41,15 @@ def validate(obj: dict[Any, Any], *, version: str = LATEST, classes: Classes | N
     """
     if version not in VERSIONS:
         raise ValueError(f"Kubernetes {version} is not modelled; known are {', '.join(VERSIONS)}")
-    key = (obj.get("apiVersion"), obj.get("kind"))
-    root = ROOTS.get(key)  # type: ignore[arg-type]
+    key = (str(obj.get("apiVersion")), str(obj.get("kind")))
+    root = ROOTS.get(key)
     if root is None:
         return _unserved(*key) if key in REMOVED else _ACCEPTED
     value = obj
     if not conforms(version, root)(obj):
         value, causes, message = decode(obj, version, root)
         if causes:
-            kind, group_version = str(obj["kind"]), str(obj["apiVersion"]).rpartition("/")[2]
-            lead = f"{kind} in version {quoted(group_version)} cannot be handled as a {kind}"
+            lead = f"{key[1]} in version {quoted(key[0].rpartition('/')[2])} cannot be handled as a {key[1]}"
             return Verdict(False, causes, 400, f"{lead}: {message}")
     if version != RECORDED:
         return _ACCEPTED
@@ -60,6 +59,10 @@ def validate(obj: dict[Any, Any], *, version: str = LATEST, classes: Classes | N
 
 
 def _judged(value: dict[str, Any]) -> Verdict:
+    meta = value.get("metadata", {})
+    if meta.get("generateName") and not meta.get("name"):
+        # names.SimpleNameGenerator: at most 58 characters, and five at random.
+        value = value | {"metadata": meta | {"name": f"{meta['generateName'][:58]}xxxxx"}}
     causes = tuple(_rules(value["apiVersion"], value["kind"])(value))
     if not causes:
         return _ACCEPTED
@@ -87,7 +90,7 @@ def _admitted(pod: dict[str, Any], classes: Classes) -> Verdict:
     return _ACCEPTED if refusal is None else Verdict(False, (refusal,), 403, refusal.message)
 
 
-def _unserved(api_version: object, kind: object) -> Verdict:
+def _unserved(api_version: str, kind: str) -> Verdict:
     message = f'no matches for kind "{kind}" in version "{api_version}"'
     return Verdict(False, (Cause("", "", message, ("apiVersion",)),), 404, message)
 

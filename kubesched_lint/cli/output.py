@@ -38,7 +38,8 @@ def _cards(rulebook: Rulebook) -> Callable[[str], CardView | None]:
         except (UnknownRuleError, CardError, OSError):
             return None
         rule = rulebook.get(slug)
-        references = tuple(map(str, card.front.value.get("references") or ()))
+        given = card.front.value.get("references")
+        references = tuple(str(link) for link in given) if isinstance(given, list) else ()
         return CardView(slug, rule.summary, rule.severity, card.body, rule.family, references)
 
     return view

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod
@@ -50,3 +51,19 @@ class Inventory:
     replica_sets: tuple[ReplicaSet, ...] = ()
     nodes: tuple[Node, ...] = ()
     pods: tuple[BoundPod, ...] = ()
+
+    def over(self, other: Inventory) -> Inventory:
+        """The objects of both; where both have one of the same kind, namespace and name, this side's."""
+        return Inventory(**{f.name: _over(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)})
+
+
+def _over(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not (ours and theirs):
+        return ours or theirs
+    named = set(map(_identity, ours))
+    return (*(item for item in theirs if _identity(item) not in named), *ours)
+
+
+def _identity(item: Any) -> object:
+    name = getattr(item, "name", None)
+    return item if name is None else (item.kind if isinstance(item, Workload) else "", getattr(item, "namespace", ""), name)

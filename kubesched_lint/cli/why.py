@@ -1,0 +1,102 @@
+"""``kubesched-lint why``: one decision of the scheduler, node by node."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+class Color(StrEnum):
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+@app.command()
+def why(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="POD-OR-WORKLOAD",
+            help="kind/name, namespace/name, name, or all three; of the manifests, else of the cluster.",
+            show_default=False,
+        ),
+    ],
+    paths: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files, folders (read recursively), or - for standard input.", show_default=False),
+    ] = None,
+    cluster: Annotated[
+        str,
+        typer.Option(
+            "--cluster", "-c", metavar="PATH", help="Snapshot or sketch of the cluster: a file or a folder, also .gz."
+        ),
+    ] = ...,  # type: ignore[assignment]
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", help="Namespace of objects that name none.")
+    ] = "default",
+    replica: Annotated[int, typer.Option(min=1, help="Which replica; those before it are placed first.")] = 1,
+    keep_running: Annotated[
+        bool, typer.Option("--keep-running", help="Leave the pods of its running revision where they are.")
+    ] = False,
+    each: Annotated[bool, typer.Option("--each", help="A row for every node, however many and alike.")] = False,
+    output: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.TEXT,
+    kubernetes_version: Annotated[
+        str, typer.Option(metavar="VERSION", help="Version whose scheduler is modelled.")
+    ] = "1.36",
+    seed: Annotated[int, typer.Option(help="Of the draws that place earlier replicas.")] = 0,
+    color: Annotated[Color, typer.Option(help="Colour in text output.")] = Color.AUTO,
+) -> None:
+    """Explain where a pod can go: for every node its scores, or the plugin and the reason that turn the pod away.
+
+    Exits with 1 when no node fits, with 2 when something cannot be read or the name means nothing or several things.
+
+    Examples:
+
+      kubesched-lint why web manifests/ --cluster snapshot.yaml
+
+      kubesched-lint why deploy/web manifests/ --cluster sketch.yaml --replica 4
+
+      kubesched-lint why shop/web-5d4f9-x7k2p --cluster snapshot.yaml --format json
+    """
+    import os
+    import sys
+
+    from kubesched_lint.cluster.cluster import ClusterError
+    from kubesched_lint.cluster.read import read_cluster
+    from kubesched_lint.engine.naming import NamingError
+    from kubesched_lint.engine.options import Options
+    from kubesched_lint.engine.question import Question, answer
+    from kubesched_lint.engine.session import read_manifests
+    from kubesched_lint.report.explanation import as_json, as_text
+    from kubesched_lint.report.palette import terminal_width, wants_color
+    from kubesched_lint.scheduler.quirks import parse
+
+    try:
+        parse(kubernetes_version)
+        live = read_cluster(cluster)
+        manifests = read_manifests(paths or (), Options(namespace=namespace))
+        question = Question(name, replica, keep_running, kubernetes_version, seed)
+        found = answer(question, manifests.inventory, live)
+    except (ClusterError, NamingError, ValueError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+    for problem in manifests.errors:
+        place = f"{problem.path}:{problem.line}:{problem.column}" if problem.line else problem.path
+        typer.echo(f"error: {place}: {problem.message}", err=True)
+    if output is Format.JSON:
+        typer.echo(as_json(found))
+    else:
+        painted = wants_color(color.value, sys.stdout, os.environ)
+        width = terminal_width(sys.stdout, os.environ)
+        typer.echo(as_text(found, color=painted, width=width, each=each), color=painted)
+    raise typer.Exit(2 if manifests.errors else 0 if found.fitting else 1)

@@ -1,0 +1,53 @@
+"""A selector meant for the workload's own replicas also matches another release or component beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.identity import names_an_application, telling_label
+from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.model.labels import Labels
+from kubesched_lint.model.pod import PodAffinityTerm
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    """What says more than who the application is may well be meant for several: there it is silent."""
+    for term in workload.pod.required_anti_affinity:
+        selector = term.selector
+        if selector is None or not names_an_application(selector) or not facts.repels_itself(workload, term):
+            continue
+        found = dict(_others(workload, term, facts))
+        label = telling_label(workload.pod.labels, (labels for labels, _ in found.values()), selector)
+        if not found or not label:
+            continue
+        yield Hazard(
+            at=(*term.path, "labelSelector"),
+            evidence=pattern(f"{selector} matches the pods of {', '.join(found)} as well"),
+            values={
+                "selector": str(selector),
+                "others": tuple(found),
+                "label": label,
+                "value": workload.pod.labels[label],
+                "key": term.topology_key,
+            },
+            related=tuple(place for _, place in found.values() if place is not None),
+        )
+
+
+def _others(
+    workload: Workload, term: PodAffinityTerm, facts: Facts
+) -> Iterator[tuple[str, tuple[Labels, Place | None]]]:
+    """Name, labels and place of what else the term selects in the namespace of its pod."""
+    for other in facts.selected_workloads(workload, term):
+        if other.ref == workload.ref or other.namespace != workload.namespace:
+            continue
+        if other.stays and facts.surely_selects(workload, term, other):
+            place = Place(other.pod.labels_path, "is matched as well", other.source, other.ref)
+            yield str(other), (other.pod.labels, place)
+    for bound in facts.other_pods:
+        if bound.namespace == workload.namespace and facts.namespaces.selects(
+            term, workload.namespace, bound.pod, unknown=False
+        ):
+            yield f"the running {bound.owner.name if bound.owner else bound.name}", (bound.pod.labels, None)

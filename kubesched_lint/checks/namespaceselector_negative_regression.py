@@ -1,0 +1,43 @@
+"""A namespaceSelector that only excludes selects every namespace on Kubernetes 1.35 and 1.36."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.model.pod import PodAffinityTerm
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.quirks import NEGATIVE_NAMESPACE_SELECTOR, has
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    version = facts.premises.kubernetes_version
+    if not has(version, NEGATIVE_NAMESPACE_SELECTOR):
+        return
+    pod = workload.pod
+    weighted = (*pod.preferred_affinity, *pod.preferred_anti_affinity)
+    for term in (*pod.required_affinity, *pod.required_anti_affinity, *(w.term for w in weighted)):
+        selector = term.namespace_selector
+        if selector is None or selector.is_empty:
+            continue
+        if any(r.operator not in ("NotIn", "DoesNotExist") for r in selector.requirements):
+            continue
+        outside = _left_out(term, facts)
+        if outside is not None and not outside:
+            continue  # all namespaces of the cluster are selected anyhow
+        yield Hazard(
+            at=(*term.path, "namespaceSelector"),
+            evidence=pattern(f"{NEGATIVE_NAMESPACE_SELECTOR.issue}: only NotIn and DoesNotExist"),
+            values={"version": version, "selector": str(selector), "outside": outside or ()},
+            variant="known" if outside else "default",
+        )
+
+
+def _left_out(term: PodAffinityTerm, facts: Facts) -> tuple[str, ...] | None:
+    """Namespaces that the selector means to leave out; None where not all are known."""
+    if not facts.cluster_has("Namespace"):
+        return None
+    labels = facts.namespaces.labels
+    names = (name for name in labels if not facts.namespaces.reaches(term, "", name, unknown=True))
+    return tuple(sorted(names))

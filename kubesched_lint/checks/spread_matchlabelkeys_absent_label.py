@@ -1,0 +1,26 @@
+"""matchLabelKeys names a label that the pods never get, so it selects nothing more closely."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.pod_labels import has_label, is_revision_label, revision_label
+from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    """The API server merges only keys that the pod carries (``pkg/registry/core/pod/strategy.go``)."""
+    wanted = revision_label(workload)
+    for constraint in workload.pod.spread:
+        for number, key in enumerate(constraint.match_label_keys):
+            if has_label(workload, key):
+                continue
+            yield Hazard(
+                at=(*constraint.path, "matchLabelKeys", number),
+                evidence=pattern(f"pods of a {workload.kind} do not get the label {key}, and its template has none"),
+                values={"key": key, "topology": constraint.topology_key, "wanted": wanted},
+                related=(Place(workload.pod.labels_path, "the labels of the pods"),),
+                variant="revision" if is_revision_label(key) and wanted else "default",
+            )

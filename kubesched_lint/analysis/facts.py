@@ -227,7 +227,17 @@ class Facts:
         from kubesched_lint.cluster.state import ClusterState
 
         assert self.cluster is not None, "a rule that reads nodes runs only with a cluster"
-        objects = replace(self.cluster.inventory, pods=self.other_pods)
+        live, ours = self.cluster.inventory, self.manifests
+        objects = replace(
+            live,
+            pods=self.other_pods,
+            # What is live wins: it knows to which volume a claim is bound.
+            claims=(*ours.claims, *live.claims),
+            volumes=(*ours.volumes, *live.volumes),
+            storage_classes=(*ours.storage_classes, *live.storage_classes),
+            services=(*live.services, *ours.services),
+            namespaces=(*live.namespaces, *ours.namespaces),
+        )
         return ClusterState(self.index, objects, kubernetes_version=self.premises.kubernetes_version)
 
     @cached_property

@@ -6,11 +6,13 @@ What stays Pending in every trial is a witness, not a proof: other draws and ord
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from kubesched_lint.analysis.claims import bound_volume, claim_named, storage_class_of
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with_daemon_tolerations
+from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.framework import message
 from kubesched_lint.scheduler.placement import Placer
@@ -77,7 +79,7 @@ def _trial(facts: Facts, seed: int) -> dict[int, tuple[int, str]]:
 
 def _queued(workload: Workload, facts: Facts, seed: int) -> Iterator[_Queued]:
     """What the scheduler is given: nothing of pods that it never sees, and of Jobs, whose pods end."""
-    pod = facts.pod(workload)
+    pod = _with_known_volumes(workload, facts)
     if pod.node_name or pod.scheduling_gates or pod.scheduler_name != "default-scheduler":
         return
     if workload.kind == "DaemonSet":
@@ -87,6 +89,31 @@ def _queued(workload: Workload, facts: Facts, seed: int) -> Iterator[_Queued]:
     elif workload.stays:
         owner = owner_selector(workload, pod.labels)
         yield _Queued(workload, Placer(pod, facts.state, owner, seed=seed), facts.replicas(workload))
+
+
+def _with_known_volumes(workload: Workload, facts: Facts) -> Pod:
+    """The pod without the claims of which we cannot tell where they bind: what is unknown keeps nobody Pending.
+
+    The claims that a StatefulSet makes for itself are among them.
+    """
+    pod = facts.pod(workload)
+    if not pod.volumes:
+        return pod
+    own = {claim.name for claim in workload.claim_templates}
+    known = tuple(v for v in pod.volumes if v.name not in own and _is_known(v, workload.namespace, facts))
+    return replace(pod, volumes=known)
+
+
+def _is_known(volume: Volume, namespace: str, facts: Facts) -> bool:
+    if volume.kind != "persistentVolumeClaim":
+        return volume.kind != "ephemeral"
+    claim = claim_named(facts, namespace, volume.claim)
+    if claim is None:
+        return False
+    if bound_volume(facts, namespace, volume.claim) is not None:
+        return True
+    storage_class = storage_class_of(facts, claim)  # of an Immediate one the volume is made by itself, anywhere
+    return storage_class is not None and storage_class.binding_mode == "WaitForFirstConsumer"
 
 
 def _wanted(workload: Workload, facts: Facts) -> int:

@@ -9,7 +9,7 @@ from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.scheduler.detail import detail
+from kubesched_lint.scheduler.detail import Details
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.scheduler.preemption import preempt
@@ -156,9 +156,10 @@ def _obstacles(found: Diagnosis, pod: Pod, state: ClusterState) -> list[list[Obs
     elif found.refusal is not None:
         everywhere = Obstacle(found.refusal.plugin, found.refusal.message, removable=found.refusal.resolvable)
     else:
+        details = Details(pod, state)
         for rejection in found.rejections:
             for position in positions(rejection.nodes):
-                obstacles[position].append(_obstacle(rejection, pod, state, position))
+                obstacles[position].append(_obstacle(rejection, details.of(rejection, position)))
         pinned = ", ".join(found.pinned_by)
         for position in positions(found.outside):
             reason = f"node(s) didn't satisfy plugin(s) [{' '.join(found.pinned_by)}]"
@@ -167,7 +168,5 @@ def _obstacles(found: Diagnosis, pod: Pod, state: ClusterState) -> list[list[Obs
     return [[everywhere] for _ in obstacles]
 
 
-def _obstacle(rejection: Rejection, pod: Pod, state: ClusterState, position: int) -> Obstacle:
-    return Obstacle(
-        rejection.plugin, rejection.reason, detail(rejection, pod, state, position), removable=rejection.resolvable
-    )
+def _obstacle(rejection: Rejection, detail: str) -> Obstacle:
+    return Obstacle(rejection.plugin, rejection.reason, detail, removable=rejection.resolvable)

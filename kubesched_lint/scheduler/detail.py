@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from kubesched_lint.cluster.classes import ClassSet
-from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.ledger import PODS
-from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
@@ -19,47 +18,148 @@ from kubesched_lint.scheduler.quirks import TOLERATION_COMPARISON, has
 from kubesched_lint.scheduler.tolerance import first_untolerated
 from kubesched_lint.scheduler.verdict import Rejection
 
-
-def detail(rejection: Rejection, pod: Pod, state: ClusterState, position: int) -> str:
-    """Why, more closely, ``rejection`` turned a pod away from the node at ``position``; empty where no more is known.
-
-    ``state`` must be the one that the rejection was found in.
-    """
-    tell = _TELL.get(rejection.plugin)
-    return tell(rejection.reason, pod, state, position) if tell else ""
+# Labels that controllers and binding add, which say nothing of the kind of pod.
+_ADDED = ("pod-template-hash", "controller-revision-hash", "statefulset.kubernetes.io/", "topology.kubernetes.io/")
 
 
-def _taint(reason: str, pod: Pod, state: ClusterState, position: int) -> str:
-    comparison = has(state.kubernetes_version, TOLERATION_COMPARISON)
-    taint = first_untolerated(pod.tolerations, state.index.nodes[position].taints, comparison=comparison)
-    return f"taint {taint}" if taint else ""
+class _Spread(NamedTuple):
+    """How the pods that one constraint counts stand now."""
+
+    counts: Mapping[str, int]
+    """Pods per counted domain."""
+    emptiest: str | None
+    """None while there are too few domains: then the least is 0."""
+    least: int
+    itself: int
+    """1 when the pod adds to the count."""
 
 
-def _resources(reason: str, pod: Pod, state: ClusterState, position: int) -> str:
-    if reason == "Too many pods":
-        most = state.index.allocatable(PODS)[position]
-        return f"{state.pod_count(position)} of at most {most:.0f} pods are there"
-    resource = reason.removeprefix("Insufficient ")
-    free = int(state.ledger.free(resource)[position])
-    have = int(state.index.allocatable(resource)[position])
-    asked = pod.requests.get(resource, 0)
-    return f"asks for {show(resource, asked)}, {show(resource, max(free, 0))} of {show(resource, have)} left"
+class Details:
+    """Tells about the rejections of one pod, found in ``state`` as it stands; what domains share is counted once."""
 
+    def __init__(self, pod: Pod, state: ClusterState) -> None:
+        self._pod = pod
+        self._state = state
+        self._hard = [c for c in pod.spread if c.is_hard]
+        self._spreads: list[_Spread] = []
+        self._standing: dict[tuple[ClassSet, str, str], str] = {}
+        self._tell: Mapping[str, Callable[[str, int], str]] = {
+            taint_toleration.NAME: self._taint,
+            node_affinity.NAME: self._labels,
+            node_resources_fit.NAME: self._resources,
+            spreading.NAME: self._skew,
+            pods.NAME: self._neighbours,
+        }
 
-# --- NodeAffinity ---------------------------------------------------------------------------------------------------
+    def of(self, rejection: Rejection, position: int) -> str:
+        """Why, more closely, the node at ``position`` was turned down; empty where there is no more to tell."""
+        tell = self._tell.get(rejection.plugin)
+        return tell(rejection.reason, position) if tell else ""
 
+    def _taint(self, reason: str, position: int) -> str:
+        comparison = has(self._state.kubernetes_version, TOLERATION_COMPARISON)
+        taints = self._state.index.nodes[position].taints
+        taint = first_untolerated(self._pod.tolerations, taints, comparison=comparison)
+        return f"taint {taint}" if taint else ""
 
-def _labels(reason: str, pod: Pod, state: ClusterState, position: int) -> str:
-    """What the node lacks; of several terms, of which one would do, those that come nearest are not singled out."""
-    node = state.index.nodes[position]
-    missing = [_unlike(Requirement(k, "In", (v,)), node.labels) for k, v in pod.node_selector.items()]
-    terms = pod.required_node_terms or ()
-    if len(terms) == 1:
-        missing += [_unlike(r, node.labels) for r in terms[0].expressions]
-        missing += [_unlike(r, {"metadata.name": node.name}) for r in terms[0].fields]
-    elif not any(missing):
-        return f"matches none of its {len(terms)} node selector terms" if terms else "its affinity has no terms"
-    return "; ".join(dict.fromkeys(filter(None, missing)))
+    def _resources(self, reason: str, position: int) -> str:
+        state = self._state
+        if reason == "Too many pods":
+            most = state.index.allocatable(PODS)[position]
+            return f"{state.pod_count(position)} of at most {most:.0f} pods are there"
+        resource = reason.removeprefix("Insufficient ")
+        free = max(int(state.ledger.free(resource)[position]), 0)
+        have = int(state.index.allocatable(resource)[position])
+        asked = self._pod.requests.get(resource, 0)
+        return f"asks for {show(resource, asked)}, {show(resource, free)} of {show(resource, have)} left"
+
+    def _labels(self, reason: str, position: int) -> str:
+        """What the node lacks; of several terms, any of which would do, none is singled out."""
+        node = self._state.index.nodes[position]
+        missing = [_unlike(Requirement(k, "In", (v,)), node.labels) for k, v in self._pod.node_selector.items()]
+        terms = self._pod.required_node_terms or ()
+        if len(terms) == 1:
+            missing += [_unlike(r, node.labels) for r in terms[0].expressions]
+            missing += [_unlike(r, {"metadata.name": node.name}) for r in terms[0].fields]
+        elif not any(missing):
+            return f"matches none of its {len(terms)} node selector terms" if terms else "its affinity has no terms"
+        return "; ".join(dict.fromkeys(filter(None, missing)))
+
+    # --- PodTopologySpread ------------------------------------------------------------------------------------------
+
+    def _skew(self, reason: str, position: int) -> str:
+        labels = self._state.index.nodes[position].labels
+        if reason == spreading.UNLABELLED:
+            return f"the node has no label {next(c.topology_key for c in self._hard if c.topology_key not in labels)}"
+        self._spreads = self._spreads or [self._spread(c) for c in self._hard]
+        for constraint, spread in zip(self._hard, self._spreads, strict=True):
+            here = spread.counts.get(labels[constraint.topology_key], 0)
+            if here + spread.itself - spread.least > constraint.max_skew:
+                return _skewed(constraint, spread, labels[constraint.topology_key], here)
+        return ""
+
+    def _spread(self, constraint: SpreadConstraint) -> _Spread:
+        state, pod = self._state, self._pod
+        selector = spreading.effective_selector(pod, constraint)
+        tally = spreading.spread_tally(selector, pod.namespace, state)
+        counted = spreading.labelled_nodes(self._hard, state) & spreading.eligible_nodes(pod, constraint, state)
+        domains = state.index.domains(constraint.topology_key)
+        counts = {value: tally.total(nodes & counted) for value, nodes in domains.items() if nodes & counted}
+        few = len(counts) < (constraint.min_domains or 1)
+        emptiest = None if few else min(counts, key=lambda value: counts[value])
+        itself = selector is not None and selector.matches(pod.labels)
+        return _Spread(counts, emptiest, 0 if emptiest is None else counts[emptiest], int(itself))
+
+    # --- InterPodAffinity -------------------------------------------------------------------------------------------
+
+    def _neighbours(self, reason: str, position: int) -> str:
+        state, pod = self._state, self._pod
+        if reason == pods.UNATTRACTED:
+            return self._unattracted(position)
+        if reason == pods.REPELLED:
+            for term in pod.required_anti_affinity:
+                where = self._whom(pods.selected_classes(term, pod.namespace, state), term.topology_key, position)
+                if where:
+                    return f"it keeps away from {where}"
+            return ""
+        for holders in state.classes.possible_holders(pod.labels):
+            if pods.selects_pod(holders.term, holders.namespace, pod, state):
+                held = sum(1 << c.number for c in holders.classes)
+                where = self._whom(held, holders.term.topology_key, position)
+                if where:
+                    return f"the anti-affinity of {where} selects {_told(holders.term)}"
+        return ""
+
+    def _unattracted(self, position: int) -> str:
+        state, pod = self._state, self._pod
+        labels = state.index.nodes[position].labels
+        for term in pod.required_affinity:
+            if term.topology_key not in labels:
+                return f"the node has no label {term.topology_key}"
+        for term in pod.required_affinity:
+            if not self._whom(pods.selected_classes(term, pod.namespace, state), term.topology_key, position):
+                return f"no pods with {_told(term)} are in {term.topology_key}={labels[term.topology_key]}"
+        return "no pods that match all its terms are in its domains"
+
+    def _whom(self, classes: ClassSet, key: str, position: int) -> str:
+        """Who of these classes is in the node's domain: ``2 pods like shop/{app=db} in zone=a``; empty for nobody."""
+        value = self._state.index.nodes[position].labels.get(key)
+        if value is None:
+            return ""
+        found = self._standing.get((classes, key, value))
+        if found is None:
+            found = self._standing[classes, key, value] = self._listed(classes, key, value)
+        return found
+
+    def _listed(self, classes: ClassSet, key: str, value: str) -> str:
+        domain = self._state.index.with_label(key, value)
+        here = [c for c in self._state.classes.members(classes) if c.nodes & domain]
+        if not here:
+            return ""
+        count = sum(c.tally.total(domain) for c in here)
+        one = here[0].pod
+        labels = ",".join(f"{k}={v}" for k, v in one.labels.items() if not k.startswith(_ADDED))
+        return f"{f'{count} pods' if count > 1 else 'a pod'} like {one.namespace}/{{{labels}}} in {key}={value}"
 
 
 def _unlike(requirement: Requirement, labels: Labels) -> str:
@@ -69,107 +169,13 @@ def _unlike(requirement: Requirement, labels: Labels) -> str:
     return f"asks for {Selector((requirement,))}, the node {have}"
 
 
-# --- PodTopologySpread ----------------------------------------------------------------------------------------------
-
-
-def _skew(reason: str, pod: Pod, state: ClusterState, position: int) -> str:
-    hard = [c for c in pod.spread if c.is_hard]
-    node = state.index.nodes[position]
-    if reason == spreading.UNLABELLED:
-        lacking = [c.topology_key for c in hard if c.topology_key not in node.labels]
-        return f"the node has no label {lacking[0]}" if lacking else ""
-    counted = spreading.labelled_nodes(hard, state)
-    for constraint in hard:
-        found = _skew_of(constraint, counted, pod, state, node.labels[constraint.topology_key])
-        if found:
-            return found
-    return ""
-
-
-def _skew_of(constraint: SpreadConstraint, counted: NodeSet, pod: Pod, state: ClusterState, value: str) -> str:
-    selector = spreading.effective_selector(pod, constraint)
-    tally = spreading.spread_tally(selector, pod.namespace, state)
-    counted &= spreading.eligible_nodes(pod, constraint, state)
+def _skewed(constraint: SpreadConstraint, spread: _Spread, value: str, here: int) -> str:
     key = constraint.topology_key
-    counts = {v: tally.total(n & counted) for v, n in state.index.domains(key).items() if n & counted}
-    few = len(counts) < (constraint.min_domains or 1)
-    least = 0 if few else min(counts.values())
-    itself = selector is not None and selector.matches(pod.labels)
-    here = counts.get(value, 0)
-    if here + itself - least <= constraint.max_skew:
-        return ""
-    with_it = f"{key}={value} would hold {here + itself}" if itself else f"{key}={value} holds {here}"
-    if few:
+    with_it = f"{key}={value} would hold {here + 1}" if spread.itself else f"{key}={value} holds {here}"
+    if spread.emptiest is None:
         return f"{with_it}, at most {constraint.max_skew} while there are fewer than {constraint.min_domains} domains"
-    emptiest = min(counts, key=lambda v: counts[v])
-    return f"{with_it}, the emptiest {key}={emptiest} holds {least}, maxSkew is {constraint.max_skew}"
-
-
-# --- InterPodAffinity -----------------------------------------------------------------------------------------------
-
-
-def _neighbours(reason: str, pod: Pod, state: ClusterState, position: int) -> str:
-    if reason == pods.UNATTRACTED:
-        return _unattracted(pod, state, position)
-    if reason == pods.REPELLED:
-        for term in pod.required_anti_affinity:
-            found = pods.selected_classes(term, pod.namespace, state)
-            where = _standing(found, term.topology_key, state, position)
-            if where:
-                return f"it keeps away from {where}"
-        return ""
-    for holders in state.classes.possible_holders(pod.labels):
-        if pods.selects_pod(holders.term, holders.namespace, pod, state):
-            found = sum(1 << c.number for c in holders.classes)
-            where = _standing(found, holders.term.topology_key, state, position)
-            if where:
-                return f"the anti-affinity of {where} selects {_told(holders.term)}"
-    return ""
-
-
-def _unattracted(pod: Pod, state: ClusterState, position: int) -> str:
-    node = state.index.nodes[position]
-    for term in pod.required_affinity:
-        if term.topology_key not in node.labels:
-            return f"the node has no label {term.topology_key}"
-    together = "that match all its terms " if len(pod.required_affinity) > 1 else ""
-    for term in pod.required_affinity:
-        found = pods.selected_classes(term, pod.namespace, state)
-        if not _standing(found, term.topology_key, state, position):
-            return f"no pods with {_told(term)} are in {term.topology_key}={node.labels[term.topology_key]}"
-    return f"no pods {together}are in its domains" if together else ""
-
-
-def _standing(classes: ClassSet, key: str, state: ClusterState, position: int) -> str:
-    """Who of these classes stands in the node's domain: ``2 pods like shop/app=db in zone=a``; empty when nobody."""
-    index: NodeIndex = state.index
-    domain = index.domain_of(key, position)
-    here = [c for c in state.classes.members(classes) if c.nodes & domain]
-    if not here:
-        return ""
-    count = sum(c.tally.total(domain) for c in here)
-    labels = ",".join(f"{k}={v}" for k, v in _own_labels(here[0].pod.labels).items())
-    kin = f"{count} pods" if count > 1 else "a pod"
-    like = f"like {here[0].pod.namespace}/{{{labels}}}"
-    return f"{kin} {like} in {key}={index.nodes[position].labels[key]}"
-
-
-_ADDED = ("pod-template-hash", "controller-revision-hash", "statefulset.kubernetes.io/", "topology.kubernetes.io/")
-
-
-def _own_labels(labels: Labels) -> Mapping[str, str]:
-    """Without what controllers and binding add, which says nothing of the kind of pod."""
-    return {k: v for k, v in labels.items() if not k.startswith(_ADDED)}
+    return f"{with_it}, the emptiest {key}={spread.emptiest} holds {spread.least}, maxSkew is {constraint.max_skew}"
 
 
 def _told(term: PodAffinityTerm) -> str:
     return str(term.selector) if term.selector is not None else "nothing (its labelSelector is null)"
-
-
-_TELL: Mapping[str, Callable[[str, Pod, ClusterState, int], str]] = {
-    taint_toleration.NAME: _taint,
-    node_affinity.NAME: _labels,
-    node_resources_fit.NAME: _resources,
-    spreading.NAME: _skew,
-    pods.NAME: _neighbours,
-}

@@ -1,7 +1,8 @@
 """Which of the nodes that fit the scheduler likes best: every default score plugin, weighed and added up.
 
 Mirrors RunScorePlugins of ``pkg/scheduler/framework/runtime/framework.go`` and the weights of
-``pkg/scheduler/apis/config/v1/default_plugins.go`` (v1.36).
+``pkg/scheduler/apis/config/v1/default_plugins.go`` (v1.36). Other versions are scored as 1.36 is: what differs among
+them is a matter of taste, not of what fits.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from random import Random
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.lifecycle.controllers import deployment
@@ -65,6 +66,8 @@ class Phase:
     """Each start with the end before it."""
     sound: bool
     """Whether ``found`` has every end, given that all earlier phases had theirs."""
+    sampled: bool
+    """Seeded courses only."""
 
 
 class Story:
@@ -153,17 +156,18 @@ class Story:
     def _run(self, name: str, stage: Stage, enter: Enter = _as_it_is, extra: Extra | None = None) -> Phase:
         motion = Motion(stage, self.wishes.values())
         origins: dict[State, State] = {}
+        draw = Random(f"{self.seed} {len(self.phases)}")
         for state in self.states:
-            for start in enter(state):
+            starts = list(enter(state))
+            for start in [draw.choice(starts)] if self.runs else starts:
                 origins.setdefault(start, state)
         if self.runs:
-            starts = list(origins)
-            found = explore_by_runs(motion, starts, extra, seed=self.seed + len(self.phases), runs=self.runs)
+            found = explore_by_runs(motion, list(origins), draw, extra, runs=self.runs)
         else:
             found = explore(motion, origins, extra, most_states=self.most_states)
         self.sound = self.sound and found.complete
         self.states = tuple(found.finals)
-        phase = Phase(name, motion, found, enter, extra, origins, self.sound)
+        phase = Phase(name, motion, found, enter, extra, origins, self.sound, bool(self.runs))
         self.phases.append(phase)
         return phase
 
@@ -358,7 +362,7 @@ class Eviction:
             for woken in self._motion.woken(state, after, (slot,)):
                 yield Step("evict", slot, self._position), self._motion.settle(woken)
         if blocked or not left:
-            yield Step("stop"), state._replace(draining=False)
+            yield Step("give up" if left else "stop"), state._replace(draining=False)
 
     def _allowed(self, slot: int, state: State) -> bool:
         """Every budget that selects the pod must have a disruption left; more than one selecting it is an error."""

@@ -78,11 +78,10 @@ def run_once(motion: Motion, start: State, random: Random, extra: Extra | None =
 
 
 def explore_by_runs(
-    motion: Motion, starts: Sequence[State], extra: Extra | None = None, *, seed: int = 0, runs: int = 1
+    motion: Motion, starts: Sequence[State], random: Random, extra: Extra | None = None, *, runs: int = 1
 ) -> Exploration:
-    """Some of the ends, from ``runs`` seeded courses over the starts in turn: witnesses, never a proof."""
+    """Some of the ends, from ``runs`` drawn courses over the starts in turn: witnesses, never a proof."""
     found = Exploration(complete=False)
-    random = Random(seed)
     for i in range(max(runs, len(starts))):
         before: State | None = None
         for step, state in run_once(motion, starts[i % len(starts)], random, extra):

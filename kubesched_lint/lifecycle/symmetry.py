@@ -78,9 +78,7 @@ class Symmetry:
         cells = list(zip(state.bound, state.pinned, strict=True))
         out = list(cells)
         for kind in self._kinds:
-            contents = []
-            for runs in kind:
-                contents.append(tuple(tuple(sorted([cells[p] for p in run])) for run in runs))
+            contents = [tuple(tuple(sorted([cells[p] for p in run])) for run in runs) for runs in kind]
             # Volumes are known by the name of their domain, so domains must keep their places.
             if len(contents) > 1 and not state.volumes:
                 contents.sort()
@@ -89,6 +87,21 @@ class Symmetry:
                     for position, cell in zip(run, here, strict=True):
                         out[position] = cell
         return state._replace(bound=tuple(c[0] for c in out), pinned=tuple(c[1] for c in out))
+
+    def renaming(self, state: State) -> list[int]:
+        """For each position of a state, where ``canonical`` puts what is there."""
+        cells = list(zip(state.bound, state.pinned, strict=True))
+        to = list(range(len(cells)))
+        for kind in self._kinds:
+            # Each domain as its runs of positions, ordered by content, beside the content itself.
+            ordered = [tuple(tuple(sorted(run, key=lambda p: cells[p])) for run in runs) for runs in kind]
+            if len(ordered) > 1 and not state.volumes:
+                ordered.sort(key=lambda runs: tuple(tuple(cells[p] for p in run) for run in runs))
+            for runs, taken in zip(kind, ordered, strict=True):
+                for run, those in zip(runs, taken, strict=True):
+                    for position, source in zip(run, those, strict=True):
+                        to[source] = position
+        return to
 
     def distinct(self, state: State, positions: Iterable[int]) -> Iterator[int]:
         """One of each set of positions that a swap of two nodes of one domain makes equal in this state."""

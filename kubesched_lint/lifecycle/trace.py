@@ -36,18 +36,39 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[Scene, ...]:
     """
     paths: list[list[State]] = []
     target = final
+    targets = [final]
     for phase in reversed(phases):
         path = _path(phase, target)
         paths.append(path)
         origin = next(o for s, o in phase.origins.items() if _start_form(phase, s) == path[0])
         target = origin
+        targets.append(origin)
     at = target
-    scenes = []
-    for phase, path in zip(phases, reversed(paths), strict=True):
+    scenes: list[Scene] = []
+    for phase, path, wanted in zip(phases, reversed(paths), reversed(targets[:-1]), strict=True):
         scene = _walk(phase, at, path)
         scenes.append(scene)
         at = settled(scene.end)
+        if at != wanted and all(len(s.start.bound) == len(at.bound) for s in scenes):
+            # The same end, but for nodes that nobody can tell apart: all that went before is renamed.
+            to = phase.motion.stage.symmetry.renaming(at)
+            scenes = [_renamed(s, to) for s in scenes]
+            at = wanted
     return tuple(scenes)
+
+
+def _renamed(scene: Scene, to: Sequence[int]) -> Scene:
+    steps = tuple(
+        (s._replace(position=to[s.position] if s.position >= 0 else -1), _moved(t, to)) for s, t in scene.steps
+    )
+    return Scene(scene.name, scene.stage, _moved(scene.start, to), steps)
+
+
+def _moved(state: State, to: Sequence[int]) -> State:
+    bound, pinned = list(state.bound), list(state.pinned)
+    for source, position in enumerate(to):
+        bound[position], pinned[position] = state.bound[source], state.pinned[source]
+    return state._replace(bound=tuple(bound), pinned=tuple(pinned))
 
 
 def _start_form(phase: Phase, start: State) -> State:
@@ -58,7 +79,7 @@ def _path(phase: Phase, final: State) -> list[State]:
     """The canonical states from a start to the state that settled into ``final``."""
     canonical = phase.motion.stage.symmetry.canonical
     for state in phase.found.parents:
-        if canonical(settled(state)) == final and not any(True for _ in all_moves(phase.motion, state, phase.extra)):
+        if canonical(settled(state)) == final and (phase.sampled or _is_final(phase, state)):
             break
     else:
         raise LookupError(f"no state of phase {phase.name} settles into the given one")
@@ -68,8 +89,15 @@ def _path(phase: Phase, final: State) -> list[State]:
     return path[::-1]
 
 
+def _is_final(phase: Phase, state: State) -> bool:
+    return not any(True for _ in all_moves(phase.motion, state, phase.extra))
+
+
 def _walk(phase: Phase, before: State, path: Sequence[State]) -> Scene:
     motion, canonical = phase.motion, phase.motion.stage.symmetry.canonical
+    if phase.sampled:
+        known = [(phase.found.parents[state], state) for state in path[1:]]
+        return Scene(phase.name, motion.stage, path[0], tuple((p[1], state) for p, state in known if p is not None))
     starts = (motion.settle(s) for s in phase.enter(before))
     state = start = next((s for s in starts if canonical(s) == path[0]), None)
     if state is None or start is None:

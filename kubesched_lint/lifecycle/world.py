@@ -140,7 +140,7 @@ class Step(NamedTuple):
     """One thing that happened, for traces."""
 
     what: str
-    """``bind``, ``delete``, ``surge``, ``evict`` or ``stop``."""
+    """``bind``, ``delete``, ``surge``, ``evict``, ``give up`` or ``stop``."""
     slot: int = -1
     position: int = -1
 

@@ -1,0 +1,95 @@
+"""``kubesched-lint simulate``: what may happen to each workload at every event of its life."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from kubesched_lint.cli.lint import ApplyOrder, Color
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+_EVENTS = "deploy,rollout,hpa-max,scale-down,node-loss,zone-loss,drain"
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    HTML = "html-fragment"
+
+
+@app.command()
+def simulate(
+    paths: Annotated[
+        list[str],
+        typer.Argument(help="Files, folders (read recursively), or - for standard input.", show_default=False),
+    ],
+    cluster: Annotated[
+        str,
+        typer.Option(
+            "--cluster", "-c", metavar="PATH", help="Snapshot or sketch of the cluster: a file or a folder, also .gz."
+        ),
+    ],
+    events: Annotated[str, typer.Option(metavar="EVENT,…", help="Which events to tell.")] = _EVENTS,
+    output: Annotated[Format, typer.Option("--format", "-f", help="How to print.")] = Format.TEXT,
+    picture: Annotated[str, typer.Option(metavar="EVENT", help="Draw the cluster before and after this event.")] = "",
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", help="Namespace of objects that name none.")
+    ] = "default",
+    apply_order: Annotated[
+        ApplyOrder, typer.Option(help="Which tool applies the manifests, and so in which order.")
+    ] = ApplyOrder.KUBECTL,
+    elastic: Annotated[
+        bool | None,
+        typer.Option(
+            "--elastic/--fixed", help="Whether nodes come and go by an autoscaler.  [default: seen from labels]"
+        ),
+    ] = None,
+    states: Annotated[int, typer.Option(min=1, help="States that one search may visit.")] = 4_000,
+    seed: Annotated[int, typer.Option(help="Of the runs that stand in where no search is affordable.")] = 1,
+    kubernetes_version: Annotated[
+        str, typer.Option(metavar="VERSION", help="Version whose scheduler is modelled.")
+    ] = "1.36",
+    color: Annotated[Color, typer.Option(help="Colour in text output.")] = Color.AUTO,
+) -> None:
+    """Tell what each event of its life may do to each workload, before it is deployed.
+
+    Exits with 1 when some event is proven to end badly, with 2 when something cannot be read.
+
+    Examples:
+
+      kubesched-lint simulate manifests/ --cluster nodes.json
+
+      kubesched-lint simulate shop/ -c cluster.yaml --events deploy,zone-loss --picture zone-loss
+    """
+    import os
+    import sys
+
+    from kubesched_lint.cluster.cluster import ClusterError
+    from kubesched_lint.cluster.read import read_cluster
+    from kubesched_lint.engine.options import Options
+    from kubesched_lint.engine.session import read_manifests
+    from kubesched_lint.engine.simulate import simulate as tell
+    from kubesched_lint.lifecycle.matrix import Effort
+    from kubesched_lint.report.outlook import as_html_fragment, as_json, as_text
+    from kubesched_lint.report.palette import wants_color
+
+    options = Options(namespace=namespace, apply_order=apply_order.value, kubernetes_version=kubernetes_version)
+    chosen = tuple(e.strip() for e in events.split(",") if e.strip())
+    try:
+        nodes = read_cluster(cluster, elastic=elastic)
+        manifests = read_manifests(paths, options)
+        outlook = tell(manifests, nodes, options, chosen, Effort(states=states, seed=seed), picture)
+    except (ClusterError, ValueError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+    match output:
+        case Format.TEXT:
+            typer.echo(as_text(outlook, color=wants_color(color.value, sys.stdout, os.environ)))
+        case Format.JSON:
+            typer.echo(as_json(outlook))
+        case Format.HTML:
+            typer.echo(as_html_fragment(outlook))
+    raise typer.Exit(2 if outlook.errors else 1 if outlook.is_bad else 0)

@@ -1,0 +1,147 @@
+"""``simulate``: from a manifest set and a cluster to the matrix of what may happen to each workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kubesched_lint.analysis.facts import Facts, Premises
+from kubesched_lint.analysis.order import apply_order
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.reading import ManifestSet
+from kubesched_lint.findings import InputError, Location
+from kubesched_lint.lifecycle.matrix import EVENTS, Effort, Row, Simulation
+from kubesched_lint.lifecycle.picture import Picture, picture
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.skew import Skew, skews
+from kubesched_lint.lifecycle.verdicts import BAD, Cell
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.workload import Workload
+
+_SKEW_NODES = 200
+"""On larger clusters twenty runs per workload are not worth their time."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadSkew:
+    workload: Workload
+    skew: Skew
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """All that a report of ``simulate`` may show."""
+
+    workloads: tuple[Workload, ...]
+    events: tuple[str, ...]
+    rows: tuple[Row, ...]
+    skews: tuple[WorkloadSkew, ...] = ()
+    before: Picture | None = None
+    after: Picture | None = None
+    pictured: str = ""
+    """The event between ``before`` and ``after``."""
+    errors: tuple[InputError, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether some cell is proven bad for every scheduler."""
+        return any(c.verdict == BAD and c.proven for row in self.rows for c in row.cells)
+
+    def place(self, cell: Cell) -> Location | None:
+        """The manifest line to blame."""
+        source = cell.blamed.source if cell.blamed is not None else None
+        return None if source is None or not cell.at else Location(source.path, source.span(cell.at))
+
+
+def simulate(
+    manifests: ManifestSet,
+    cluster: Cluster,
+    options: Options,
+    events: Sequence[str] = EVENTS,
+    effort: Effort | None = None,
+    pictured: str = "",
+) -> Outlook:
+    """The whole matrix. Raises ValueError for an event that is not one. Pure.
+
+    What is passing about nodes (cordons, taints that go by themselves) is taken as passed, as ``lint`` does.
+    """
+    unknown = [e for e in (*events, *([pictured] if pictured else [])) if e not in EVENTS]
+    if unknown:
+        raise ValueError(f"unknown event {unknown[0]!r}: one of {', '.join(EVENTS)}")
+    setting = setting_of(manifests, cluster.settled(), options)
+    effort = effort or Effort()
+    simulation = Simulation(setting, effort)
+    rows = tuple(simulation.rows(events))
+    before, after = _pictures(simulation, pictured) if pictured else (None, None)
+    return Outlook(
+        setting.workloads,
+        tuple(events),
+        rows,
+        tuple(_skews(setting, effort)),
+        before,
+        after,
+        pictured,
+        manifests.errors,
+        tuple(_notes(setting, cluster)),
+    )
+
+
+def setting_of(manifests: ManifestSet, cluster: Cluster, options: Options) -> Setting:
+    """What the simulation starts from: manifests laid over the cluster, running pods given to their owners."""
+    premises = Premises(options.apply_order, options.kubernetes_version, manifests.is_complete)
+    facts = Facts(manifests.inventory, cluster, premises)
+    ordered = [w for w in apply_order(manifests.inventory.workloads, options.apply_order) if w.kind != "CronJob"]
+    running = {i: facts.running_pods(w) for i, w in enumerate(ordered)}
+    scalers = {i: s for i, w in enumerate(ordered) if (s := facts.autoscaler(w)) is not None}
+    sized = tuple(
+        w if w.kind == "DaemonSet" else replace(w, replicas=facts.replicas(w)) if w.kind != "Pod" else w
+        for w in ordered
+    )
+    objects = _overlaid(manifests.inventory, cluster.inventory)
+    return Setting(
+        tuple(cluster.inventory.nodes),
+        replace(objects, pods=facts.other_pods),
+        sized,
+        {i: pods for i, pods in running.items() if pods},
+        scalers,
+        kubernetes_version=options.kubernetes_version,
+    )
+
+
+def _overlaid(upper: Inventory, lower: Inventory) -> Inventory:
+    """Both sides' objects; of two that share namespace and name, the manifest's."""
+    merged = {}
+    for name in Inventory.__slots__:
+        found: dict[object, object] = {}
+        for item in (*getattr(lower, name), *getattr(upper, name)):
+            found[getattr(item, "kind", ""), getattr(item, "namespace", ""), getattr(item, "name", id(item))] = item
+        merged[name] = tuple(found.values())
+    return Inventory(**merged)  # type: ignore[arg-type]  # every field is a tuple of its kind
+
+
+def _skews(setting: Setting, effort: Effort) -> Iterator[WorkloadSkew]:
+    if len(setting.nodes) > _SKEW_NODES:
+        return
+    for number, workload in enumerate(setting.workloads):
+        for skew in skews(setting, number, seed=effort.seed):
+            yield WorkloadSkew(workload, skew)
+
+
+def _pictures(simulation: Simulation, event: str) -> tuple[Picture | None, Picture | None]:
+    """The cluster before and after an event of one seeded course."""
+    story, after = simulation.course(event)
+    if story is None or after is None:
+        return None, None
+    return picture(story, story.states[0]), picture(after, after.states[0])
+
+
+def _notes(setting: Setting, cluster: Cluster) -> Iterator[str]:
+    yield from cluster.notes
+    if not cluster.resources_known:
+        yield "some nodes tell no resources: there every request fits"
+    if any(w.kind == "CronJob" for w in setting.workloads):
+        yield "CronJobs are left out: their pods come and go"
+    if not cluster.has("Pod"):
+        yield "the cluster holds no running pods: nodes count as empty"

@@ -1,0 +1,97 @@
+"""Which line of a manifest keeps a waiting pod waiting, and what its condition says."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from kubesched_lint.findings import Path
+from kubesched_lint.lifecycle.stage import Stage
+from kubesched_lint.lifecycle.world import State
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.framework import Diagnosis, message
+from kubesched_lint.scheduler.plugins.inter_pod_affinity import REPELLED, UNATTRACTED, UNWELCOME, selects_pod
+from kubesched_lint.scheduler.preemption import preempt
+from kubesched_lint.scheduler.verdict import Rejection
+
+# Reasons that no other pod has a part in come last: they explain where a pod never goes, seldom why it waits now.
+_STATIC = ("NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity")
+
+
+class Blame(NamedTuple):
+    """The workload whose line it is, where in it, and the message the waiting pod carries."""
+
+    workload: Workload
+    at: Path
+    message: str
+
+
+def blame(stage: Stage, state: State, slot: int, position: int = -1) -> Blame:
+    """Why a waiting pod of a slot waits in this state."""
+    cast = stage.cast
+    number, revision, _ = cast.slots[slot]
+    workload = cast.revisions[number][revision]
+    found = stage.diagnosis(state, slot, position)
+    pod = stage.pod(slot, position)
+    text = message(found, preempt(pod, found, stage.cluster).message)
+    if found.refusal is not None:
+        return Blame(workload, _path_of(found.refusal.plugin, "", workload), text)
+    reason = _main_reason(found, found.total)
+    if reason is None:
+        return Blame(workload, workload.pod.path, text)
+    if reason.reason == UNWELCOME:
+        holder = _holder(stage, pod)
+        if holder is not None:
+            return Blame(*holder, text)
+    return Blame(workload, _path_of(reason.plugin, reason.reason, workload), text)
+
+
+def _main_reason(found: Diagnosis, total: int) -> Rejection | None:
+    """The reason that turns away most nodes, among those that other pods have a part in where there are any."""
+    lively = [r for r in found.rejections if r.plugin not in _STATIC]
+    return max(lively or found.rejections, key=lambda r: r.nodes.bit_count(), default=None)
+
+
+def _holder(stage: Stage, pod: Pod) -> tuple[Workload, Path] | None:
+    """The workload of the story whose anti-affinity repels the pod, and its term."""
+    for revisions, pods in zip(stage.cast.revisions, stage.cast.pods, strict=True):
+        for workload, other in zip(reversed(revisions), reversed(pods), strict=True):
+            for term in other.required_anti_affinity:
+                if selects_pod(term, other.namespace, pod, stage.cluster):
+                    return workload, term.path
+    return None
+
+
+def _path_of(plugin: str, reason: str, workload: Workload) -> Path:
+    pod = workload.pod
+    match plugin:
+        case "InterPodAffinity":
+            if reason == UNATTRACTED and pod.required_affinity:
+                return pod.required_affinity[0].path
+            if reason == REPELLED and pod.required_anti_affinity:
+                return pod.required_anti_affinity[0].path
+        case "PodTopologySpread":
+            return next((c.path for c in pod.spread if c.is_hard), pod.path)
+        case "NodePorts":
+            return pod.host_ports[0].path if pod.host_ports else pod.path
+        case "NodeResourcesFit":
+            return _request(workload, reason.removeprefix("Insufficient "))
+        case "NodeAffinity":
+            if pod.required_node_terms:
+                return pod.required_node_terms[0].path
+            return (*pod.path, "nodeSelector") if pod.node_selector else pod.path
+        case "TaintToleration":
+            return (*pod.path, "tolerations") if pod.tolerations else pod.path
+        case "VolumeBinding" | "VolumeZone" | "VolumeRestrictions" | "NodeVolumeLimits":
+            if workload.claim_templates:
+                return ("spec", "volumeClaimTemplates")
+            return pod.volumes[0].path if pod.volumes else pod.path
+    return pod.path
+
+
+def _request(workload: Workload, resource: str) -> Path:
+    asking = [c for c in (*workload.pod.containers, *workload.pod.init_containers) if c.requests.get(resource)]
+    if not asking:
+        return workload.pod.path
+    largest = max(asking, key=lambda c: c.requests[resource])
+    return (*largest.path, "resources", "requests", resource)

@@ -1,0 +1,114 @@
+"""Events answered by counting alone, for clusters where no search is affordable."""
+
+from __future__ import annotations
+
+from kubesched_lint.cluster.nodeset import of
+from kubesched_lint.lifecycle.bounds import Counted, least_placed, most_placed
+from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
+from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions, covers
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.telling import size_after, zones
+
+
+class Tally:
+    """Least and most pods bound after an event, of ``wanted``; and whether a rollout or drain surely ends."""
+
+    __slots__ = ("always_stuck", "least", "most", "never_stuck", "wanted")
+
+    def __init__(self, wanted: int, least: Counted, most: Counted) -> None:
+        self.wanted = wanted
+        self.least = least
+        self.most = most
+        self.never_stuck = least.pods >= wanted
+        self.always_stuck = False
+
+
+def count(setting: Setting, event: str, number: int) -> Tally:
+    """Sound for every scheduler that respects the filters and every order of events."""
+    match event:
+        case "rollout":
+            return _rollout(setting, number)
+        case "hpa-max":
+            return _placed(setting, number, size_after(setting, event, number))
+        case "scale-down":
+            return _scaled_down(setting, number)
+        case "node-loss" | "drain":
+            return _drained(setting, number) if event == "drain" else _without_one(setting, number, gone=True)
+        case "zone-loss":
+            return _without_a_zone(setting, number)
+    return _placed(setting, number, setting.wanted(number))
+
+
+def _placed(setting: Setting, number: int, wanted: int) -> Tally:
+    return Tally(wanted, _least(setting, number, wanted), most_placed(setting, number, wanted))
+
+
+def _least(setting: Setting, number: int, wanted: int) -> Counted:
+    """A DaemonSet's pods have one node each, which others may fill."""
+    if setting.workloads[number].kind == "DaemonSet" and not setting.has_room_on_each(number):
+        return Counted(0, "each pod needs room on its own node, which others may take")
+    return least_placed(setting, number, wanted)
+
+
+def _rollout(setting: Setting, number: int) -> Tally:
+    workload, wanted = setting.workloads[number], setting.wanted(number)
+    surge = unavailable = 0
+    if workload.kind == "Deployment" and workload.strategy.type == "RollingUpdate":
+        surge, unavailable = rolling_bounds(workload.strategy, wanted)
+    told = _placed(setting, number, wanted)
+    more = _least(setting, number, wanted + surge)
+    told.never_stuck = more.pods >= wanted + surge
+    if told.never_stuck:
+        return told
+    told.least = Counted(0 if workload.kind == "Deployment" else told.least.pods, more.why)
+    if told.most.pods < wanted:
+        told.always_stuck = True
+    elif workload.kind == "Deployment" and surge and not unavailable and wanted:
+        room = most_placed(setting, number, wanted + 1)
+        if room.pods <= wanted:
+            told.always_stuck = True
+            told.most = Counted(room.pods, f"{room.why}; with maxUnavailable 0 no old pod makes way for the new one")
+    return told
+
+
+def _scaled_down(setting: Setting, number: int) -> Tally:
+    before = _placed(setting, number, setting.wanted(number))
+    size = size_after(setting, "scale-down", number)
+    after = most_placed(setting, number, size)
+    return Tally(size, Counted(size if before.never_stuck else 0, before.least.why), after)
+
+
+def _without_one(setting: Setting, number: int, *, gone: bool) -> Tally:
+    wanted = setting.wanted(number)
+    if setting.workloads[number].kind == "DaemonSet":
+        return _placed(setting, number, wanted)
+    least = least_placed(setting, number, wanted, nodes_fewer=1, gone=gone)
+    return Tally(wanted, least, most_placed(setting, number, wanted))
+
+
+def _without_a_zone(setting: Setting, number: int) -> Tally:
+    wanted = setting.wanted(number)
+    if setting.workloads[number].kind == "DaemonSet":
+        return _placed(setting, number, wanted)
+    lost = [of([setting.index.positions[n] for n in names]) for names in zones(setting).values()]
+    least = min((least_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
+    most = max((most_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
+    return Tally(wanted, least, most)
+
+
+def _drained(setting: Setting, number: int) -> Tally:
+    workload, pod = setting.workloads[number], setting.pods[number]
+    told = _without_one(setting, number, gone=False)
+    told.never_stuck = True
+    if workload.kind == "DaemonSet":
+        return told
+    budgets = [b for b in setting.objects.budgets if covers(b, pod.namespace, pod.labels)]
+    if not budgets:
+        return told
+    alone = [b for b in budgets if sum(covers(b, p.namespace, p.labels) for p in setting.pods) == 1]
+    if len(budgets) > 1 or not alone or told.least.pods < told.wanted:
+        told.never_stuck = False
+    else:
+        told.never_stuck = allowed_disruptions(budgets[0], told.wanted, told.wanted) > 0
+        told.always_stuck = not told.never_stuck
+    return told

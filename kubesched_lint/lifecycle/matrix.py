@@ -1,0 +1,277 @@
+"""The matrix: every workload against every event of its life, each cell with how it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from kubesched_lint.lifecycle.blame import Blame, blame
+from kubesched_lint.lifecycle.controllers.pdb import covers
+from kubesched_lint.lifecycle.counted import Tally, count
+from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.narrate import witness
+from kubesched_lint.lifecycle.outcomes import Range
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.telling import End, Telling, size_after, zones
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, nothing, words
+
+EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")
+MOST_NODES = 24
+MOST_PODS = 80
+"""Beyond these nobody tries to search."""
+
+
+class Effort(NamedTuple):
+    """How much to spend: states per search, seeded runs where there is no search, nodes whose loss they try."""
+
+    states: int = 4_000
+    runs: int = 4
+    nodes: int = 3
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    number: int
+    """The workload's place in the setting."""
+    cells: tuple[Cell, ...]
+
+
+class Simulation:
+    """Answers cells; what several of them need is told once."""
+
+    def __init__(self, setting: Setting, effort: Effort | None = None) -> None:
+        self.setting = setting
+        self.effort = effort or Effort()
+        self._searched: dict[tuple[tuple[int, ...], bool], Telling | None] = {}
+
+    def rows(self, events: Sequence[str] = EVENTS) -> Iterator[Row]:
+        for number in range(len(self.setting.workloads)):
+            yield Row(number, tuple(self.cell(event, number) for event in events))
+
+    def cell(self, event: str, number: int) -> Cell:
+        reason = self._idle(event, number)
+        if reason:
+            return nothing(event, reason)
+        everything = tuple(range(len(self.setting.workloads)))
+        members = next(c for c in self.setting.components if number in c)
+        any_ends = self._ends(members, event, number, expected=False)
+        likely_ends = self._ends(everything, event, number, expected=True)
+        if likely_ends is not None:
+            return self._from_ends(event, number, likely_ends, any_ends)
+        if any_ends is not None:
+            return self._from_ends(event, number, any_ends, any_ends)
+        return self._from_bounds(event, number, count(self.setting, event, number))
+
+    def _idle(self, event: str, number: int) -> str:
+        """Why an event does not concern a workload; empty when it does."""
+        workload, scaler = self.setting.workloads[number], self.setting.scalers.get(number)
+        scalable = workload.kind in ("Deployment", "StatefulSet", "ReplicaSet")
+        if event == "rollout" and workload.kind not in ("Deployment", "StatefulSet", "DaemonSet"):
+            return "–"
+        if event == "hpa-max" and (scaler is None or not scalable):
+            return "no HPA"
+        if event == "scale-down" and not (scalable and size_after(self.setting, event, number) < workload.replicas):
+            return "–"
+        if event == "zone-loss" and not zones(self.setting):
+            return "no zones"
+        if not self.setting.wanted(number):
+            return "no pods"
+        return ""
+
+    # --- exact ------------------------------------------------------------------------------------------------------
+
+    def _ends(self, members: tuple[int, ...], event: str, number: int, *, expected: bool) -> list[End] | None:
+        telling = self._search(members, expected=expected)
+        return telling.ends(event, number) if telling is not None else None
+
+    def _search(self, members: tuple[int, ...], *, expected: bool) -> Telling | None:
+        key = (members, expected)
+        if key not in self._searched:
+            self._searched[key] = self._tell(members, expected=expected)
+        return self._searched[key]
+
+    def _tell(self, members: tuple[int, ...], *, expected: bool) -> Telling | None:
+        setting = self.setting
+        if len(setting.nodes) > MOST_NODES or sum(setting.most(i) for i in members) > MOST_PODS:
+            return None
+        story = setting.story(members, expected=expected, most_states=self.effort.states)
+        if not story.sound:
+            return None
+        return Telling(setting, members, story, [n.name for n in setting.nodes])
+
+    def _from_ends(self, event: str, number: int, ends: list[End], any_ends: list[End] | None) -> Cell:
+        wanted = max(e.outcome.wanted for e in ends)
+        verdict, stuck, always = _judged(event, ends)
+        bound = Range(wanted - max(e.lack for e in ends), wanted - min(e.lack for e in ends), "search")
+        proven = any_ends is not None and _judged(event, any_ends) == (verdict, stuck, always)
+        cell = Cell(
+            event,
+            verdict,
+            wanted,
+            bound,
+            stuck,
+            always,
+            proven,
+            words(event, wanted, bound, stuck=stuck, always_stuck=always, blocked=self._budget(event, number, stuck)),
+            _known_by(ends, verdict, proven=proven),
+            assumes=self._premises(number),
+        )
+        if verdict == BAD and proven:
+            told = count(self.setting, event, number)
+            if told.always_stuck or told.most.pods == bound.most < wanted:
+                cell = replace(cell, why=told.most.why)
+        return cell if verdict == FINE else self._explained(cell, ends)
+
+    def _explained(self, cell: Cell, ends: Sequence[End]) -> Cell:
+        ranked = sorted(ends, key=lambda e: (e.blocked, e.lack, not e.outcome.complete))
+        worst, best = ranked[-1], ranked[0]
+        told = _blame(worst)
+        cell = replace(cell, worst=witness(worst), best=witness(best) if cell.verdict == DEPENDS else None)
+        if told is None:
+            return cell
+        return replace(cell, message=told.message, blamed=told.workload, at=told.at)
+
+    # --- counted ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _runs(self) -> Telling:
+        setting, effort = self.setting, self.effort
+        everything = tuple(range(len(setting.workloads)))
+        story = setting.story(
+            everything,
+            expected=True,
+            most_states=0,
+            runs=effort.runs if len(setting.nodes) < 200 else 1,
+            seed=effort.seed,
+        )
+        return Telling(setting, everything, story, _busiest(story_nodes(story), effort.nodes))
+
+    def _from_bounds(self, event: str, number: int, told: Tally) -> Cell:
+        wanted = told.wanted
+        bound = Range(min(told.least.pods, wanted), min(told.most.pods, wanted), "bound")
+        blocked = self._budget(event, number, not told.never_stuck)
+        fine = told.never_stuck and told.least.pods >= wanted
+        if fine or told.always_stuck or told.most.pods < wanted:
+            stuck = told.always_stuck and event in ("rollout", "drain")
+            cell = Cell(
+                event,
+                FINE if fine else BAD,
+                wanted,
+                bound,
+                stuck,
+                stuck,
+                proven=True,
+                text=words(event, wanted, bound, stuck=stuck, always_stuck=stuck, blocked=blocked if stuck else ""),
+                why=told.least.why if fine else told.most.why,
+                assumes=self._premises(number),
+            )
+            return cell if fine else self._explained(cell, self._runs.ends(event, number) or ())
+        return self._from_runs(event, number, told, bound, blocked)
+
+    def _from_runs(self, event: str, number: int, told: Tally, bound: Range, blocked: str) -> Cell:
+        ends = self._runs.ends(event, number) or []
+        seen, stuck, always = _judged(event, ends)
+        verdict = DEPENDS if seen == DEPENDS else UNKNOWN
+        text = words(event, told.wanted, bound, stuck=stuck, always_stuck=False, blocked=blocked if stuck else "")
+        missing: tuple[str, ...] = ()
+        if verdict == UNKNOWN:
+            text = f"{told.wanted}/{told.wanted} ?" if seen == FINE else f"{text} ?"
+            ran = "fine" if seen == FINE else "badly"
+            missing = (f"a proof: {len(ends)} seeded course{'s' * (len(ends) != 1)} ended {ran}, others may not",)
+        cell = Cell(
+            event,
+            verdict,
+            told.wanted,
+            bound,
+            stuck,
+            always,
+            False,
+            text,
+            told.least.why,
+            missing=missing,
+            assumes=self._premises(number),
+        )
+        return self._explained(cell, ends) if ends and seen != FINE else cell
+
+    def course(self, event: str) -> tuple[Story | None, Story | None]:
+        """One seeded course: deployed, and after an event of the first workload that it concerns."""
+        if event == "deploy":
+            bare = Story(self.setting.nodes, self.setting.objects, runs=1)
+            return bare, self._runs.deployed
+        for number in range(len(self.setting.workloads)):
+            if not self._idle(event, number):
+                for _, story in self._runs.variants(event, number):
+                    return self._runs.deployed, story
+        return None, None
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def _budget(self, event: str, number: int, stuck: bool) -> str:
+        if event != "drain" or not stuck:
+            return ""
+        pod = self.setting.pods[number]
+        names = [b.name for b in self.setting.objects.budgets if covers(b, pod.namespace, pod.labels)]
+        return f"PDB {', '.join(names)}" if names else ""
+
+    def _premises(self, number: int) -> tuple[str, ...]:
+        found = ["pods become ready as soon as they are bound", "nothing preempts and nothing else is created"]
+        if self.setting.objects.pods:
+            found.append("pods that are not in the manifests stay where they are, and do not come back from lost nodes")
+        return tuple(found)
+
+
+def story_nodes(story: Story) -> dict[str, int]:
+    """Node → pods of the set on it, over all ends of a story."""
+    found: dict[str, int] = {}
+    for state in story.states:
+        for position, held in enumerate(state.bound):
+            if held:
+                name = story.nodes[position].name
+                found[name] = found.get(name, 0) + sum(n for _, n in held)
+    return found
+
+
+def _busiest(nodes: dict[str, int], most: int) -> list[str]:
+    return sorted(nodes, key=lambda name: (-nodes[name], name))[:most]
+
+
+def _judged(event: str, ends: Sequence[End]) -> tuple[str, bool, bool]:
+    """``(verdict, stuck in some end, stuck in every end)``."""
+    if not ends:
+        return FINE, False, False
+    bad = [e.lack > 0 or _is_stuck(event, e) for e in ends]
+    stuck = [_is_stuck(event, e) for e in ends]
+    verdict = BAD if all(bad) else DEPENDS if any(bad) else FINE
+    return verdict, any(stuck), all(stuck)
+
+
+def _is_stuck(event: str, end: End) -> bool:
+    if event == "drain":
+        return end.blocked
+    return event == "rollout" and (end.outcome.old > 0 or end.outcome.new < end.outcome.wanted)
+
+
+def _known_by(ends: Sequence[End], verdict: str, *, proven: bool) -> str:
+    states = sum(s.phases[-1].found.states for s in {id(e.story): e.story for e in ends}.values())
+    whom = "any scheduler" if proven else "the default scheduler"
+    many = f"an exact search over {states:,} states"
+    match verdict:
+        case "fine":
+            return f"{many} finds no bad end, for {whom}"
+        case "bad":
+            return f"{many} finds no good end, for {whom}"
+    return f"{many} finds good ends and bad ones"
+
+
+def _blame(end: End) -> Blame | None:
+    """Why a pod of the workload waits in an end; None where none waits."""
+    cast, motion = end.story.cast, end.phase.motion
+    waiting = [(-1, end.state.waiting), *enumerate(end.state.pinned)]
+    for position, queue in waiting:
+        for slot, _, _ in queue:
+            if cast.slots[slot].workload == end.workload:
+                return blame(motion.stage, end.state, slot, position)
+    return None

@@ -1,0 +1,45 @@
+"""What a picture of the cluster shows: per domain its nodes, per node how many pods of which workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.world import State
+from kubesched_lint.model.node import ZONE
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One node; ``pods`` are (workload's number in the story, newest revision, how many)."""
+
+    name: str
+    cordoned: bool
+    pods: tuple[tuple[int, bool, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    columns: tuple[tuple[str, tuple[Box, ...]], ...]
+    """Domain (empty: nodes that have none) and its nodes."""
+    waiting: tuple[tuple[int, bool, int], ...]
+
+
+def picture(story: Story, state: State, key: str = ZONE) -> Picture:
+    """``state`` is one on the present nodes of the story."""
+    columns: dict[str, list[Box]] = {}
+    for node, held in zip(story.nodes, state.bound, strict=True):
+        box = Box(node.name, node.unschedulable, _pods(story, held))
+        columns.setdefault(node.labels.get(key, ""), []).append(box)
+    queue = [(slot, n) for q in (state.waiting, state.orphans, *state.pinned) for slot, _, n in q]
+    return Picture(tuple((domain, tuple(boxes)) for domain, boxes in sorted(columns.items())), _pods(story, queue))
+
+
+def _pods(story: Story, held: Iterable[tuple[int, int]]) -> tuple[tuple[int, bool, int], ...]:
+    counts: dict[tuple[int, bool], int] = {}
+    for slot, count in held:
+        workload, revision, _ = story.cast.slots[slot]
+        kind = (workload, revision == story.wishes[workload].revision)
+        counts[kind] = counts.get(kind, 0) + count
+    return tuple((workload, new, count) for (workload, new), count in sorted(counts.items()))

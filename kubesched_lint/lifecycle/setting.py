@@ -1,0 +1,171 @@
+"""What a simulation starts from, and which workloads can get into each other's way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
+from kubesched_lint.lifecycle.controllers.daemonset import targets
+from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import Node
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
+from kubesched_lint.model.policy import Autoscaler
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.framework import static_feasible
+from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Nodes, the pods of others, and the workloads in the order in which they are applied."""
+
+    nodes: tuple[Node, ...]
+    objects: Inventory
+    """Manifests and cluster laid over each other; ``pods`` are those of others, which stay where they are."""
+    workloads: tuple[Workload, ...]
+    running: Mapping[int, tuple[BoundPod, ...]] = field(default_factory=dict)
+    """By place in ``workloads``: pods of the revision that runs already."""
+    scalers: Mapping[int, Autoscaler] = field(default_factory=dict)
+    together: bool = True
+    """Everything is applied at once; else each object settles before the next is created."""
+    kubernetes_version: str = "1.36"
+
+    @cached_property
+    def index(self) -> NodeIndex:
+        return NodeIndex(self.nodes)
+
+    @cached_property
+    def cluster(self) -> ClusterState:
+        """The nodes with the pods of others alone. Undo what you place."""
+        return ClusterState(self.index, self.objects, kubernetes_version=self.kubernetes_version)
+
+    @cached_property
+    def pods(self) -> tuple[Pod, ...]:
+        """The admitted pod of each workload."""
+        book = Story((), self.objects)
+        return tuple(book.admitted(w, 0) for w in self.workloads)
+
+    @cached_property
+    def usable(self) -> tuple[int, ...]:
+        """Per workload the nodes it may ever use."""
+        return tuple(static_feasible(pod, self.index) for pod in self.pods)
+
+    def wanted(self, number: int, replicas: int | None = None) -> int:
+        """How many pods a workload wants."""
+        workload = self.workloads[number]
+        if workload.kind == "DaemonSet":
+            return targets(self.pods[number], self.index)[0].bit_count()
+        return workload.replicas if replicas is None else replicas
+
+    def most(self, number: int) -> int:
+        """The most pods it may have at any time: at HPA maximum, with surge."""
+        workload = self.workloads[number]
+        wanted = self.wanted(number)
+        scaler = self.scalers.get(number)
+        if scaler is not None:
+            wanted = max(wanted, scaler.max_replicas)
+        if workload.kind == "Deployment":
+            return wanted + rolling_bounds(workload.strategy, wanted)[0]
+        return 2 * wanted if workload.kind == "DaemonSet" else wanted
+
+    # --- coupling ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def components(self) -> tuple[tuple[int, ...], ...]:
+        """Workloads that can change where each other's pods fit, directly or through others."""
+        leader = list(range(len(self.workloads)))
+
+        def find(i: int) -> int:
+            while leader[i] != i:
+                leader[i] = leader[leader[i]]
+                i = leader[i]
+            return i
+
+        for a, b in self._pairs():
+            leader[find(a)] = find(b)
+        groups: dict[int, list[int]] = {}
+        for i in range(len(leader)):
+            groups.setdefault(find(i), []).append(i)
+        return tuple(map(tuple, groups.values()))
+
+    def _pairs(self) -> Iterator[tuple[int, int]]:
+        yield from self._selecting()
+        yield from _sharing([[("port", p.protocol, p.port) for p in pod.host_ports] for pod in self.pods])
+        yield from _sharing([[("claim", pod.namespace, v.claim) for v in pod.volumes if v.claim] for pod in self.pods])
+        contended = [i for i in range(len(self.pods)) if not self._is_roomy(i)]
+        yield from pairwise(contended)
+
+    def _selecting(self) -> Iterator[tuple[int, int]]:
+        for a, holder in enumerate(self.pods):
+            terms = (*holder.required_affinity, *holder.required_anti_affinity)
+            selectors = [c.selector for c in holder.spread if c.is_hard and c.selector is not None]
+            if not terms and not selectors:
+                continue
+            for b, other in enumerate(self.pods):
+                if a != b and (
+                    any(self.selects(t, holder, other) for t in terms)
+                    or (holder.namespace == other.namespace and any(s.matches(other.labels) for s in selectors))
+                ):
+                    yield a, b
+
+    def selects(self, term: PodAffinityTerm, holder: Pod, other: Pod) -> bool:
+        return selects_pod(term, holder.namespace, other, self.cluster)
+
+    def _is_roomy(self, number: int) -> bool:
+        """Whether each node it may use has room for all pods of the set at once: then resources never decide."""
+        return all(free >= self._demand.get(resource, 0) for resource, free in self._least_free(number))
+
+    def has_room_on_each(self, number: int) -> bool:
+        """Whether resources never decide for this workload, on whichever node it may use."""
+        return self._is_roomy(number)
+
+    @cached_property
+    def _demand(self) -> Mapping[str, int]:
+        total: dict[str, int] = {"pods": 0}
+        for i, pod in enumerate(self.pods):
+            count = self.most(i)
+            total["pods"] += count
+            for resource, amount in pod.requests.items():
+                total[resource] = total.get(resource, 0) + amount * count
+        return total
+
+    def _least_free(self, number: int) -> Iterator[tuple[str, float]]:
+        at = list(positions(self.usable[number]))
+        for resource in ("pods", *(r for r, amount in self.pods[number].requests.items() if amount)):
+            free = self.cluster.ledger.free(resource)
+            yield resource, min((free[p] for p in at), default=0)
+
+    # --- the story --------------------------------------------------------------------------------------------------
+
+    def story(self, members: Sequence[int], *, expected: bool, most_states: int, runs: int = 0, seed: int = 0) -> Story:
+        """The members deployed; see ``Story`` for the options."""
+        chosen = [self.workloads[i] for i in members]
+        story = Story(
+            self.nodes,
+            self.objects,
+            foreseen=chosen,
+            expected=expected,
+            most_states=most_states,
+            runs=runs,
+            seed=seed,
+            kubernetes_version=self.kubernetes_version,
+        )
+        for i in members:
+            if self.running.get(i):
+                story.adopt(self.workloads[i], self.running[i])
+        story.deploy(chosen, together=self.together)
+        return story
+
+
+def _sharing(keys: Sequence[Sequence[object]]) -> Iterator[tuple[int, int]]:
+    first: dict[object, int] = {}
+    for i, own in enumerate(keys):
+        for key in own:
+            yield first.setdefault(key, i), i

@@ -1,0 +1,82 @@
+"""How evenly pods end up over topology domains, counted over seeded runs of the exact scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.telling import size_after, with_new_template
+from kubesched_lint.model.node import HOSTNAME
+from kubesched_lint.model.workload import Workload
+
+RUNS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Skew:
+    """Over so many runs: pods per domain (in the order of ``domains``), how often each distribution was the end."""
+
+    topology_key: str
+    domains: tuple[str, ...]
+    event: str
+    ends: tuple[tuple[tuple[int, ...], int], ...]
+    """Most frequent first."""
+    runs: int
+
+    @property
+    def worst(self) -> int:
+        """The largest skew seen: pods of the fullest domain less those of the emptiest."""
+        return max(max(counts) - min(counts) for counts, _ in self.ends)
+
+
+def skew_of(counts: tuple[int, ...]) -> tuple[int, ...]:
+    """Per domain the pods above the least full one."""
+    return tuple(c - min(counts) for c in counts)
+
+
+def spreading_keys(workload: Workload) -> tuple[str, ...]:
+    """Topology keys over which the workload means to be even; those of single nodes left out."""
+    pod = workload.pod
+    found = [c.topology_key for c in pod.spread] + [t.term.topology_key for t in pod.preferred_anti_affinity]
+    return tuple(key for key in dict.fromkeys(found) if key != HOSTNAME)
+
+
+def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0) -> Iterator[Skew]:
+    """After deploy, rollout and scale-down, per key the workload spreads over."""
+    workload = setting.workloads[number]
+    keys = [k for k in spreading_keys(workload) if setting.index.domains(k)]
+    if not keys or workload.kind not in ("Deployment", "StatefulSet", "ReplicaSet"):
+        return
+    told: dict[str, list[Story]] = {"deploy": [], "rollout": [], "scale-down": []}
+    for i in range(runs):
+        deployed = setting.story([number], expected=True, most_states=0, runs=1, seed=seed + 1000 * i)
+        told["deploy"].append(deployed)
+        if workload.kind != "ReplicaSet":
+            rolled = deployed.fork()
+            rolled.rollout(with_new_template(workload))
+            told["rollout"].append(rolled)
+        size = size_after(setting, "scale-down", number)
+        if size < workload.replicas:
+            shrunk = deployed.fork()
+            shrunk.scale(workload.kind, workload.namespace, workload.name, size)
+            told["scale-down"].append(shrunk)
+    for key in keys:
+        for event, stories in told.items():
+            if stories:
+                yield _counted(setting, key, event, stories)
+
+
+def _counted(setting: Setting, key: str, event: str, stories: list[Story]) -> Skew:
+    domains = setting.index.domains(key)
+    ends: dict[tuple[int, ...], int] = {}
+    for story in stories:
+        for state in story.states:
+            counts = tuple(
+                sum(n for p, held in enumerate(state.bound) if nodes >> p & 1 for _, n in held)
+                for nodes in domains.values()
+            )
+            ends[counts] = ends.get(counts, 0) + 1
+    ordered = sorted(ends.items(), key=lambda e: (-e[1], e[0]))
+    return Skew(key, tuple(domains), event, tuple(ordered), len(stories))

@@ -1,0 +1,142 @@
+"""What each event may lead to for a group of workloads: every end that was found, with the course that leads there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from kubesched_lint.lifecycle.events import Phase, Story
+from kubesched_lint.lifecycle.outcomes import Outcome, outcome
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.world import State
+from kubesched_lint.model.node import ZONE
+from kubesched_lint.model.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One way an event may end for one workload."""
+
+    workload: int
+    """Its number in the story."""
+    outcome: Outcome
+    state: State
+    story: Story
+    where: str = ""
+    """The node or zone that was lost or drained."""
+    blocked: bool = False
+    """A drain gave up while a pod of the workload was still on the node."""
+
+    @property
+    def lack(self) -> int:
+        return max(self.outcome.wanted - self.outcome.bound, 0)
+
+    @property
+    def phase(self) -> Phase:
+        return self.story.phases[-1]
+
+
+class Telling:
+    """One group of workloads, deployed; events are told on from there, each once."""
+
+    def __init__(self, setting: Setting, members: Sequence[int], deployed: Story, nodes: Sequence[str]) -> None:
+        """``nodes`` are those whose loss and drain are told."""
+        self.setting = setting
+        self.members = tuple(members)
+        self.deployed = deployed
+        self.nodes = tuple(nodes)
+        self._told: dict[tuple[str, int], tuple[tuple[str, Story], ...]] = {}
+
+    @property
+    def complete(self) -> bool:
+        return self.deployed.sound
+
+    def ends(self, event: str, number: int) -> list[End] | None:
+        """Every end of an event for one workload; None where the search was cut short."""
+        found = []
+        for where, story in self.variants(event, number):
+            if not story.sound and not story.runs:
+                return None
+            found += list(self._ends(event, where, story, number))
+        return found
+
+    def _ends(self, event: str, where: str, story: Story, number: int) -> Iterator[End]:
+        workload = self.setting.workloads[number]
+        wish = story.wishes[story.numbers[workload.kind, workload.namespace, workload.name]]
+        motion = story.phases[-1].motion
+        seen: set[tuple[Outcome, bool]] = set()
+        for state in story.states:
+            here = outcome(motion, wish, state)
+            blocked = event == "drain" and _holds(story, where, state, wish.workload)
+            if (here, blocked) not in seen:
+                seen.add((here, blocked))
+                yield End(wish.workload, here, state, story, where, blocked)
+
+    def variants(self, event: str, number: int) -> tuple[tuple[str, Story], ...]:
+        """The story after the event, for each node or zone that it may befall."""
+        shared = event in ("deploy", "node-loss", "zone-loss", "drain")
+        key = (event, -1 if shared else number)
+        if key not in self._told:
+            self._told[key] = tuple(self._tell(event, number))
+        return self._told[key]
+
+    def _tell(self, event: str, number: int) -> Iterator[tuple[str, Story]]:
+        match event:
+            case "deploy":
+                yield "", self.deployed
+            case "node-loss":
+                for node in self.nodes:
+                    yield node, self._fork(partial(Story.lose, names=[node]))
+            case "zone-loss":
+                for zone, names in zones(self.setting).items():
+                    yield zone, self._fork(partial(Story.lose, names=names))
+            case "drain":
+                for node in self.nodes:
+                    yield node, self._fork(partial(Story.drain, name=node))
+            case "rollout":
+                changed = with_new_template(self.setting.workloads[number])
+                yield "", self._fork(partial(Story.rollout, workload=changed))
+            case "hpa-max" | "scale-down":
+                workload = self.setting.workloads[number]
+                size = size_after(self.setting, event, number)
+                at = workload.ref
+                scaled = partial(Story.scale, kind=at.kind, namespace=at.namespace, name=at.name, replicas=size)
+                yield "", self._fork(scaled)
+
+    def _fork(self, happen: Callable[[Story], object]) -> Story:
+        story = self.deployed.fork()
+        happen(story)
+        return story
+
+
+def size_after(setting: Setting, event: str, number: int) -> int:
+    """At HPA maximum, its maximum; scaled down, its minimum, and half of the replicas without one."""
+    scaler = setting.scalers.get(number)
+    if event == "hpa-max" and scaler is not None:
+        return scaler.max_replicas
+    replicas = setting.workloads[number].replicas
+    least = max(scaler.min_replicas, 1) if scaler is not None else -(-replicas // 2)
+    return min(least, replicas)
+
+
+def zones(setting: Setting) -> dict[str, list[str]]:
+    """Zone → names of its nodes."""
+    found: dict[str, list[str]] = {}
+    for node in setting.nodes:
+        if ZONE in node.labels:
+            found.setdefault(node.labels[ZONE], []).append(node.name)
+    return found
+
+
+def with_new_template(workload: Workload) -> Workload:
+    """The workload re-applied with a template that differs in nothing that scheduling reads."""
+    return replace(workload, template={"of": workload.template, "changed": True})
+
+
+def _holds(story: Story, node: str, state: State, number: int) -> bool:
+    position = next((p for p, n in enumerate(story.nodes) if n.name == node), -1)
+    cast = story.cast
+    return position >= 0 and any(
+        cast.slots[slot].workload == number and cast.kind(slot) != "DaemonSet" for slot, _ in state.bound[position]
+    )

@@ -9,7 +9,7 @@ from functools import partial
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.reading import ManifestSet
+from kubesched_lint.engine.reading import ManifestSet, ref_of
 from kubesched_lint.findings import (
     Finding,
     Hazard,
@@ -25,6 +25,7 @@ from kubesched_lint.findings import (
     Summary,
     UncheckedError,
 )
+from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.wording import fill
@@ -55,7 +56,7 @@ def lint(
     report = Report(
         tuple(numbered(findings)),
         tuple(run.skipped),
-        (*manifests.errors, *run.errors),
+        (*_errors(manifests, run.judged), *run.errors),
         Summary(
             files=len({d.path for d in manifests.documents} | {u.path for u in manifests.unread}),
             documents=len(manifests.documents) + len(manifests.unread),
@@ -105,9 +106,20 @@ class _Run:
         if rule.each == "set":
             yield from self._ask(rule, None, lambda: rule.check()(facts, **params), facts)
             return
+        if rule.each == "document":
+            for document in self.manifests.documents:
+                yield from self._ask(rule, None, partial(self._of_document, rule, document, facts, params), facts)
+            return
         for workload in self.manifests.inventory.workloads:
             if rule.looks_at(workload):
                 yield from self._ask(rule, workload, partial(rule.check(), workload, facts, **params), facts)
+
+    def _of_document(
+        self, rule: Rule, document: Document, facts: Facts, params: Mapping[str, object]
+    ) -> Iterator[Hazard]:
+        for hazard in rule.check()(document, facts, **params):
+            victim = hazard.victim or ref_of(document, self.options.namespace)
+            yield replace(hazard, source=hazard.source or document, victim=victim)
 
     def _ask(
         self, rule: Rule, workload: Workload | None, check: Callable[[], Iterator[Hazard]], facts: Facts
@@ -134,6 +146,13 @@ class _Run:
         if severity is Severity.ERROR and _rests_on_nodes(rule) and facts.cluster and facts.cluster.is_elastic:
             return _assuming(judged, facts.cluster.elastic_premise)
         return judged
+
+
+def _errors(manifests: ManifestSet, judged: Iterable[Judged]) -> Iterator[InputError]:
+    """What could not be read, but for wrong types that a rule over documents tells in the API server's words."""
+    told = {id(j.hazard.source) for j in judged if j.rule.each == "document"}
+    better = {error for document, error in manifests.undecoded if id(document) in told}
+    return (error for error in manifests.errors if error not in better)
 
 
 def _rests_on_nodes(rule: Rule) -> bool:
@@ -179,9 +198,9 @@ def finding_of(
     """Words and places a hazard; ``default`` is the object where neither the workload nor the hazard gives one."""
     source = hazard.source or (workload.source if workload else None)
     assert source is not None, f"{rule.slug}: a hazard needs a place"
-    values = {**_standard_values(workload), **hazard.values}
     victim = hazard.victim or (workload.ref if workload else default)
     assert victim is not None, f"{rule.slug}: a hazard needs an object"
+    values = {**_standard_values(workload, victim), **hazard.values}
     return Finding(
         rule=rule.slug,
         severity=severity,
@@ -195,9 +214,9 @@ def finding_of(
     )
 
 
-def _standard_values(workload: Workload | None) -> Mapping[str, object]:
+def _standard_values(workload: Workload | None, victim: ObjectRef) -> Mapping[str, object]:
     if workload is None:
-        return {}
+        return {"object": str(victim), "kind": victim.kind, "namespace": victim.namespace, "name": victim.name}
     return {
         "object": str(workload),
         "kind": workload.kind,

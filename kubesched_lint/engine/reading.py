@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kubesched_lint.findings import InputError
+from kubesched_lint.findings import InputError, ObjectRef
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.recognise import HELM, is_templated
 from kubesched_lint.model.decode.fields import DecodeError
@@ -15,10 +15,11 @@ from kubesched_lint.model.inventory import Inventory
 
 @dataclass(frozen=True, slots=True)
 class ManifestSet:
-    """``documents`` are those of kinds we read, in reading order."""
+    """``documents`` are those of kinds we read, in reading order; ``undecoded`` those of them with a wrong type."""
 
     inventory: Inventory = field(default_factory=Inventory)
     documents: tuple[Document, ...] = ()
+    undecoded: tuple[tuple[Document, InputError], ...] = ()
     unread: tuple[Unread, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     errors: tuple[InputError, ...] = ()
@@ -36,9 +37,24 @@ class ManifestSet:
         return counts
 
 
+_CLUSTER_WIDE = frozenset(
+    {"CSINode", "Namespace", "PersistentVolume", "PriorityClass", "RuntimeClass", "StorageClass", "VolumeAttachment"}
+)
+
+
+def ref_of(document: Document, namespace: str) -> ObjectRef:
+    """The object of a document, decoded or not; ``namespace`` fills a missing one."""
+    meta = document.value.get("metadata")
+    meta = meta if isinstance(meta, dict) else {}
+    name = meta.get("name") or meta.get("generateName") or ""
+    home = "" if document.kind in _CLUSTER_WIDE else str(meta.get("namespace") or namespace)
+    return ObjectRef(document.kind, home, str(name))
+
+
 def manifest_set(entries: Iterable[Document | Unread | Skipped | InputError], namespace: str) -> ManifestSet:
     """Decodes every document; one that has a wrong type somewhere is one error at that very value."""
     documents: list[Document] = []
+    undecoded: list[tuple[Document, InputError]] = []
     unread: list[Unread] = []
     skipped: list[Skipped] = []
     errors: list[InputError] = []
@@ -53,12 +69,14 @@ def manifest_set(entries: Iterable[Document | Unread | Skipped | InputError], na
                     continue
                 span = entry.span(error.path)
                 errors.append(InputError(entry.path, error.message, span.line, span.column))
-            else:
-                documents.append(entry)
+                undecoded.append((entry, errors[-1]))
+            documents.append(entry)
         elif isinstance(entry, Unread):
             unread.append(entry)
         elif isinstance(entry, Skipped):
             skipped.append(entry)
         else:
             errors.append(entry)
-    return ManifestSet(gather(objects), tuple(documents), tuple(unread), tuple(skipped), tuple(errors))
+    return ManifestSet(
+        gather(objects), tuple(documents), tuple(undecoded), tuple(unread), tuple(skipped), tuple(errors)
+    )

@@ -8,10 +8,9 @@ from dataclasses import replace
 from kubesched_lint.analysis.waiver import Waiver, WaiverUse
 from kubesched_lint.engine.linter import finding_of, numbered
 from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.reading import ManifestSet
+from kubesched_lint.engine.reading import ManifestSet, ref_of
 from kubesched_lint.engine.waivers import annotation_waivers, apply_waivers, find_waivers, owners, uses
 from kubesched_lint.findings import Finding, ObjectRef, Report
-from kubesched_lint.manifests.document import Document
 from kubesched_lint.rulebook.library import Rule, Rulebook
 
 _OF_WAIVERS = ("waiver-unused", "waiver-unexplained")
@@ -27,7 +26,7 @@ def suppress(
         return report
     known = {rule.slug: rule.slug for rule in rulebook}
     known |= {old: rule.slug for rule in rulebook for old in rule.formerly}
-    owner = owners((_ref(d, options.namespace), d) for d in manifests.documents)
+    owner = owners((ref_of(d, options.namespace), d) for d in manifests.documents)
     findings, used = apply_waivers(report.findings, waivers, known, owner)
     skipped = {skip.rule for skip in report.skipped}
     ran = {rule.slug for rule in rules} - skipped
@@ -42,11 +41,12 @@ def _waivers(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, O
     texts = {(document.path, document.line): document for document in reversed(manifests.documents)}
     for document in texts.values():
         for waiver in find_waivers(document.text, document.path, document.line):
-            yield waiver, _ref(document, namespace)
+            yield waiver, ref_of(document, namespace)
     for document in manifests.documents:
-        annotations = (document.value.get("metadata") or {}).get("annotations")
+        meta = document.value.get("metadata")
+        annotations = meta.get("annotations") if isinstance(meta, dict) else None
         if isinstance(annotations, dict):
-            ref = _ref(document, namespace)
+            ref = ref_of(document, namespace)
             for waiver in annotation_waivers(ref, annotations, document):
                 yield waiver, ref
 
@@ -63,9 +63,3 @@ def _about(
             for hazard in rule.check()(waiver, use):
                 severity = options.severities.get(rule.slug, rule.severity)
                 yield finding_of(rule, hazard, severity, default=homes[waiver])
-
-
-def _ref(document: Document, namespace: str) -> ObjectRef:
-    meta = document.value.get("metadata") or {}
-    kind = str(document.value.get("kind", ""))
-    return ObjectRef(kind, str(meta.get("namespace") or namespace), str(meta.get("name") or ""))

@@ -1,0 +1,101 @@
+"""The rule api-would-reject in the linter: every document is asked, at the line, in the API server's words."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint.engine.linter import lint
+from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.reading import manifest_set
+from kubesched_lint.engine.suppression import suppress
+from kubesched_lint.findings import Severity
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.rulebook.library import Rulebook
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop}
+spec:
+  containers:
+  - name: web
+    image: nginx:1.27
+"""
+
+
+def report_on(text, **options):
+    settings = Options(select=("api-would-reject",), **options)
+    book = Rulebook.shipped()
+    rules = book.select(settings.profile, settings.select, settings.ignore)
+    manifests = manifest_set(documents("web.yaml", text.encode(), is_read), settings.namespace)
+    return suppress(lint(manifests, None, settings, rules)[0], manifests, book, rules, settings)
+
+
+def test_a_refusal_is_an_error_at_its_line():
+    (finding,) = report_on(POD + "  dnsPolicy: Cluster\n").findings
+    assert finding.severity is Severity.ERROR
+    assert finding.location.span.line == 8
+    assert str(finding.object) == "Pod shop/web"
+    assert finding.message == (
+        'the API server would refuse Pod shop/web: spec.dnsPolicy: Unsupported value: "Cluster": '
+        'supported values: "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"'
+    )
+    assert finding.evidence.kind == "proof"
+
+
+def test_an_unknown_field_is_marked_at_its_key():
+    (finding,) = report_on(POD + "  dnspolicy: Default\n").findings
+    span = finding.location.span
+    assert (span.line, span.column, span.end_column) == (8, 3, 12)
+    assert finding.message.endswith('unknown field "spec.dnspolicy"; did you mean dnsPolicy?')
+    assert finding.help.startswith("write dnsPolicy;")
+
+
+def test_a_wrong_type_is_told_once_and_by_the_rule():
+    report = report_on(POD + "  priority: high\n")
+    (finding,) = report.findings
+    assert "cannot unmarshal string into Go struct field PodSpec.spec.priority of type int32" in finding.message
+    assert report.errors == ()
+    assert report.summary.documents == 1
+
+
+def test_without_the_rule_a_wrong_type_is_an_input_error_as_ever():
+    text = POD + "  priority: high\n"
+    manifests = manifest_set(documents("web.yaml", text.encode(), is_read), "default")
+    report, _ = lint(manifests, None, Options(), ())
+    assert [error.line for error in report.errors] == [8]
+
+
+def test_objects_that_run_no_pods_are_asked_too():
+    service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80, protocol: http}]}\n"
+    cluster_wide = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: gold}\nvalue: 2000000000\n"
+    found = report_on(f"{service}---\n{cluster_wide}", namespace="shop").findings
+    assert [str(finding.object) for finding in found] == ["Service shop/web", "PriorityClass gold"]
+
+
+def test_one_place_has_one_finding():
+    text = POD + "  schedulingGates: [{}]\n"  # both an empty name and one that breaks the pattern
+    assert len(report_on(text).findings) == 1
+
+
+@pytest.mark.parametrize("line", ["  dnsPolicy: ${DNS}", "  nodeName: '{{ .node }}'", "  hostname: a-${N}"])
+def test_what_is_filled_in_later_is_left_alone(line):
+    assert report_on(f"{POD}{line}\n").findings == ()
+
+
+def test_an_object_that_a_cluster_has_stored_was_accepted():
+    text = POD.replace("{name: web,", "{name: web, resourceVersion: '5',") + "  dnsPolicy: Cluster\n"
+    assert report_on(text).findings == ()
+
+
+def test_older_versions_follow_the_schema_only():
+    text = POD + "  dnsPolicy: Cluster\n"
+    assert report_on(text, kubernetes_version="1.34").findings == ()
+    assert len(report_on(text + "  nope: 1\n", kubernetes_version="1.34").findings) == 1
+
+
+def test_a_comment_waives_it_even_where_nothing_can_be_decoded():
+    text = POD + "  priority: high  # kubesched: ignore[api-would-reject] filled in by a webhook\n"
+    (finding,) = report_on(text).findings
+    assert finding.suppressed is not None

@@ -1,0 +1,100 @@
+"""What the command prints about real manifests is valid, whatever it found in them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft4Validator, Draft202012Validator
+
+ROOT = Path(__file__).parent.parent.parent
+SEEDS = ROOT / "fixtures" / "seeds"
+
+
+def lint(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "kubesched_lint", "lint", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All formats of one run over the seeds, with findings of every kind and a file that is not YAML."""
+    folder = tmp_path_factory.mktemp("reports")
+    broken = folder / "broken.yaml"
+    broken.write_text("kind: [\n")
+    files = [f"--format={name}={folder / name}" for name in ("json", "sarif", "github")]
+    done = lint("fixtures/seeds", str(broken), "-c", "fixtures/seeds/B5/cluster.yaml", "--format", "text", *files)
+    assert done.returncode == 2, done.stderr
+    assert done.stderr == ""
+    (folder / "text").write_text(done.stdout)
+    return folder
+
+
+def test_json_is_valid(written: Path) -> None:
+    schema = json.loads((ROOT / "kubesched_lint/schemas/report.schema.json").read_bytes())
+    document = json.loads((written / "json").read_bytes())
+    assert len(document["findings"]) > 10
+    assert document["errors"]
+    assert list(Draft202012Validator(schema).iter_errors(document)) == []
+
+
+def test_sarif_is_valid_and_every_rule_has_its_cards_help(written: Path) -> None:
+    schema = json.loads((ROOT / "fixtures/sarif/sarif-schema-2.1.0.json").read_bytes())
+    log = json.loads((written / "sarif").read_bytes())
+    assert list(Draft4Validator(schema).iter_errors(log)) == []
+    run = log["runs"][0]
+    assert len(run["results"]) == len(json.loads((written / "json").read_bytes())["findings"])
+    for rule in run["tool"]["driver"]["rules"]:
+        assert "## What it finds" in rule["help"]["markdown"], rule["id"]
+
+
+def test_every_place_that_is_reported_is_in_its_file(written: Path) -> None:
+    for finding in json.loads((written / "json").read_bytes())["findings"]:
+        for place in (finding["location"], *(related["location"] for related in finding["related"])):
+            lines = (ROOT / place["path"]).read_text().split("\n")
+            assert 1 <= place["line"] <= place["endLine"] <= len(lines)
+            assert 1 <= place["column"] <= len(lines[place["line"] - 1]) + 1
+            assert (place["endLine"], place["endColumn"]) >= (place["line"], place["column"])
+
+
+def test_fingerprints_are_unique_and_do_not_change_when_lines_move(tmp_path: Path) -> None:
+    case = SEEDS / "D2"
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder, lead in ((first, ""), (second, "# a comment\n\n")):
+        folder.mkdir()
+        (folder / "pod.yaml").write_text(lead + (case / "pod.yaml").read_text())
+    prints = []
+    for folder in (first, second):
+        done = lint(str(folder), "-c", "fixtures/seeds/B5/cluster.yaml", "--format", "json")
+        findings = json.loads(done.stdout)["findings"]
+        assert findings
+        prints.append([finding["fingerprint"] for finding in findings])
+        assert len(set(prints[-1])) == len(prints[-1])
+    assert prints[0] == prints[1]
+
+
+def test_text_shows_what_counts_and_github_has_a_command_for_each(written: Path) -> None:
+    report = json.loads((written / "json").read_bytes())
+    counted = [f for f in report["findings"] if f["suppressed"] is None]
+    text = (written / "text").read_text()
+    commands = (written / "github").read_text().split("\n")
+    assert len([c for c in commands if c.startswith("::")]) == len(counted) + len(report["errors"])
+    for finding in counted:
+        assert f"{finding['location']['path']}:{finding['location']['line']}:{finding['location']['column']}" in text
+
+
+def test_a_format_that_is_not_there_is_a_usage_error() -> None:
+    done = lint("fixtures/seeds/D2", "--format", "jsn")
+    assert done.returncode == 2
+    assert "did you mean json?" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_report_that_cannot_be_written_is_one_clear_message(tmp_path: Path) -> None:
+    done = lint("fixtures/seeds/D2", "--format", f"json={tmp_path}/no/r.json")
+    assert done.returncode == 2
+    assert "No such file or directory" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.namespaces import Namespaces
-from kubesched_lint.analysis.nearest import Miss, nearest_key, node_miss
+from kubesched_lint.analysis.nearest import Miss, nearest_key, nearest_node, node_miss
 from kubesched_lint.analysis.order import apply_order
 from kubesched_lint.analysis.reachability import Blocked, blocked_workloads
 from kubesched_lint.analysis.selection import Selection
@@ -199,6 +199,10 @@ class Facts:
     def nearest_key(self, key: str) -> str:
         """A label key of the nodes that reads like ``key``; empty without one."""
         return nearest_key(key, self._nodes)
+
+    def nearest_node(self, name: str) -> str:
+        """A node whose name reads like ``name``; empty without one."""
+        return nearest_node(name, self._nodes)
 
     def taints_in_the_way(self, workload: Workload, nodes: NodeSet) -> Mapping[Taint, int]:
         """The taint that turns the pod away, with the number of ``nodes`` where it does, most frequent first."""

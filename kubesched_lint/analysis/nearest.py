@@ -72,6 +72,11 @@ def nearest_key(key: str, nodes: Iterable[Node]) -> str:
     return _closest(key, {k for node in nodes for k in node.labels}) or ""
 
 
+def nearest_node(name: str, nodes: Iterable[Node]) -> str:
+    """A node whose name reads like ``name``; empty without one."""
+    return _closest(name, {node.name for node in nodes}) or ""
+
+
 def nearest_taint(toleration: Toleration, taints: Mapping[Taint, int]) -> str:
     """A taint of the nodes that a toleration nearly matches; empty without one. ``taints`` as ``NodeIndex.taints``."""
     close = _closest(toleration.key, {t.key for t in taints})
@@ -100,7 +105,7 @@ def _best_node(conditions: Sequence[Requirement], nodes: Sequence[Node]) -> str:
 
 
 def _nearest_name(fields: Sequence[Requirement], nodes: Sequence[Node]) -> str:
-    close = _closest(fields[0].values[0], {n.name for n in nodes}) if fields[0].values else None
+    close = nearest_node(fields[0].values[0], nodes) if fields[0].values else ""
     return f"there is a node {close}" if close else ""
 
 

@@ -1,0 +1,30 @@
+"""An empty node selector term matches no node, whatever it looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, Severity, pattern, proof
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    """Empty terms are dropped (``component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go``)."""
+    terms = workload.pod.required_node_terms or ()
+    empty = [t for t in terms if not t.expressions and not t.fields]
+    if not empty:
+        return
+    left = len(terms) - len(empty)
+    text = f"{left} of {len(terms)} node selector terms have a condition"
+    fatal = not left and workload.kind != "DaemonSet"
+    if left and facts.cluster is not None and not facts.reach(workload).matching:
+        return  # nodeselector-matches-nothing says more
+    for term in empty if left else empty[:1]:
+        yield Hazard(
+            at=term.path,
+            evidence=proof(text, demand=1, supply=0) if fatal else pattern(text),
+            severity=None if fatal else Severity.WARNING,
+            values={"replicas": facts.replicas(workload), "left": left},
+            variant="fatal" if fatal else "some" if left else "daemonset",
+        )

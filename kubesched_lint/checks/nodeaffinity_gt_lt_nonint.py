@@ -1,0 +1,75 @@
+"""Gt and Lt compare integers; beside anything else they never hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, Severity, pattern, proof
+from kubesched_lint.model.labels import Requirement, go_int
+from kubesched_lint.model.pod import NodeSelectorTerm
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    required = workload.pod.required_node_terms or ()
+    dead = [t for t in required if any(_never(r) for r in t.expressions)]
+    fatal = bool(dead) and len(dead) == len(required) and workload.kind != "DaemonSet"
+    nowhere = facts.cluster is not None and workload.kind != "DaemonSet" and not facts.reach(workload).matching
+    terms = [(t, True) for t in required] + [(p.term, False) for p in workload.pod.preferred_node_terms]
+    for term, is_required in terms:
+        for comparison in _comparisons(term):
+            value = comparison.values[0]
+            if go_int(value) is None:
+                text = f"{value!r} is no integer"
+                proven = fatal and is_required
+                if not proven and nowhere:
+                    continue  # nodeselector-matches-nothing says more
+                yield Hazard(
+                    at=comparison.path,
+                    evidence=proof(text, demand=1, supply=0) if proven else pattern(text),
+                    severity=None if proven else Severity.WARNING,
+                    values={**_values(comparison), "replicas": facts.replicas(workload)},
+                    variant="fatal" if proven else "term" if is_required else "preferred",
+                )
+            elif facts.cluster is not None:
+                yield from _on_nodes(workload, comparison, is_required, nowhere, facts)
+
+
+def _on_nodes(
+    workload: Workload, comparison: Requirement, required: bool, nowhere: bool, facts: Facts
+) -> Iterator[Hazard]:
+    """Nodes whose label is no integer never match, however large they read."""
+    domains = facts.index.domains(comparison.key)
+    odd = {value: nodes.bit_count() for value, nodes in domains.items() if go_int(value) is None}
+    if not odd:
+        return
+    count, all_odd = sum(odd.values()), len(odd) == len(domains)
+    text = (
+        f"{count} of {sum(n.bit_count() for n in domains.values())} nodes with {comparison.key} have no integer there"
+    )
+    only_term = len(workload.pod.required_node_terms or ()) == 1
+    proven = required and all_odd and only_term and workload.kind != "DaemonSet"
+    if nowhere and not proven:
+        return
+    yield Hazard(
+        at=comparison.path,
+        evidence=proof(text, demand=1, supply=0, assumes=facts.node_premises(workload)) if proven else pattern(text),
+        severity=None if proven else Severity.WARNING,
+        values={**_values(comparison), "count": count, "odd": tuple(odd)},
+        variant="labels",
+    )
+
+
+def _comparisons(term: NodeSelectorTerm) -> Iterator[Requirement]:
+    return (r for r in term.expressions if r.operator in ("Gt", "Lt") and len(r.values) == 1)
+
+
+def _never(requirement: Requirement) -> bool:
+    return (
+        requirement.operator in ("Gt", "Lt") and len(requirement.values) == 1 and go_int(requirement.values[0]) is None
+    )
+
+
+def _values(comparison: Requirement) -> dict[str, object]:
+    return {"key": comparison.key, "operator": comparison.operator, "value": comparison.values[0]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.findings import Evidence, Finding, InputError, Location, Report, Severity, Span
-from kubesched_lint.report.causes import Cause, causes, difference, ordered
+from kubesched_lint.report.causes import Cause, causes, difference, distinct_place, ordered
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, footer, open_findings
@@ -108,18 +108,18 @@ def _others(cause: Cause, canvas: Canvas) -> Iterator[str]:
     count = len(cause.others)
     lead = " " * (canvas.digits + 1)
     yield f"{lead}{canvas.paint.gutter('=')} {canvas.paint.bold(f'and {count:,} more of the same cause')}:"
-    shown = cause.others[:_MOST_LISTED]
-    across = min(48, max(len(place(f.location)) for f in shown))
-    for finding in shown:
+    rows: dict[tuple[str, str], int] = {}
+    for finding in cause.others:
         told = difference(finding, cause.first)
-        where = place(finding.location)
-        subject = f"{finding.object}{f': {told}' if told else ''}"
-        room = max(24, canvas.width - len(lead) - 6) if canvas.width else 0
-        yield from (f"{lead}      {line}" for line in wrapped(f"{where:<{across}}  {subject}", room, 4))
-    if count > _MOST_LISTED:
-        files = len({f.location.path for f in cause.others[_MOST_LISTED:]})
-        rest = count - _MOST_LISTED
-        yield f"{lead}      … and {rest:,} more in {files:,} files ({_ELSEWHERE})"
+        row = (place(distinct_place(finding, cause.first)), f"{finding.object}{f': {told}' if told else ''}")
+        rows[row] = rows.get(row, 0) + 1
+    across = min(48, max(len(where) for where, _ in rows))
+    room = max(24, canvas.width - len(lead) - 6) if canvas.width else 0
+    for (where, subject), times in list(rows.items())[:_MOST_LISTED]:
+        often = f" ({times} times)" if times > 1 else ""
+        yield from (f"{lead}      {line}" for line in wrapped(f"{where:<{across}}  {subject}{often}", room, 4))
+    if len(rows) > _MOST_LISTED:
+        yield f"{lead}      … and {len(rows) - _MOST_LISTED:,} more places ({_ELSEWHERE})"
 
 
 def _known(findings: Sequence[Finding], context: RenderContext, paint: Palette) -> Iterator[str]:

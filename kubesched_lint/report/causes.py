@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from kubesched_lint.findings import Finding
+from kubesched_lint.findings import Finding, Location
 
 _FEWEST = 3
 """Findings of one cause that make a group; two are quicker read in full."""
@@ -53,6 +53,13 @@ def difference(finding: Finding, first: Finding) -> str:
     else:
         ours, theirs = finding.message, first.message
     return "" if nameless(finding, ours) == nameless(first, theirs) else ours
+
+
+def distinct_place(finding: Finding, first: Finding) -> Location:
+    """Where ``finding`` is, as far as that is elsewhere than ``first``: one term may be to blame for many pods."""
+    known = {first.location, *(related.location for related in first.related)}
+    places = (finding.location, *(related.location for related in finding.related))
+    return next((location for location in places if location not in known), finding.location)
 
 
 def _likeness(finding: Finding) -> tuple[object, ...]:

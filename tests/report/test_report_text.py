@@ -142,6 +142,25 @@ def test_numbers_that_differ_within_one_cause_are_not_lost() -> None:
     assert "a.yaml:4:1  Deployment shop/web: demand 7 > supply 3" in drawn
 
 
+def test_one_term_to_blame_for_many_pods_lists_the_pods_places() -> None:
+    term = Span(1, 1, 1, 2)
+    many = [
+        finding(term, related=(Related(Location("a.yaml", Span(n, 1, n, 2)), "stays Pending"),), message="kept away")
+        for n in (3, 5, 7, 7)
+    ]
+    drawn = shown("x\n" * 20, *many)
+    assert "= and 3 more of the same cause:" in drawn
+    assert "a.yaml:5:1  Deployment shop/web\n" in drawn
+    assert "a.yaml:7:1  Deployment shop/web (2 times)\n" in drawn
+
+
+def test_a_crowd_is_not_listed_without_end() -> None:
+    many = [finding(Span(n, 1, n, 2), message="no room") for n in range(1, 200)]
+    drawn = shown("x\n" * 200, *many)
+    assert "= and 198 more of the same cause:" in drawn
+    assert "… and 148 more places (--format json lists them all)" in drawn
+
+
 def test_different_causes_of_one_rule_are_told_one_by_one() -> None:
     many = [finding(Span(n, 1, n, 2), message=f"no node has pool=p{n}") for n in range(1, 5)]
     assert len(list(causes(many))) == 4

@@ -51,12 +51,12 @@ def lint(
     run.rules(rules, Facts(manifests.inventory, settled, premises))
     if cluster is not None and settled is not cluster:
         run.today(rules, Facts(manifests.inventory, cluster, premises), cluster)
-    judged = tuple(_without_yielding(run.judged))
+    judged = tuple(_without_yielding(_told_once(run.judged, manifests)))
     findings = sorted((j.finding for j in judged), key=lambda f: (f.location.path, f.location.span, f.rule))
     report = Report(
         tuple(numbered(findings)),
         tuple(run.skipped),
-        (*_errors(manifests, run.judged), *run.errors),
+        (*manifests.errors, *run.errors),
         Summary(
             files=len({d.path for d in manifests.documents} | {u.path for u in manifests.unread}),
             documents=len(manifests.documents) + len(manifests.unread),
@@ -148,11 +148,12 @@ class _Run:
         return judged
 
 
-def _errors(manifests: ManifestSet, judged: Iterable[Judged]) -> Iterator[InputError]:
-    """What could not be read, but for wrong types that a rule over documents tells in the API server's words."""
-    told = {id(j.hazard.source) for j in judged if j.rule.each == "document"}
-    better = {error for document, error in manifests.undecoded if id(document) in told}
-    return (error for error in manifests.errors if error not in better)
+def _told_once(judged: Iterable[Judged], manifests: ManifestSet) -> Iterator[Judged]:
+    """Without findings of document rules about a wrong type: that is an error of the input, told in its own list."""
+    undecoded = {id(document) for document, _ in manifests.undecoded}
+    for one in judged:
+        if not (one.rule.each == "document" and id(one.hazard.source) in undecoded):
+            yield one
 
 
 def _rests_on_nodes(rule: Rule) -> bool:

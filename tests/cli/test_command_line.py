@@ -1,0 +1,111 @@
+"""The commands as a person types them: exit codes, formats, and bad input that hides nothing else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SHOP, ZONES = "fixtures/shop", "fixtures/clusters/three-zones.yaml"
+
+
+def run(*args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kubesched_lint", *args],
+        cwd=ROOT,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_the_first_command_of_the_readme_finds_what_it_promises() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert f"kubesched-lint lint {SHOP} --cluster {ZONES}" in readme
+    done = run("lint", SHOP, "--cluster", ZONES)
+    assert done.returncode == 1
+    assert "2 errors, 2 warnings" in done.stdout
+    shown = [line for line in readme.splitlines() if line.startswith((" 8 |", "18 |", "   = proof"))]
+    assert shown
+    for line in shown:
+        assert line in done.stdout
+
+
+def test_the_sketch_of_the_readme_is_a_sketch(tmp_path: Path) -> None:
+    readme = (ROOT / "README.md").read_text()
+    sketch = readme.split("```yaml\n")[1].split("```")[0]
+    (tmp_path / "cluster.yaml").write_text(sketch)
+    done = run("lint", SHOP, "--cluster", str(tmp_path / "cluster.yaml"), "--format", "json")
+    assert not json.loads(done.stdout)["errors"]
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (["lint", "fixtures/shop/db.yaml"], 0),
+        (["lint", SHOP, "-c", ZONES], 1),
+        (["lint", SHOP, "-c", ZONES, "--fail-on", "never"], 0),
+        (["lint", "fixtures/shop/web.yaml", "-c", ZONES], 0),
+        (["lint", "fixtures/shop/web.yaml", "-c", ZONES, "--fail-on", "warning"], 1),
+        (["lint", "fixtures/shop/db.yaml", "--strict-skips"], 1),
+        (["lint", "no-such-file.yaml"], 2),
+        (["lint", SHOP, "-c", "no-such-cluster.yaml"], 2),
+        (["lint", SHOP, "--select", "no-such-rule"], 2),
+        (["lint", SHOP, "--format", "xml"], 2),
+        (["lint"], 2),
+        (["frobnicate"], 2),
+        (["--version"], 0),
+        (["--help"], 0),
+    ],
+)
+def test_exit_codes(args: list[str], code: int) -> None:
+    done = run(*args)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_standard_input_and_several_formats_at_once(tmp_path: Path) -> None:
+    text = (ROOT / SHOP / "cache.yaml").read_text()
+    sarif = tmp_path / "out.sarif"
+    done = run("lint", "-", "-c", ZONES, "--format", "json", "--format", f"sarif={sarif}", stdin=text)
+    found = json.loads(done.stdout)["findings"]
+    assert [f["rule"] for f in found] == ["anti-affinity-exceeds-domains"]
+    assert found[0]["location"]["path"] == "<stdin>"
+    assert len(json.loads(sarif.read_text())["runs"][0]["results"]) == 1
+
+
+def test_every_hostile_file_is_one_message_and_the_others_are_linted(tmp_path: Path) -> None:
+    hostile = {
+        "deep.yaml": b"a: " + b"[" * 50_000,
+        "bomb.yaml": b"a: &a [" + b"x," * 999 + b"x]\nb: &b [" + b"*a," * 999 + b"*a]\nc: [" + b"*b," * 999 + b"*b]\n",
+        "nul.yaml": b"kind: Pod\napiVersion: v1\nspec: \x00\n",
+        "tabs.yaml": b"kind: Pod\napiVersion: v1\nspec:\n\ta: b\n",
+        "utf8.yaml": b"kind: \xff\n",
+        "twice.yaml": b"kind: Pod\napiVersion: v1\nspec: {}\nspec: {}\n",
+        "types.yaml": b"kind: Deployment\napiVersion: apps/v1\nmetadata: {name: a}\nspec: {replicas: three}\n",
+        "huge.yaml": b"# " + b"x" * 50_000_000,
+    }
+    for name, data in hostile.items():
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "self.yaml").symlink_to(tmp_path / "self.yaml")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "good.yaml").write_text((ROOT / SHOP / "cache.yaml").read_text())
+    done = run("lint", str(tmp_path), "-c", ZONES, "--format", "json")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    report = json.loads(done.stdout)
+    assert [Path(f["location"]["path"]).name for f in report["findings"]] == ["good.yaml"]
+    assert sorted(Path(e["path"]).name for e in report["errors"]) == sorted([*hostile, "self.yaml"])
+    for error in report["errors"]:
+        assert "\n" not in error["message"]
+        if Path(error["path"]).name not in ("huge.yaml", "self.yaml"):
+            assert error["line"] >= 1
+
+
+def test_a_misspelt_rule_gets_a_guess() -> None:
+    assert "did you mean" in run("lint", SHOP, "--select", "anti-afinity-exceeds-domains").stderr

@@ -75,6 +75,9 @@ def lint(
     kubernetes_version: Annotated[
         str, typer.Option(metavar="VERSION", help="Version whose scheduler is modelled.")
     ] = "1.36",
+    partial: Annotated[
+        bool, typer.Option("--partial", help="The paths are part of a larger set: absence proves nothing.")
+    ] = False,
     color: Annotated[Color, typer.Option(help="Colour in text output.")] = Color.AUTO,
 ) -> None:
     """Check manifests against a cluster and report what will not be scheduled.
@@ -102,6 +105,7 @@ def lint(
         namespace=namespace,
         apply_order=apply_order.value,
         kubernetes_version=kubernetes_version,
+        partial=partial,
     )
     rulebook = Rulebook.shipped()
     try:

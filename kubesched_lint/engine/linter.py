@@ -45,7 +45,8 @@ def lint(
     manifests: ManifestSet, cluster: Cluster | None, options: Options, rules: Sequence[Rule]
 ) -> tuple[Report, tuple[Judged, ...]]:
     """Runs the rules; waivers, baselines and reports come after. Pure."""
-    premises = Premises(options.apply_order, options.kubernetes_version, manifests.is_complete)
+    complete = manifests.is_complete and not options.partial
+    premises = Premises(options.apply_order, options.kubernetes_version, complete)
     run = _Run(manifests, options, premises)
     settled = None if cluster is None else cluster.settled()
     run.rules(rules, Facts(manifests.inventory, settled, premises))

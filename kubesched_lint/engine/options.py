@@ -21,5 +21,7 @@ class Options:
     namespace: str = "default"
     apply_order: str = "kubectl"
     kubernetes_version: str = "1.36"
+    partial: bool = False
+    """The manifests are part of a larger set: nobody may say that something is missing from them."""
     params: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     severities: Mapping[str, Severity] = field(default_factory=dict)

@@ -109,3 +109,11 @@ def test_every_hostile_file_is_one_message_and_the_others_are_linted(tmp_path: P
 
 def test_a_misspelt_rule_gets_a_guess() -> None:
     assert "did you mean" in run("lint", SHOP, "--select", "anti-afinity-exceeds-domains").stderr
+
+
+def test_a_part_of_a_set_proves_no_absence() -> None:
+    paths = ("fixtures/seeds/B6/nobody.yaml", "-c", "fixtures/seeds/B6/cluster.yaml")
+    assert run("lint", *paths).returncode == 1
+    partial = run("lint", *paths, "--partial")
+    assert partial.returncode == 0
+    assert "warning[affinity-selector-matches-nothing]" in partial.stdout

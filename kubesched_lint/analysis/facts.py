@@ -95,8 +95,24 @@ class Facts:
                 runtime_classes=self._runtime_classes,
                 limit_ranges=self._limit_ranges.get(workload.namespace, ()),
             )
+            found = self._without_devices(found)
             self._pods[id(workload)] = found
         return found
+
+    def _without_devices(self, pod: Pod) -> Pod:
+        """Without the extended resources that DRA may allocate: what no device plugin offers does not bar a node."""
+        backed = self.device_resources & pod.requests.keys()
+        if not backed:
+            return pod
+        return replace(pod, requests={name: n for name, n in pod.requests.items() if name not in backed})
+
+    @cached_property
+    def device_resources(self) -> frozenset[str]:
+        """Extended resources that a DeviceClass of the set or of the cluster offers."""
+        from kubesched_lint.model.resources import device_class_resources
+
+        live = () if self.cluster is None else self.cluster.inventory.device_classes
+        return device_class_resources((*live, *self.manifests.device_classes))
 
     def replicas(self, workload: Workload) -> int:
         """How many pods it starts with: as written, else as it runs, within the bounds of its autoscaler."""

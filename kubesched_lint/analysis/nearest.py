@@ -77,6 +77,12 @@ def nearest_node(name: str, nodes: Iterable[Node]) -> str:
     return _closest(name, {node.name for node in nodes}) or ""
 
 
+def nearest_resource(resource: str, nodes: Iterable[Node]) -> str:
+    """A resource that nodes offer and whose name reads like ``resource``; empty without one."""
+    offered = {name for node in nodes for name, amount in (node.allocatable or {}).items() if amount}
+    return _closest(resource, {name for name in offered if "/" in name}) or ""
+
+
 def nearest_taint(toleration: Toleration, taints: Mapping[Taint, int]) -> str:
     """A taint of the nodes that a toleration nearly matches; empty without one. ``taints`` as ``NodeIndex.taints``."""
     close = _closest(toleration.key, {t.key for t in taints})

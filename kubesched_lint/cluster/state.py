@@ -14,6 +14,7 @@ from kubesched_lint.cluster.topology import Tally
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.pod import BoundPod, HostPort, Pod
+from kubesched_lint.model.resources import device_class_resources
 
 NAMESPACE_NAME = "kubernetes.io/metadata.name"
 
@@ -63,7 +64,7 @@ class ClusterState:
         self._log: list[tuple[str, Any]] = []
         self.nominated: dict[str, list[BoundPod]] = {}
         """Waiting pods by the node that preemption set aside for them."""
-        self.device_class_resources: frozenset[str] = frozenset()
+        self.device_class_resources: frozenset[str] = device_class_resources(objects.device_classes)
         """Extended resources that a DeviceClass maps: where no device plugin offers one, DRA allocates it."""
         self.labelled: dict[Hashable, tuple[Pod, Pod]] = {}
         """Pods as scheduler.binding labels them, so that alike ones stay one object."""

@@ -9,9 +9,11 @@ from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import (
     Autoscaler,
+    DeviceClass,
     DisruptionBudget,
     LimitRange,
     Namespace,
+    PodGroup,
     PriorityClass,
     ReplicaSet,
     ResourceQuota,
@@ -46,6 +48,8 @@ class Inventory:
     budgets: tuple[DisruptionBudget, ...] = ()
     priority_classes: tuple[PriorityClass, ...] = ()
     runtime_classes: tuple[RuntimeClass, ...] = ()
+    device_classes: tuple[DeviceClass, ...] = ()
+    pod_groups: tuple[PodGroup, ...] = ()
     limit_ranges: tuple[LimitRange, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
     replica_sets: tuple[ReplicaSet, ...] = ()
@@ -66,4 +70,8 @@ def _over(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _identity(item: Any) -> object:
     name = getattr(item, "name", None)
-    return item if name is None else (item.kind if isinstance(item, Workload) else "", getattr(item, "namespace", ""), name)
+    return (
+        item
+        if name is None
+        else (item.kind if isinstance(item, Workload) else "", getattr(item, "namespace", ""), name)
+    )

@@ -73,6 +73,26 @@ class RuntimeClass:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceClass:
+    """``extended_resource`` is the resource name under which pods may ask for its devices; empty without one."""
+
+    name: str
+    extended_resource: str = ""
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PodGroup:
+    """Of scheduling.k8s.io: ``min_count`` pods start together or not at all; None: no gang."""
+
+    namespace: str
+    name: str
+    min_count: int | None = None
+    path: Path = field(default=(), compare=False)
+    source: Source | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class LimitRange:
     """Container defaults of a namespace."""
 

@@ -5,11 +5,17 @@ Mirrors ``k8s.io/component-helpers/resource/helpers.go`` (v1.36), ``PodRequests`
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kubesched_lint.model.pod import Container, Pod, Resources
 
+if TYPE_CHECKING:
+    from kubesched_lint.model.policy import DeviceClass
+
 _POD_LEVEL = ("cpu", "memory")
+_DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 
 
 def effective_requests(
@@ -46,6 +52,23 @@ def effective_requests(
     if overhead:
         _add(total, overhead)
     return total
+
+
+def device_class_resources(classes: Collection[DeviceClass]) -> frozenset[str]:
+    """Extended resources that DRA allocates where no device plugin offers them, by their own name or by the class's.
+
+    ``dynamic-resource-allocation/deviceclass/extendedresourcecache`` and ``api/resource/v1`` (v1.36).
+    """
+    implicit = {_DEVICE_CLASS + c.name for c in classes}
+    return frozenset(implicit | {c.extended_resource for c in classes if c.extended_resource})
+
+
+def is_extended(resource: str) -> bool:
+    """Whether a device plugin or DRA offers it: a name with a domain that is not Kubernetes' own.
+
+    IsExtendedResourceName, ``pkg/apis/core/v1/helper/helpers.go`` (v1.36).
+    """
+    return "/" in resource and "kubernetes.io/" not in resource and not resource.startswith("requests.")
 
 
 DEFAULT_MILLI_CPU = 100

@@ -22,6 +22,8 @@ _OTHERS: dict[str, tuple[str, str, str, str]] = {
     "PodDisruptionBudget": ("policy", "budgets", _POLICY, "decode_budget"),
     "PriorityClass": ("scheduling.k8s.io", "priority_classes", _POLICY, "decode_priority_class"),
     "RuntimeClass": ("node.k8s.io", "runtime_classes", _POLICY, "decode_runtime_class"),
+    "DeviceClass": ("resource.k8s.io", "device_classes", _POLICY, "decode_device_class"),
+    "PodGroup": ("scheduling.k8s.io", "pod_groups", _POLICY, "decode_pod_group"),
     "LimitRange": ("", "limit_ranges", _POLICY, "decode_limit_range"),
     "ResourceQuota": ("", "quotas", _POLICY, "decode_quota"),
     "PersistentVolumeClaim": ("", "claims", _STORAGE, "decode_claim"),
@@ -40,7 +42,7 @@ _WORKLOAD_GROUPS = {
     "CronJob": "batch",
     "Pod": "",
 }
-_NAMESPACED = frozenset({"claims", "services", "autoscalers", "budgets", "limit_ranges", "quotas"})
+_NAMESPACED = frozenset({"claims", "services", "autoscalers", "budgets", "limit_ranges", "quotas", "pod_groups"})
 
 READ_KINDS = frozenset(KINDS) | frozenset(_OTHERS)
 

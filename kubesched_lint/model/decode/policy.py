@@ -21,9 +21,11 @@ from kubesched_lint.model.decode.fields import (
 from kubesched_lint.model.decode.pods import toleration
 from kubesched_lint.model.policy import (
     Autoscaler,
+    DeviceClass,
     DisruptionBudget,
     LimitRange,
     Namespace,
+    PodGroup,
     PriorityClass,
     ReplicaSet,
     ResourceQuota,
@@ -106,6 +108,17 @@ def decode_runtime_class(value: Value, namespace: str, source: Source | None) ->
         tuple(toleration(t, here) for t, here in items(scheduling, "tolerations", at)),
         source,
     )
+
+
+def decode_device_class(value: Value, namespace: str, source: Source | None) -> DeviceClass:
+    return DeviceClass(_name(value), text(mapping(value, "spec", ()), "extendedResourceName", _SPEC), source)
+
+
+def decode_pod_group(value: Value, namespace: str, source: Source | None) -> PodGroup:
+    policy = mapping(mapping(value, "spec", ()), "schedulingPolicy", _SPEC)
+    at = ("spec", "schedulingPolicy", "gang")
+    least = integer(mapping(policy, "gang", at[:2]), "minCount", at)
+    return PodGroup(_namespace(value, namespace), _name(value), least, (*at, "minCount"), source)
 
 
 def decode_limit_range(value: Value, namespace: str, source: Source | None) -> LimitRange:

@@ -79,12 +79,12 @@ def _document(
         yield Unread(path, line, known[1], known[0], wraps_pod_template(text))
         return
     try:
-        value = _json(text) if is_json else build(text)
+        value = _json(text) if is_json else build(text, line)
     except BuildError as error:
         if is_templated(text):
             yield Skipped(path, line, HELM)
         else:
-            yield InputError(path, error.message, line + error.line - 1, error.column)
+            yield InputError(path, error.message, error.line, error.column)
         return
     if value is None:
         return

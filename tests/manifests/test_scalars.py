@@ -56,9 +56,9 @@ def test_merge_keys_apply_where_they_stand(text: str, value: object) -> None:
         ("a: *nowhere", "alias", 1, 4),
         ("a: [1, 2", "not YAML", 2, 1),
         ("a: 'x", "not YAML", 1, 6),
-        ("a:\n\t- b", "cannot start any token", 2, 1),
+        ("a:\n\t- b", "a tab where YAML wants spaces", 2, 1),
         ("a: b: c", "mapping values are not allowed", 1, 5),
-        ("a: \x00", "#x00", 1, 4),
+        ("a: \x00", "U+0000", 1, 4),
         ("{a: 1}: b", "cannot be a key", 1, 1),
         ("<<: 3", "<< needs a mapping", 1, 5),
     ],
@@ -80,5 +80,5 @@ def test_alias_bombs_are_counted_as_they_expand() -> None:
     bomb = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         f"{chr(98 + i)}: &{chr(98 + i)} [{', '.join([f'*{chr(97 + i)}'] * 10)}]\n" for i in range(8)
     )
-    with pytest.raises(BuildError, match="expands to more than"):
+    with pytest.raises(BuildError, match="expand to more than"):
         build(bomb)

@@ -1,0 +1,255 @@
+"""The fast reader: plain block YAML is read line by line, and whatever is out of the ordinary is left to ``building``.
+
+Manifests repeat themselves: the same ``    protocol: TCP`` stands in thousands of files. So a line is taken apart into
+its head (indentation, dash, key) and its tail (the value), and both are remembered. What is accepted here is a small
+part of YAML whose meaning is beyond doubt; tests hold values and places against ``building``.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from kubesched_lint.manifests.flow import FlowError, read_flow
+from kubesched_lint.manifests.scalars import ScalarError, key_of, resolved
+
+MOST_DEPTH = 100
+_REMEMBERED = 1 << 16
+
+# Characters that end plain reading: controls, exotic line breaks and blanks, byte order marks, non-characters.
+_ODD = r"\x00-\x1f\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u3000\ud800-\udfff\ufeff\ufffe\uffff"
+_COMMENT = rf"(?:[ ]++(?:\#[^{_ODD}]*+)?)?+"
+_KEY = r"(?:[A-Za-z0-9_./$][A-Za-z0-9_./$~+@-]*+|\"[A-Za-z0-9_./$~+@ -]++\"|'[A-Za-z0-9_./$~+@ -]++')"
+_PLAIN = (
+    rf"(?:[^\s\-?:,\[\]{{}}\#&*!|>'\"%@`{_ODD}]|-(?=[^\s{_ODD}]))"
+    rf"(?:[^\s:\#{_ODD}]++|:(?=[^\s{_ODD}])|(?<=[^\s])\#|[ ]++(?=[^\s\#]))*+"
+)
+_HEAD = re.compile(rf"([ ]*+)(-[ ]++)?+({_KEY})")
+_TAIL = re.compile(
+    rf"[ ]*+(?:(?P<plain>{_PLAIN})|\"(?P<double>[^\"\\{_ODD}]*+)\"|'(?P<single>(?:[^'{_ODD}]++|'')*+)'"
+    rf"|(?P<block>\|-?)(?=[ ]*+$)|(?P<flow>[\[{{][^{_ODD}]*+))?+{_COMMENT}",
+    re.VERBOSE,
+)
+_ITEM = re.compile(r"([ ]*+)-([ ]++)(.++)")
+_NOTHING = re.compile(rf"[ ]*+(?:\#[^{_ODD}]*+)?")
+_MARKER = re.compile(rf"---{_COMMENT}")
+_ODD_TEXT = re.compile(rf"[{_ODD}]")
+
+
+class NotPlainError(Exception):
+    """The text is not plain: it may be valid, broken, or something in between."""
+
+
+class Special:
+    """A tail that is no scalar: nothing, the header of a block scalar, or a flow collection."""
+
+    __slots__ = ("header", "value")
+
+    def __init__(self, header: str = "", value: Any = None) -> None:
+        self.header = header
+        """``|`` or ``|-``."""
+        self.value = value
+        """A flow collection; None for nothing."""
+
+    def fresh(self) -> Any:
+        """The flow collection, no part of which is shared with another document."""
+        return _copy(self.value)
+
+
+def _copy(value: Any) -> Any:
+    if value.__class__ is list:
+        return [_copy(v) if v.__class__ in (list, dict) else v for v in value]
+    return {k: _copy(v) if v.__class__ in (list, dict) else v for k, v in value.items()}
+
+
+NOTHING = Special()
+Head = tuple[int, int, str]
+"""Column of the first character, column of the key behind a dash (-1 without one), key (empty for a comment)."""
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def head_of(text: str) -> Head | None:
+    """What stands before ``:``; None when it is no plain key."""
+    match = _HEAD.fullmatch(text)
+    if match is None:
+        return (0, -1, "") if text.lstrip(" ")[:1] == "#" and _NOTHING.fullmatch(text) else None
+    indent, dash, key = match.groups()
+    if key[0] in "\"'":
+        key = key[1:-1]
+    else:
+        try:
+            key = key_of(key)
+        except ScalarError:
+            return None
+    return len(indent), len(indent) + len(dash) if dash else -1, key
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def tail_of(text: str) -> Any:
+    """What stands behind ``:`` or ``-`` and a blank: a scalar, or a Special. Raises NotPlainError."""
+    match = _TAIL.fullmatch(text)
+    if match is None:
+        raise NotPlainError
+    kind = match.lastgroup
+    if kind is None:
+        return NOTHING
+    found = match[kind]
+    if kind == "plain":
+        try:
+            return resolved(found)
+        except ScalarError:
+            raise NotPlainError from None
+    if kind == "block":
+        return Special(found)
+    if kind == "flow":
+        try:
+            return Special("", read_flow(text)[0])
+        except FlowError:
+            raise NotPlainError from None
+    return found.replace("''", "'") if kind == "single" else found
+
+
+def tail_match(text: str) -> tuple[int, int]:
+    """Where the scalar of a tail begins and ends, its quotes included."""
+    match = _TAIL.fullmatch(text)
+    assert match is not None
+    kind = match.lastgroup or 0
+    quotes = 1 if kind in ("double", "single") else 0
+    return match.start(kind) - quotes, match.end(kind) + quotes
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def line_of(line: str) -> tuple[int, int, str | None, Any]:
+    """A line without ``: ``: column, column behind the dash (-1), key (None for an item), value.
+
+    Column -1 for blanks and comments. Raises NotPlainError.
+    """
+    if _NOTHING.fullmatch(line):
+        return -1, -1, None, None
+    if line[-1] == ":":
+        head = head_of(line[:-1])
+        if head is not None:
+            return (*head, NOTHING)
+    item = _ITEM.fullmatch(line)
+    if item is None:
+        raise NotPlainError
+    value = tail_of(item[3])
+    if value is NOTHING:
+        raise NotPlainError
+    return len(item[1]), len(item[1]) + 1 + len(item[2]), None, value
+
+
+def read_plain(text: str) -> dict[str, Any]:
+    """The mapping that a document of plain block YAML is. Raises NotPlainError."""
+    lines = text.split("\n")
+    count = len(lines)
+    root: dict[str, Any] = {}
+    here: Any = root
+    indent, at, number = 0, 0, 0
+    waiting: str | None = None  # a key of ``here`` whose value, if any, begins in a later line
+    stack: list[tuple[Any, int]] = []
+    if lines[0][:3] == "---":
+        if _MARKER.fullmatch(lines[0]) is None:
+            raise NotPlainError
+        number = 1
+    while number < count:
+        line = lines[number]
+        number += 1
+        before, colon, after = line.partition(": ")
+        if colon and (head := head_of(before)) is not None:
+            at, column, key = head
+            if not key:
+                continue
+            value = tail_of(after)
+        else:
+            at, column, key, value = line_of(line)  # type: ignore[assignment]
+            if at < 0:
+                continue
+
+        if waiting is not None and (at > indent or (at == indent and column >= 0)):
+            # The value of the waiting key: a mapping deeper, or a list deeper or beneath the key itself.
+            new: Any = {} if column < 0 else []
+            here[waiting] = new
+            if len(stack) > MOST_DEPTH:
+                raise NotPlainError
+            stack.append((here, indent))
+            here, indent = new, at
+        else:
+            while at < indent:
+                here, indent = stack.pop()
+            if at != indent:
+                raise NotPlainError  # a scalar that goes on, or indentation that fits nothing
+            if column < 0:
+                if here.__class__ is list:
+                    if not stack:
+                        raise NotPlainError
+                    here, indent = stack.pop()
+                    if indent != at or here.__class__ is list:
+                        raise NotPlainError
+            elif here.__class__ is dict:
+                raise NotPlainError
+        waiting = None
+
+        if column >= 0:
+            if key is None:
+                if value.__class__ is Special:
+                    value, number = _special(value, lines, number, at)
+                here.append(value)
+                continue
+            new = {}
+            here.append(new)
+            stack.append((here, indent))
+            here, indent = new, column
+        elif here.__class__ is list or key in here:
+            raise NotPlainError
+        if value.__class__ is Special:
+            if value is NOTHING:
+                waiting = key
+                value = None
+            else:
+                value, number = _special(value, lines, number, indent)
+        here[key] = value
+    return root
+
+
+def _special(found: Special, lines: list[str], number: int, indent: int) -> tuple[Any, int]:
+    """The value, and the number of the line that comes next."""
+    if not found.header:
+        return found.fresh(), number
+    content = literal_lines(lines, number, indent)
+    body = [line[content[1] :] for line in lines[number : content[0]]]
+    text = "\n".join(body).rstrip("\n")
+    if not text or (_ODD_TEXT.search(text) and not _only_tabs(text)):
+        raise NotPlainError
+    return text + "\n" if found.header == "|" else text, content[0]
+
+
+def _only_tabs(text: str) -> bool:
+    return _ODD_TEXT.search(text.replace("\t", "").replace("\n", "")) is None
+
+
+def literal_lines(lines: list[str], number: int, indent: int) -> tuple[int, int]:
+    """Of the literal that begins in line ``number`` beneath ``indent``: the line behind it, and its own indentation.
+
+    Raises NotPlainError.
+    """
+    count = len(lines)
+    start = number
+    while start < count and not lines[start].strip(" "):
+        start += 1
+    if start == count:
+        raise NotPlainError
+    first = lines[start]
+    inner = len(first) - len(first.lstrip(" "))
+    if inner <= indent or first[inner] == "\t" or any(len(line) > inner for line in lines[number:start]):
+        raise NotPlainError
+    margin = " " * inner
+    end = start
+    while end < count and (lines[end].startswith(margin) or not lines[end].strip(" ")):
+        end += 1
+    if end == count and lines[-1]:
+        raise NotPlainError  # without a line end at the end of the text, the value has none either
+    if end < count and lines[end].startswith(" " * (indent + 1)):
+        raise NotPlainError  # a line that belongs neither to the literal nor to what is around it
+    return end, inner

@@ -1,0 +1,185 @@
+"""Places in a text that ``plain`` has read: only the lines on the way to the asked value are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kubesched_lint.findings import Path
+from kubesched_lint.manifests.flow import Part, read_flow
+from kubesched_lint.manifests.plain import (
+    NOTHING,
+    NotPlainError,
+    Special,
+    head_of,
+    line_of,
+    literal_lines,
+    tail_match,
+    tail_of,
+)
+
+Range = tuple[int, int, int, int]
+"""Line, column, end line, end column, all from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A member of a mapping or list: where it and its key stand, and where the text of its value begins.
+
+    ``number`` is its line, ``column`` that of its key or dash, ``inner`` that of a key behind the dash (or -1),
+    ``key`` None for an item, ``at`` the column behind the colon or dash.
+    """
+
+    number: int
+    column: int
+    key: str | None
+    named: Range
+    at: int
+    inner: int = -1
+
+
+def find(lines: list[str], path: Path) -> tuple[Range, Range | None]:
+    """The place of the value at ``path`` and of its key (None in a list); of the nearest parent if it is absent."""
+    number, column = _next(lines, 1 if lines[0].startswith("---") else 0)
+    here, named = _block(lines, number, column), None
+    entries = _entries(lines, number, column)
+    for depth, step in enumerate(path):
+        entry = _member(entries, step)
+        if entry is None:
+            return here, None
+        named = None if isinstance(step, int) else entry.named
+        special = _special(lines, entry)
+        if special is not None and special.value is not None:
+            return _in_flow(lines, entry, path[depth + 1 :], named)
+        here = _range(lines, entry)
+        entries = _inside(lines, entry) if special is NOTHING or entry.inner >= 0 else iter(())
+    return here, named
+
+
+def _member(entries: Iterator[_Entry], step: str | int) -> _Entry | None:
+    if isinstance(step, str):
+        return next((entry for entry in entries if entry.key == step), None)
+    return next((entry for i, entry in enumerate(entries) if i == step and entry.key is None), None)
+
+
+def _next(lines: list[str], number: int) -> tuple[int, int]:
+    """The next line that is neither blank nor a comment, and its column; (number of lines, -1) at the end."""
+    while number < len(lines):
+        bare = lines[number].lstrip(" ")
+        if bare and bare[0] != "#":
+            return number, len(lines[number]) - len(bare)
+        number += 1
+    return number, -1
+
+
+def _entries(lines: list[str], number: int, column: int) -> Iterator[_Entry]:
+    """The members of the block that begins in this line and column."""
+    first = _entry(lines, number, column)
+    is_list = first.key is None
+    yield first
+    while True:
+        number, at = _next(lines, number + 1)
+        if at < column or (at == column and is_list and not lines[number].startswith("- ", at)):
+            return
+        # A dash in the column of a mapping's keys begins an item of the list beneath the key.
+        if at == column and (is_list or not lines[number].startswith("- ", at)):
+            yield _entry(lines, number, column)
+
+
+def _entry(lines: list[str], number: int, column: int) -> _Entry:
+    line = lines[number]
+    before, colon, _ = line.partition(": ")
+    head = head_of(before) if colon else None
+    if head is None:
+        _, inner, key, _ = line_of(line)
+        end = line.index(":", max(column, inner)) if key is not None else -1
+        before = line[:end] if key is not None else ""
+    else:
+        _, inner, key = head
+    if line.startswith("- ", column) and (key is None or inner > column):
+        if key is None:
+            return _Entry(number, column, None, (0, 0, 0, 0), column + 2)
+        return _Entry(number, column, None, (0, 0, 0, 0), inner, inner)
+    return _Entry(number, column, key, (number, column, number, len(before)), len(before) + 1)
+
+
+def _inside(lines: list[str], entry: _Entry) -> Iterator[_Entry]:
+    if entry.inner >= 0:
+        return _keys_behind_dash(lines, entry)
+    number, column = _next(lines, entry.number + 1)
+    if not _is_beneath(lines, entry, number, column):
+        return iter(())
+    return _entries(lines, number, column)
+
+
+def _keys_behind_dash(lines: list[str], entry: _Entry) -> Iterator[_Entry]:
+    return _entries(lines, entry.number, entry.inner)
+
+
+def _is_beneath(lines: list[str], entry: _Entry, number: int, column: int) -> bool:
+    """Whether the block in this line is the value of the key ``entry``."""
+    return column > entry.column or (column == entry.column and lines[number].startswith("- ", column))
+
+
+def _special(lines: list[str], entry: _Entry) -> Special | None:
+    if entry.inner >= 0:
+        return None
+    tail = tail_of(lines[entry.number][entry.at :])
+    return tail if isinstance(tail, Special) else None
+
+
+def _range(lines: list[str], entry: _Entry) -> Range:
+    """Where the value of the entry stands."""
+    number = entry.number
+    if entry.inner >= 0:
+        return _block(lines, number, entry.inner)
+    special = _special(lines, entry)
+    line = lines[number]
+    if special is NOTHING:
+        below, column = _next(lines, number + 1)
+        if _is_beneath(lines, entry, below, column):
+            return _block(lines, below, column)
+        return number, entry.at, number, entry.at
+    if special is not None and special.header:
+        end, _ = literal_lines(lines, number + 1, entry.column)
+        while not lines[end - 1].strip():
+            end -= 1
+        return number, line.index("|", entry.at), end - 1, len(lines[end - 1])
+    if special is not None:
+        start, end, _ = read_flow(line[entry.at :])[1]
+    else:
+        start, end = tail_match(line[entry.at :])
+    return number, entry.at + start, number, entry.at + end
+
+
+def _block(lines: list[str], number: int, column: int) -> Range:
+    """From the first member to the end of the last."""
+    if column < 0:
+        return 0, 0, 0, 0
+    last = None
+    for last in _entries(lines, number, column):  # noqa: B007 - the last one is wanted
+        pass
+    assert last is not None
+    return (number, column, *_range(lines, last)[2:])
+
+
+def _in_flow(lines: list[str], entry: _Entry, path: Path, named: Range | None) -> tuple[Range, Range | None]:
+    number, at = entry.number, entry.at
+    part: Part = read_flow(lines[number][at:])[1]
+    for step in path:
+        inside = part[2]
+        if isinstance(step, int):
+            if not isinstance(inside, list) or step >= len(inside):
+                named = None
+                break
+            named, part = None, inside[step]
+        else:
+            if not isinstance(inside, dict) or step not in inside:
+                named = None
+                break
+            (start, end), part = inside[step]
+            named = (number, at + start, number, at + end)
+    return (number, at + part[0], number, at + part[1]), named
+
+
+__all__ = ["NotPlainError", "Range", "find"]

@@ -43,9 +43,7 @@ def simulate(
     ] = ApplyOrder.KUBECTL,
     elastic: Annotated[
         bool | None,
-        typer.Option(
-            "--elastic/--fixed", help="Whether nodes come and go by an autoscaler.  [default: seen from labels]"
-        ),
+        typer.Option("--elastic/--fixed", help="Whether an autoscaler makes nodes.  [default: from labels]"),
     ] = None,
     states: Annotated[int, typer.Option(min=1, help="States that one search may visit.")] = 4_000,
     seed: Annotated[int, typer.Option(help="Of the runs that stand in where no search is affordable.")] = 1,

@@ -133,118 +133,124 @@ def _tainted(setting: Setting) -> NodeSet:
 def least_placed(
     setting: Setting, number: int, wanted: int, without: NodeSet = 0, *, nodes_fewer: int = 0, gone: bool = True
 ) -> Counted:
-    """Every order binds at least so many of ``wanted`` pods: as long as fewer stand, some node has room for one more.
+    """Every order binds at least so many of ``wanted`` pods: as long as fewer stand, some node takes one more.
 
-    Whatever others ask for is taken away first: each of their pods costs the most room that it can cost. ``without``
-    are nodes that are gone, ``nodes_fewer`` counts further ones, whichever they are, gone or, else, cordoned.
+    All pods of the set together can fill only so many nodes that one more pod finds no room there (``_fillable``);
+    whichever nodes these are, the others stay open. ``without`` are nodes that are gone, ``nodes_fewer`` counts
+    further ones, whichever they are, gone or, else, cordoned.
     """
-    pod = setting.pods[number]
+    pod, index = setting.pods[number], setting.index
     if pod.required_affinity:
         return Counted(0, "required pod affinity depends on where others land")
-    if any(_repels(setting, term, other, pod) for other in _foreign(setting) for term in other.required_anti_affinity):
-        return Counted(0, "pods of others repel it")
-    usable = diagnose(pod, setting.cluster).feasible & ~without
-    room = dict(copies(pod, setting.cluster, usable, wanted))
-    lost = _lost_to_others(setting, number, max(room.values(), default=0))
-    if lost is None:
-        return Counted(0, "others of the set repel it, or need the same host ports")
-    lost += sum(sorted(room.values())[len(room) - nodes_fewer :]) if nodes_fewer else 0
-    hard = [c for c in pod.spread if c.is_hard and c.selector is not None and c.selector.matches(pod.labels)]
-    if len(hard) < sum(c.is_hard for c in pod.spread) or len(hard) + len(pod.required_anti_affinity) > 1:
+    hard = [c for c in pod.spread if c.is_hard]
+    apart = [t for t in pod.required_anti_affinity if setting.selects(t, pod, pod)]
+    if len(hard) + len(apart) > 1 or len(apart) < len(pod.required_anti_affinity):
         return Counted(0, "several constraints work together")
-    if pod.required_anti_affinity:
-        return _least_apart(setting, number, pod.required_anti_affinity[0], room, lost, wanted, usable)
+    open_ = diagnose(pod, setting.cluster).feasible & ~without
+    if _is_repelled(setting, number):
+        return Counted(0, "pods of others may repel it")
+    closed = _fillable(setting, number, wanted, open_) + _port_takers(setting, number)
+    if apart:
+        return _least_apart(setting, apart[0], open_, closed + nodes_fewer, wanted)
     if hard:
-        if nodes_fewer and not gone and setting.index.one_node_each(hard[0].topology_key):
+        if (
+            hard[0].selector is None
+            or not hard[0].selector.matches(pod.labels)
+            or _others_counted(setting, number, hard[0])
+        ):
+            return Counted(0, "the spread counts pods of others too")
+        single = index.one_node_each(hard[0].topology_key)
+        if nodes_fewer and single and not gone:
             return Counted(0, f"a cordoned node is a domain of {hard[0].topology_key} that still counts")
-        return _least_spread(setting, number, hard[0], room, lost, wanted, without, nodes_fewer)
-    left = sum(room.values()) - lost
-    return Counted(max(min(left, wanted), 0), f"room for {left} more even when others take what they can")
+        return _least_spread(setting, number, hard[0], open_, closed + nodes_fewer * (not single), wanted, without)
+    if pod.host_ports:
+        closed += wanted - 1  # its own pods
+    left = open_.bit_count() - closed - nodes_fewer
+    why = f"all pods of the set can fill at most {closed} of {open_.bit_count()} usable nodes"
+    return Counted(wanted if left > 0 else 0, why)
 
 
-def _foreign(setting: Setting) -> list[Pod]:
-    return list({id(b.pod): b.pod for b in setting.objects.pods}.values())
-
-
-def _repels(setting: Setting, term: PodAffinityTerm, holder: Pod, pod: Pod) -> bool:
-    return setting.selects(term, holder, pod)
-
-
-def _lost_to_others(setting: Setting, number: int, cap: int) -> int | None:
-    """How many pods' worth of room all other pods of the set can take at most; None where it is not bounded so."""
+def _is_repelled(setting: Setting, number: int) -> bool:
+    """Whether a pod of another workload may repel this one's, either way round."""
     pod = setting.pods[number]
-    total = 0
-    others = [(p, setting.most(i)) for i, p in enumerate(setting.pods) if i != number]
-    others = [(p, count) for (p, count), nodes in zip(others, _usable_of_others(setting, number), strict=True) if nodes]
-    others += [(bound.pod, 1) for running in setting.running.values() for bound in running]
-    for other, count in others:
-        if any(_repels(setting, t, other, pod) for t in other.required_anti_affinity):
-            return None
-        if any(_repels(setting, t, pod, other) for t in pod.required_anti_affinity):
-            return None
-        if {(p.protocol, p.port) for p in pod.host_ports} & {(p.protocol, p.port) for p in other.host_ports}:
-            return None
-        each = 1
-        for resource, amount in pod.requests.items():
-            if amount:
-                each = max(each, -(-other.requests.get(resource, 0) // amount))
-        total += min(each, cap) * count
-    return total
-
-
-def _usable_of_others(setting: Setting, number: int) -> Iterator[NodeSet]:
-    for i, nodes in enumerate(setting.usable):
-        if i != number:
-            yield nodes & setting.usable[number]
-
-
-def _least_apart(
-    setting: Setting,
-    number: int,
-    term: PodAffinityTerm,
-    room: dict[int, int],
-    lost: int,
-    wanted: int,
-    usable: NodeSet,
-) -> Counted:
-    """Domains that others cannot fill, when each pod of the workload needs one to itself."""
-    index = setting.index
-    if not setting.selects(term, setting.pods[number], setting.pods[number]):
-        return Counted(0, "its anti-affinity concerns others")
-    rooms = sorted(
-        sum(room[p] for p in positions(d & usable)) for d in index.domains(term.topology_key).values() if d & usable
+    others = [p for i, p in enumerate(setting.pods) if i != number]
+    others += [b.pod for i, pods in setting.running.items() if i != number for b in pods[:1]]
+    return any(setting.selects(t, o, pod) for o in others for t in o.required_anti_affinity) or any(
+        setting.selects(t, pod, o) for t in pod.required_anti_affinity for o in others
     )
-    free = len([r for r in rooms if r])
-    for size in filter(None, rooms):
-        if lost < size:
+
+
+def _port_takers(setting: Setting, number: int) -> int:
+    ports = {(p.protocol, p.port) for p in setting.pods[number].host_ports}
+    if not ports:
+        return 0
+    return sum(
+        setting.most(i)
+        for i, other in enumerate(setting.pods)
+        if i != number and ports & {(p.protocol, p.port) for p in other.host_ports}
+    )
+
+
+def _fillable(setting: Setting, number: int, wanted: int, among: NodeSet) -> int:
+    """How many nodes at most can be so full that a pod of the workload finds no room, while one is still wanted.
+
+    A node is full when some resource is; with all that may be requested of a resource, only so many nodes can be
+    filled, the emptiest of room first. Their sum over the resources is a bound for all.
+    """
+    pod, ledger = setting.pods[number], setting.cluster.ledger
+    at = list(positions(among))
+    total = 0
+    for resource in ("pods", *(name for name, amount in pod.requests.items() if amount)):
+        want = pod.requests.get(resource, 1)
+        demand = setting.demand(resource, number) + (wanted - 1) * want
+        free = ledger.free(resource)
+        if not at or min(free[p] for p in at) - want >= demand:
+            continue
+        left: float = demand
+        for cost in sorted(free[p] - want + 1 for p in at):
+            left -= cost
+            if left < 0:
+                break
+            total += 1
+    return min(total, len(at))
+
+
+def _least_apart(setting: Setting, term: PodAffinityTerm, open_: NodeSet, closed: int, wanted: int) -> Counted:
+    """Domains with a node that others cannot close, when each pod of the workload needs one to itself."""
+    index, key = setting.index, term.topology_key
+    unbounded = (open_ & ~index.with_key(key)).bit_count()
+    if unbounded > closed:
+        return Counted(wanted, f"nodes without {key} take any number")
+    left = sorted((d & open_).bit_count() for d in index.domains(key).values() if d & open_)
+    free = len(left)
+    for size in left:
+        if closed < size:
             break
-        lost -= size
+        closed -= size
         free -= 1
-    return Counted(min(free, wanted), f"{free} domains of {term.topology_key} keep room for one")
+    return Counted(min(free, wanted), f"{free} domains of {key} stay open for one each")
 
 
 def _least_spread(
     setting: Setting,
     number: int,
     constraint: SpreadConstraint,
-    room: dict[int, int],
-    lost: int,
+    open_: NodeSet,
+    closed: int,
     wanted: int,
     without: NodeSet,
-    nodes_fewer: int,
 ) -> Counted:
-    """While the least full domain has room, the next pod fits there."""
-    if _others_counted(setting, number, constraint):
-        return Counted(0, "the spread counts pods of others too")
-    capacity = _domain_room(setting, number, constraint, room, without)
-    if not capacity:
+    """While the least full domain has an open node, the next pod fits there."""
+    key = constraint.topology_key
+    sizes = _domain_room(setting, number, constraint, dict.fromkeys(positions(open_), 1), without)
+    if not sizes:
         return Counted(0, "no node counts for the spread")
-    level = max(min(capacity.values()) - lost, 0)
-    if len(capacity) < (constraint.min_domains or 1):
-        level = min(level, constraint.max_skew)
-    domains = len(capacity) - nodes_fewer if setting.index.one_node_each(constraint.topology_key) else len(capacity)
-    sure = min(wanted, level * domains)
-    return Counted(sure, f"each of {len(capacity)} domains of {constraint.topology_key} keeps room for {level}")
+    if min(sizes.values()) <= closed:
+        return Counted(0, f"some domain of {key} may fill up, and holds back the others")
+    if len(sizes) < (constraint.min_domains or 1):
+        most = len(sizes) * constraint.max_skew
+        return Counted(min(wanted, most), f"fewer domains of {key} than minDomains: {constraint.max_skew} in each")
+    return Counted(wanted, f"no domain of {key} can fill up")
 
 
 # --- controllers ----------------------------------------------------------------------------------------------------

@@ -22,6 +22,10 @@ class Tally:
         self.never_stuck = least.pods >= wanted
         self.always_stuck = False
 
+    @property
+    def is_fine(self) -> bool:
+        return self.never_stuck and self.least.pods >= self.wanted
+
 
 def count(setting: Setting, event: str, number: int) -> Tally:
     """Sound for every scheduler that respects the filters and every order of events."""

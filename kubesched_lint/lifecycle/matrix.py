@@ -55,6 +55,9 @@ class Simulation:
         reason = self._idle(event, number)
         if reason:
             return nothing(event, reason)
+        told = count(self.setting, event, number)
+        if told.is_fine:
+            return self._from_bounds(event, number, told)
         everything = tuple(range(len(self.setting.workloads)))
         members = next(c for c in self.setting.components if number in c)
         any_ends = self._ends(members, event, number, expected=False)
@@ -63,7 +66,7 @@ class Simulation:
             return self._from_ends(event, number, likely_ends, any_ends)
         if any_ends is not None:
             return self._from_ends(event, number, any_ends, any_ends)
-        return self._from_bounds(event, number, count(self.setting, event, number))
+        return self._from_bounds(event, number, told)
 
     def _idle(self, event: str, number: int) -> str:
         """Why an event does not concern a workload; empty when it does."""
@@ -153,7 +156,7 @@ class Simulation:
         wanted = told.wanted
         bound = Range(min(told.least.pods, wanted), min(told.most.pods, wanted), "bound")
         blocked = self._budget(event, number, not told.never_stuck)
-        fine = told.never_stuck and told.least.pods >= wanted
+        fine = told.is_fine
         if fine or told.always_stuck or told.most.pods < wanted:
             stuck = told.always_stuck and event in ("rollout", "drain")
             cell = Cell(

@@ -57,15 +57,26 @@ class Setting:
         """Per workload the nodes it may ever use."""
         return tuple(static_feasible(pod, self.index) for pod in self.pods)
 
-    def wanted(self, number: int, replicas: int | None = None) -> int:
+    def wanted(self, number: int) -> int:
         """How many pods a workload wants."""
-        workload = self.workloads[number]
-        if workload.kind == "DaemonSet":
-            return targets(self.pods[number], self.index)[0].bit_count()
-        return workload.replicas if replicas is None else replicas
+        return self._wanted[number]
+
+    @cached_property
+    def _wanted(self) -> tuple[int, ...]:
+        return tuple(
+            targets(pod, self.index)[0].bit_count() if w.kind == "DaemonSet" else w.replicas
+            for w, pod in zip(self.workloads, self.pods, strict=True)
+        )
 
     def most(self, number: int) -> int:
         """The most pods it may have at any time: at HPA maximum, with surge."""
+        return self._most[number]
+
+    @cached_property
+    def _most(self) -> tuple[int, ...]:
+        return tuple(map(self._count_most, range(len(self.workloads))))
+
+    def _count_most(self, number: int) -> int:
         workload = self.workloads[number]
         wanted = self.wanted(number)
         scaler = self.scalers.get(number)
@@ -126,11 +137,17 @@ class Setting:
         """Whether resources never decide for this workload, on whichever node it may use."""
         return self._is_roomy(number)
 
+    def demand(self, resource: str, apart_from: int) -> int:
+        """What all other workloads may request of a resource at once, their running pods included."""
+        amount, count = self.pods[apart_from].requests.get(resource, 0), self.most(apart_from)
+        return self._demand.get(resource, 0) - count * (1 if resource == "pods" else amount)
+
     @cached_property
     def _demand(self) -> Mapping[str, int]:
         total: dict[str, int] = {"pods": 0}
-        for i, pod in enumerate(self.pods):
-            count = self.most(i)
+        pods = [(pod, self.most(i)) for i, pod in enumerate(self.pods)]
+        pods += [(bound.pod, 1) for running in self.running.values() for bound in running]
+        for pod, count in pods:
             total["pods"] += count
             for resource, amount in pod.requests.items():
                 total[resource] = total.get(resource, 0) + amount * count

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Path, proof
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.validation.causes import Cause
+from kubesched_lint.validation.causes import Cause, field_of
 from kubesched_lint.validation.validate import Verdict, validate
 
-_PLACEHOLDERS = ("${", "{{")
+_PLACEHOLDER = re.compile(r"\$\{|\{\{|<[^<>]+>")
+_MISMATCH = "`selector` does not match template `labels`"
 _GONE = 404
 _UNDECODED = 400
 
@@ -23,17 +25,24 @@ def check(document: Document, facts: Facts) -> Iterator[Hazard]:
     verdict = validate(document.value, version=facts.premises.kubernetes_version)
     seen: set[Path] = set()
     for cause in verdict.causes:
-        if cause.path not in seen and not _is_placeholder(document.value, cause.path):
-            seen.add(cause.path)  # one place, one finding: what follows there says the same in other words
+        # One place, one finding: what follows there says the same in other words.
+        if cause.path in seen or (cause.message.endswith(_MISMATCH) and ("spec", "selector") in seen):
+            continue
+        if not _is_placeholder(document.value, cause.path):
+            seen.add(cause.path)
             yield _hazard(cause, verdict)
 
 
 def _hazard(cause: Cause, verdict: Verdict) -> Hazard:
     unknown = cause.message.startswith("unknown field ")
-    variant = "gone" if verdict.code == _GONE else "unreadable" if verdict.code == _UNDECODED else "default"
-    if unknown:
-        variant = "misspelt" if cause.suggestion else "unknown"
-    text = str(cause) if cause.field and not unknown else cause.message
+    variant, text = "default", str(cause)
+    if verdict.code == _GONE:
+        variant, text = "gone", cause.message
+    elif unknown:
+        variant, text = "misspelt" if cause.suggestion else "unknown", cause.message
+    elif verdict.code == _UNDECODED:
+        # A quantity's error names no field at all.
+        variant, text = "unreadable", cause.message if cause.field else f"{field_of(cause.path)}: {cause.message}"
     return Hazard(
         at=cause.path,
         evidence=proof(f"{verdict.code}: {text}"),
@@ -44,10 +53,10 @@ def _hazard(cause: Cause, verdict: Verdict) -> Hazard:
 
 
 def _is_placeholder(value: Any, path: Path) -> bool:
-    """Text that something fills in before it is applied: ``${NAMESPACE}``."""
+    """Text that something or somebody fills in before it is applied: ``${NAMESPACE}``, ``<your-node>``."""
     for step in path:
         if isinstance(value, dict):
             value = value.get(step)
         elif isinstance(value, list) and isinstance(step, int) and step < len(value):
             value = value[step]
-    return isinstance(value, str) and any(mark in value for mark in _PLACEHOLDERS)
+    return isinstance(value, str) and _PLACEHOLDER.search(value) is not None

@@ -39,7 +39,8 @@ class Color(StrEnum):
 @app.command()
 def lint(
     paths: Annotated[
-        list[str], typer.Argument(help="Files, folders (read recursively), or - for standard input.", show_default=False)
+        list[str],
+        typer.Argument(help="Files, folders (read recursively), or - for standard input.", show_default=False),
     ],
     cluster: Annotated[
         str | None,
@@ -61,7 +62,9 @@ def lint(
         list[str] | None,
         typer.Option("--format", "-f", metavar="NAME[=FILE]", help="text, json, sarif or github. Repeatable."),
     ] = None,
-    fail_on: Annotated[FailOn, typer.Option(help="The severity from which findings make the exit code 1.")] = FailOn.ERROR,
+    fail_on: Annotated[
+        FailOn, typer.Option(help="The severity from which findings make the exit code 1.")
+    ] = FailOn.ERROR,
     strict_skips: Annotated[
         bool, typer.Option("--strict-skips", help="Exit with 1 also when a rule had to be skipped.")
     ] = False,
@@ -70,7 +73,9 @@ def lint(
     ] = ApplyOrder.KUBECTL,
     elastic: Annotated[
         bool | None,
-        typer.Option("--elastic/--fixed", help="Whether nodes come and go by an autoscaler.  [default: seen from labels]"),
+        typer.Option(
+            "--elastic/--fixed", help="Whether nodes come and go by an autoscaler.  [default: seen from labels]"
+        ),
     ] = None,
     kubernetes_version: Annotated[
         str, typer.Option(metavar="VERSION", help="Version whose scheduler is modelled.")
@@ -91,13 +96,16 @@ def lint(
       kubesched-lint lint manifests/ -c cluster.yaml --format github --format sarif=out.sarif
     """
     from kubesched_lint.cli.output import show
-    from kubesched_lint.engine.options import Options
+    from kubesched_lint.engine.options import KUBERNETES_VERSIONS, Options
     from kubesched_lint.engine.session import Request, check
     from kubesched_lint.report.exit_code import FAIL_ON, exit_code
     from kubesched_lint.report.formats import FormatError
     from kubesched_lint.report.writers import OutputError, targets
     from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 
+    if kubernetes_version not in KUBERNETES_VERSIONS:
+        known = ", ".join(KUBERNETES_VERSIONS)
+        raise typer.BadParameter(f"{kubernetes_version!r} is not one of {known}.", param_hint="'--kubernetes-version'")
     options = Options(
         profile=profile.value,
         select=tuple(select or ()),

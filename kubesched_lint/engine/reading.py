@@ -68,7 +68,7 @@ def manifest_set(entries: Iterable[Document | Unread | Skipped | InputError], na
                     skipped.append(Skipped(entry.path, entry.line, HELM))
                     continue
                 span = entry.span(error.path)
-                errors.append(InputError(entry.path, error.message, span.line, span.column))
+                errors.append(InputError(entry.path, _in_its_words(entry, error), span.line, span.column))
                 undecoded.append((entry, errors[-1]))
             documents.append(entry)
         elif isinstance(entry, Unread):
@@ -80,3 +80,14 @@ def manifest_set(entries: Iterable[Document | Unread | Skipped | InputError], na
     return ManifestSet(
         gather(objects), tuple(documents), tuple(undecoded), tuple(unread), tuple(skipped), tuple(errors)
     )
+
+
+def _in_its_words(document: Document, error: DecodeError) -> str:
+    """What is wrong with a value, and what the API server would say of it if it is the one that it stumbles over."""
+    from kubesched_lint.validation.validate import validate  # only few sets ever need it
+
+    verdict = validate(document.value)
+    if verdict.code == 400 and verdict.causes and verdict.causes[0].path == error.path:
+        words = verdict.causes[0].message
+        return error.message if words in error.message else f"{error.message}; the API server would say: {words}"
+    return error.message

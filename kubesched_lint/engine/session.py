@@ -14,6 +14,7 @@ from kubesched_lint.findings import InputError, Report
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.validation.schema import RECORDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ def check(request: Request, options: Options, rulebook: Rulebook) -> Report:
     cluster, problem = _cluster(request)
     report, _ = lint(manifests, cluster, options, rules)
     report = suppress(report, manifests, rulebook, rules, options)
-    notes = (*_set_notes(manifests), *(cluster.notes if cluster else ()))
+    notes = (*_set_notes(manifests), *_version_notes(options), *(cluster.notes if cluster else ()))
     summary = replace(report.summary, cluster=_sentence(cluster), notes=notes)
     return replace(report, errors=(*problem, *report.errors), summary=summary)
 
@@ -72,6 +73,14 @@ def _sentence(cluster: Cluster | None) -> str:
     from datetime import UTC, datetime
 
     return cluster.describe(datetime.now(UTC))
+
+
+def _version_notes(options: Options) -> Iterator[str]:
+    if options.kubernetes_version != RECORDED:
+        yield (
+            f"for Kubernetes {options.kubernetes_version} the published schema alone says what the API server refuses: "
+            "unknown fields and wrong types, not its rules of validation"
+        )
 
 
 def _set_notes(manifests: ManifestSet) -> Iterator[str]:

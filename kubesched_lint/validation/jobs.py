@@ -6,7 +6,8 @@ selector (v1.36).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -60,16 +61,26 @@ def job(value: Value) -> Iterator[Cause]:
     # A Job without labels takes those of its template: the same map, to which the selector's labels are added.
     if generated is not None and not meta.get("labels"):
         meta = meta | {"labels": generated}
-    yield from object_meta(meta)
+    own = value.get("spec", {}).get("template", {}).get("metadata", {}).get("labels", {})
+    yield from _blaming_the_name(object_meta(meta), own)
     if not spec.get("manualSelector"):
         yield from _generated_selector(meta, spec, found)
-    yield from job_spec(spec, found, path)
+    yield from _blaming_the_name(job_spec(spec, found, path), own)
     yield from _selector(spec, found)
     if spec.get("completionMode") == "Indexed" and spec.get("completions", 0) > 0:
         last = f"{meta.get('name', '')}-{spec['completions'] - 1}"
         if dns_label(last):
             detail = f"will not able to create pod with invalid DNS label: {last}"
             yield invalid(("metadata", "name"), meta.get("name", ""), detail)
+
+
+def _blaming_the_name(causes: Iterator[Cause], own: Mapping[str, str]) -> Iterator[Cause]:
+    """A label that is generated from the Job's name has no other place."""
+    for cause in causes:
+        step = cause.path[-1]
+        if step in _NAME_LABELS and step not in own:
+            cause = replace(cause, path=("metadata", "name"))
+        yield cause
 
 
 def _labelled_template(meta: Value, spec: Value) -> tuple[Value, dict[str, str] | None]:

@@ -44,6 +44,12 @@ def test_the_sketch_of_the_readme_is_a_sketch(tmp_path: Path) -> None:
     assert not json.loads(done.stdout)["errors"]
 
 
+def test_an_older_version_says_that_it_follows_the_schema_only() -> None:
+    note = "for Kubernetes 1.34 the published schema alone says what the API server refuses"
+    assert note in run("lint", "fixtures/shop/db.yaml", "--kubernetes-version", "1.34").stdout
+    assert "published schema" not in run("lint", "fixtures/shop/db.yaml").stdout
+
+
 @pytest.mark.parametrize(
     ("args", "code"),
     [
@@ -57,6 +63,7 @@ def test_the_sketch_of_the_readme_is_a_sketch(tmp_path: Path) -> None:
         (["lint", SHOP, "-c", "no-such-cluster.yaml"], 2),
         (["lint", SHOP, "--select", "no-such-rule"], 2),
         (["lint", SHOP, "--format", "xml"], 2),
+        (["lint", SHOP, "--kubernetes-version", "1.2"], 2),
         (["lint"], 2),
         (["frobnicate"], 2),
         (["--version"], 0),

@@ -25,7 +25,7 @@ spec:
 
 
 def report_on(text, **options):
-    settings = Options(select=("api-would-reject",), **options)
+    settings = Options(**{"select": ("api-would-reject",)} | options)
     book = Rulebook.shipped()
     rules = book.select(settings.profile, settings.select, settings.ignore)
     manifests = manifest_set(documents("web.yaml", text.encode(), is_read), settings.namespace)
@@ -52,19 +52,18 @@ def test_an_unknown_field_is_marked_at_its_key():
     assert finding.help.startswith("write dnsPolicy;")
 
 
-def test_a_wrong_type_is_told_once_and_by_the_rule():
-    report = report_on(POD + "  priority: high\n")
-    (finding,) = report.findings
-    assert "cannot unmarshal string into Go struct field PodSpec.spec.priority of type int32" in finding.message
-    assert report.errors == ()
-    assert report.summary.documents == 1
+@pytest.mark.parametrize("select", [("api-would-reject",), ()], ids=["selected", "not selected"])
+def test_a_wrong_type_in_what_is_read_is_one_error_of_the_input_in_the_servers_words(select):
+    report = report_on(POD + "  priority: high\n", select=select)
+    assert report.findings == ()
+    (error,) = report.errors
+    assert error.line == 8
+    assert error.message.endswith("cannot unmarshal string into Go struct field PodSpec.spec.priority of type int32")
 
 
-def test_without_the_rule_a_wrong_type_is_an_input_error_as_ever():
-    text = POD + "  priority: high\n"
-    manifests = manifest_set(documents("web.yaml", text.encode(), is_read), "default")
-    report, _ = lint(manifests, None, Options(), ())
-    assert [error.line for error in report.errors] == [8]
+def test_a_wrong_type_elsewhere_is_a_finding():
+    (finding,) = report_on(POD + "  terminationGracePeriodSeconds: soon\n").findings
+    assert "PodSpec.spec.terminationGracePeriodSeconds of type int64" in finding.message
 
 
 def test_objects_that_run_no_pods_are_asked_too():
@@ -79,7 +78,20 @@ def test_one_place_has_one_finding():
     assert len(report_on(text).findings) == 1
 
 
-@pytest.mark.parametrize("line", ["  dnsPolicy: ${DNS}", "  nodeName: '{{ .node }}'", "  hostname: a-${N}"])
+def test_what_follows_from_a_missing_selector_is_not_said_again():
+    template = "{metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}"
+    text = f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec: {{template: {template}}}\n"
+    (finding,) = report_on(text).findings
+    assert finding.message.endswith("spec.selector: Required value")
+
+
+def test_a_quantity_is_told_with_its_field():
+    (finding,) = report_on(POD + "  volumes: [{name: v, emptyDir: {sizeLimit: 64mi}}]\n").findings
+    assert finding.message.endswith("spec.volumes[0].emptyDir.sizeLimit: unable to parse quantity's suffix")
+    assert finding.location.span.line == 8
+
+
+@pytest.mark.parametrize("line", ["  dnsPolicy: ${DNS}", "  nodeName: '<your-node>'", "  hostname: a-${N}"])
 def test_what_is_filled_in_later_is_left_alone(line):
     assert report_on(f"{POD}{line}\n").findings == ()
 
@@ -95,7 +107,7 @@ def test_older_versions_follow_the_schema_only():
     assert len(report_on(text + "  nope: 1\n", kubernetes_version="1.34").findings) == 1
 
 
-def test_a_comment_waives_it_even_where_nothing_can_be_decoded():
-    text = POD + "  priority: high  # kubesched: ignore[api-would-reject] filled in by a webhook\n"
+def test_a_comment_waives_it():
+    text = POD + "  bananas: 3  # kubesched: ignore[api-would-reject] filled in by a webhook\n"
     (finding,) = report_on(text).findings
     assert finding.suppressed is not None

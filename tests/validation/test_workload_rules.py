@@ -207,7 +207,9 @@ def test_the_places_of_other_volumes_hold_beside_claim_templates():
 
 def test_a_job_takes_over_the_labels_of_its_template_and_adds_its_own():
     # pkg/apis/batch/v1/defaults.go: obj.Labels = labels, the same map to which generateSelector adds.
-    fields = [cause.field for cause in validate(job("a" * 64)).causes]
+    causes = validate(job("a" * 64)).causes
+    fields = [cause.field for cause in causes]
+    assert {cause.path for cause in causes} == {("metadata", "name")}
     assert sorted(set(fields)) == ["metadata.labels", "spec.template.labels"]
     assert fields.count("metadata.labels") == fields.count("spec.template.labels") == 2
 

@@ -170,6 +170,19 @@ def least_placed(
     return Counted(wanted if left > 0 else 0, why)
 
 
+def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
+    """Every order binds at least so many of a DaemonSet's pods: one on each node that others cannot fill."""
+    pod = setting.pods[number]
+    if pod.required_affinity or pod.required_anti_affinity or any(c.is_hard for c in pod.spread):
+        return Counted(0, "its pods look at where others are")
+    if _is_repelled(setting, number):
+        return Counted(0, "pods of others may repel it")
+    open_ = diagnose(pod, setting.cluster).feasible
+    closed = _fillable(setting, number, wanted, open_) + _port_takers(setting, number)
+    sure = max(min(open_.bit_count() - closed, wanted), 0)
+    return Counted(sure, f"others can fill at most {closed} of its {open_.bit_count()} nodes")
+
+
 def _is_repelled(setting: Setting, number: int) -> bool:
     """Whether a pod of another workload may repel this one's, either way round."""
     pod = setting.pods[number]
@@ -202,13 +215,14 @@ def _fillable(setting: Setting, number: int, wanted: int, among: NodeSet) -> int
     total = 0
     for resource in ("pods", *(name for name, amount in pod.requests.items() if amount)):
         want = pod.requests.get(resource, 1)
-        demand = setting.demand(resource, number) + (wanted - 1) * want
-        free = ledger.free(resource)
+        own = 0 if setting.workloads[number].kind == "DaemonSet" else (wanted - 1) * want
+        demand = setting.demand(resource, number) + own
+        free = [f - r for f, r in zip(ledger.free(resource), setting.reserved(resource, number), strict=True)]
         if not at or min(free[p] for p in at) - want >= demand:
             continue
         left: float = demand
         for cost in sorted(free[p] - want + 1 for p in at):
-            left -= cost
+            left -= max(cost, 0)
             if left < 0:
                 break
             total += 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.cluster.nodeset import of
-from kubesched_lint.lifecycle.bounds import Counted, least_placed, most_placed
+from kubesched_lint.lifecycle.bounds import Counted, least_daemons, least_placed, most_placed
 from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions, covers
 from kubesched_lint.lifecycle.setting import Setting
@@ -48,9 +48,8 @@ def _placed(setting: Setting, number: int, wanted: int) -> Tally:
 
 
 def _least(setting: Setting, number: int, wanted: int) -> Counted:
-    """A DaemonSet's pods have one node each, which others may fill."""
-    if setting.workloads[number].kind == "DaemonSet" and not setting.has_room_on_each(number):
-        return Counted(0, "each pod needs room on its own node, which others may take")
+    if setting.workloads[number].kind == "DaemonSet":
+        return least_daemons(setting, number, wanted)
     return least_placed(setting, number, wanted)
 
 

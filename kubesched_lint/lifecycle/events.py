@@ -312,7 +312,7 @@ def _cordoned(node: Node) -> Node:
 def _without_nodes(motion: Motion, later: Stage, state: State, kept: Sequence[int]) -> Iterator[State]:
     """Pods go with their nodes; DaemonSet pods that wait for a lost node stay until their controller looks."""
     stage = motion.stage
-    lost = [p for p in range(len(state.bound)) if p not in set(kept)]
+    lost = sorted(set(range(len(state.bound))).difference(kept))
     gone = tuple(slot for p in lost for slot, _ in state.bound[p])
     orphans = state.orphans
     for p in lost:
@@ -360,7 +360,7 @@ class Eviction:
                 continue
             after = with_bound(state, self._position, slot, -1)
             for woken in self._motion.woken(state, after, (slot,)):
-                yield Step("evict", slot, self._position), self._motion.settle(woken)
+                yield Step("evict", slot, self._position), self._motion.settle(woken, slot)
         if blocked or not left:
             yield Step("give up" if left else "stop"), state._replace(draining=False)
 

@@ -19,7 +19,8 @@ DEFAULT_STATES = 20_000
 class Exploration:
     """``finals`` are canonical states in which nothing moves, all of them when ``complete``."""
 
-    finals: dict[State, None] = field(default_factory=dict)
+    finals: dict[State, State] = field(default_factory=dict)
+    """Each final, settled, with the state that it settled from."""
     parents: dict[State, tuple[State, Step] | None] = field(default_factory=dict)
     """Each canonical state seen, with one it was first reached from."""
     complete: bool = True
@@ -54,7 +55,7 @@ def explore(
                 found.parents[next_state] = (state, step)
                 stack.append(next_state)
         if not moved:
-            found.finals[canonical(settled(state))] = None
+            found.finals[canonical(settled(state))] = state
     return found
 
 
@@ -89,7 +90,7 @@ def explore_by_runs(
                 found.parents[state] = None if before is None else (before, step)
             before = state
         assert before is not None
-        found.finals[settled(before)] = None
+        found.finals[settled(before)] = before
     return found
 
 

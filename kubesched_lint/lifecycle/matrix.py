@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import NamedTuple
 
 from kubesched_lint.lifecycle.blame import Blame, blame
@@ -21,6 +20,10 @@ EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss"
 MOST_NODES = 24
 MOST_PODS = 80
 """Beyond these nobody tries to search."""
+FEW_RUN = 20_000
+"""Nodes times pods: beyond, seeded courses leave out the workloads that only share room."""
+MOST_DAEMONS = 200
+"""On more nodes a DaemonSet's course has too many steps to be worth it."""
 
 
 class Effort(NamedTuple):
@@ -45,6 +48,7 @@ class Simulation:
     def __init__(self, setting: Setting, effort: Effort | None = None) -> None:
         self.setting = setting
         self.effort = effort or Effort()
+        self._ran: dict[tuple[int, ...], Telling] = {}
         self._searched: dict[tuple[tuple[int, ...], bool], Telling | None] = {}
 
     def rows(self, events: Sequence[str] = EVENTS) -> Iterator[Row]:
@@ -129,6 +133,8 @@ class Simulation:
         return cell if verdict == FINE else self._explained(cell, ends)
 
     def _explained(self, cell: Cell, ends: Sequence[End]) -> Cell:
+        if not ends:
+            return cell
         ranked = sorted(ends, key=lambda e: (e.blocked, e.lack, not e.outcome.complete))
         worst, best = ranked[-1], ranked[0]
         told = _blame(worst)
@@ -139,18 +145,23 @@ class Simulation:
 
     # --- counted ----------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def _runs(self) -> Telling:
+    def _runs(self, number: int) -> Telling:
+        """Seeded courses of the whole set; where that is large, of the workload and those it is tied to."""
         setting, effort = self.setting, self.effort
-        everything = tuple(range(len(setting.workloads)))
-        story = setting.story(
-            everything,
-            expected=True,
-            most_states=0,
-            runs=effort.runs if len(setting.nodes) < 200 else 1,
-            seed=effort.seed,
-        )
-        return Telling(setting, everything, story, _busiest(story_nodes(story), effort.nodes))
+        members = tuple(range(len(setting.workloads)))
+        runs = effort.runs
+        if len(setting.nodes) * sum(map(setting.most, members)) > FEW_RUN:
+            members = next(c for c in setting.acquainted if number in c)
+            runs = 1
+        if members not in self._ran:
+            story = setting.story(members, expected=True, most_states=0, runs=runs, seed=effort.seed)
+            self._ran[members] = Telling(setting, members, story, _busiest(story_nodes(story), effort.nodes))
+        return self._ran[members]
+
+    def _run_ends(self, event: str, number: int) -> list[End]:
+        if self.setting.workloads[number].kind == "DaemonSet" and len(self.setting.nodes) > MOST_DAEMONS:
+            return []
+        return self._runs(number).ends(event, number) or []
 
     def _from_bounds(self, event: str, number: int, told: Tally) -> Cell:
         wanted = told.wanted
@@ -171,11 +182,11 @@ class Simulation:
                 why=told.least.why if fine else told.most.why,
                 assumes=self._premises(number),
             )
-            return cell if fine else self._explained(cell, self._runs.ends(event, number) or ())
+            return cell if fine else self._explained(cell, self._run_ends(event, number))
         return self._from_runs(event, number, told, bound, blocked)
 
     def _from_runs(self, event: str, number: int, told: Tally, bound: Range, blocked: str) -> Cell:
-        ends = self._runs.ends(event, number) or []
+        ends = self._run_ends(event, number)
         seen, stuck, always = _judged(event, ends)
         verdict = DEPENDS if seen == DEPENDS else UNKNOWN
         text = words(event, told.wanted, bound, stuck=stuck, always_stuck=False, blocked=blocked if stuck else "")
@@ -184,6 +195,8 @@ class Simulation:
             text = f"{told.wanted}/{told.wanted} ?" if seen == FINE else f"{text} ?"
             ran = "fine" if seen == FINE else "badly"
             missing = (f"a proof: {len(ends)} seeded course{'s' * (len(ends) != 1)} ended {ran}, others may not",)
+            if not ends:
+                missing = ("a proof; too many steps to follow a course",)
         cell = Cell(
             event,
             verdict,
@@ -203,11 +216,11 @@ class Simulation:
         """One seeded course: deployed, and after an event of the first workload that it concerns."""
         if event == "deploy":
             bare = Story(self.setting.nodes, self.setting.objects, runs=1)
-            return bare, self._runs.deployed
+            return bare, self._runs(0).deployed
         for number in range(len(self.setting.workloads)):
             if not self._idle(event, number):
-                for _, story in self._runs.variants(event, number):
-                    return self._runs.deployed, story
+                for _, story in self._runs(number).variants(event, number):
+                    return self._runs(number).deployed, story
         return None, None
 
     # --- words ------------------------------------------------------------------------------------------------------

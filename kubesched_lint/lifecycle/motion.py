@@ -82,7 +82,9 @@ class Motion:
         self.stage = stage
         self.cast = stage.cast
         self.wishes = tuple(wishes)
+        self._wish = {w.workload: w for w in self.wishes}
         self.may_miss = stage.may_miss()
+        self._tallied: tuple[State | None, Tally] = (None, Tally({}, {}))
         self._targets = {
             w.workload: daemonset.targets(self.cast.pods[w.workload][w.revision], stage.index)
             for w in self.wishes
@@ -106,7 +108,7 @@ class Motion:
         for wish in self.wishes:
             for step, after, gone in self._deletions(wish, state):
                 for woken in self.woken(state, after, gone):
-                    yield step, self.settle(woken)
+                    yield step, self.settle(woken, step.slot)
 
     def any_move(self, state: State, random: Random) -> Move | None:
         """One move drawn at random, bindings before deletions as a quick scheduler would; None when nothing moves."""
@@ -119,7 +121,7 @@ class Motion:
             changes = list(self._deletions(wish, state))
             if changes:
                 step, after, gone = random.choice(changes)
-                return step, self.settle(random.choice(list(self.woken(state, after, gone))))
+                return step, self.settle(random.choice(list(self.woken(state, after, gone))), step.slot)
         return None
 
     def _any_binding(self, state: State, random: Random) -> Move | None:
@@ -133,12 +135,13 @@ class Motion:
                 return self._bind(state, slot, status, random.choice(landings), pinned=position >= 0)
         return None
 
-    def settle(self, state: State) -> State:
-        """The state after all that controllers create."""
+    def settle(self, state: State, slot: int = -1) -> State:
+        """The state after all that controllers create; with a slot, that of its workload, whose pods alone changed."""
+        wishes = self.wishes if slot < 0 else (self._wish[self.cast.slots[slot].workload],)
         changed = True
         while changed:
             changed = False
-            for wish in self.wishes:
+            for wish in wishes:
                 after = self._created(wish, state)
                 if after is not state:
                     state, changed = after, True
@@ -188,7 +191,7 @@ class Motion:
             come = self.stage.pod(slot)
             self.stage.show(after)
             after = self._with_statuses(after, lambda pod, by: wakes_on_bind(pod, by, come, self.stage.cluster))
-        return Step("bind", slot, position), self.settle(after)
+        return Step("bind", slot, position), self.settle(after, slot)
 
     def synced(self, state: State, slot: int) -> State:
         """An event of a DaemonSet's pod makes its controller look: waiting pods of lost nodes go."""
@@ -243,11 +246,17 @@ class Motion:
                 slot = self.cast.slot(wish.workload, wish.revision, ordinal)
                 state = with_waiting(state, slot, FRESH, 1)
             return state
-        counts = tally(state)
+        counts = self._tally(state)
         slot = self.cast.slot(wish.workload, wish.revision)
         have = counts.bound.get(slot, 0) + counts.waiting.get(slot, 0)
         wanted = self._sizes(wish, counts).get(wish.revision, have)
         return with_waiting(state, slot, FRESH, wanted - have) if wanted > have else state
+
+    def _tally(self, state: State) -> Tally:
+        """Counts of the state asked for last are kept: every controller asks in turn."""
+        if self._tallied[0] is not state:
+            self._tallied = (state, tally(state))
+        return self._tallied[1]
 
     def _sizes(self, wish: Wish, counts: Tally) -> dict[int, int]:
         """New sizes by revision, of a Deployment's ReplicaSets or of anything that just keeps a number."""
@@ -293,7 +302,7 @@ class Motion:
             for ordinal in self._stateful(wish, state).delete:
                 yield self._without_ordinal(wish.workload, ordinal, state)
         else:
-            sizes = self._sizes(wish, tally(state))
+            sizes = self._sizes(wish, self._tally(state))
             if sizes:
                 yield from self.resized(wish.workload, sizes, state)
 

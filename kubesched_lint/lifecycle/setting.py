@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -10,7 +10,7 @@ from itertools import pairwise
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
+from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle.controllers.daemonset import targets
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.model.inventory import Inventory
@@ -84,13 +84,22 @@ class Setting:
             wanted = max(wanted, scaler.max_replicas)
         if workload.kind == "Deployment":
             return wanted + rolling_bounds(workload.strategy, wanted)[0]
-        return 2 * wanted if workload.kind == "DaemonSet" else wanted
+        return wanted * self._per_node(workload) if workload.kind == "DaemonSet" else wanted
 
     # --- coupling ---------------------------------------------------------------------------------------------------
 
     @cached_property
     def components(self) -> tuple[tuple[int, ...], ...]:
         """Workloads that can change where each other's pods fit, directly or through others."""
+        contended = [i for i in range(len(self.pods)) if not self._is_roomy(i)]
+        return self._joined([*self._pairs(), *pairwise(contended)])
+
+    @cached_property
+    def acquainted(self) -> tuple[tuple[int, ...], ...]:
+        """The same, but for room: workloads tied by selectors, host ports or claims."""
+        return self._joined(self._pairs())
+
+    def _joined(self, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
         leader = list(range(len(self.workloads)))
 
         def find(i: int) -> int:
@@ -99,7 +108,7 @@ class Setting:
                 i = leader[i]
             return i
 
-        for a, b in self._pairs():
+        for a, b in pairs:
             leader[find(a)] = find(b)
         groups: dict[int, list[int]] = {}
         for i in range(len(leader)):
@@ -110,8 +119,6 @@ class Setting:
         yield from self._selecting()
         yield from _sharing([[("port", p.protocol, p.port) for p in pod.host_ports] for pod in self.pods])
         yield from _sharing([[("claim", pod.namespace, v.claim) for v in pod.volumes if v.claim] for pod in self.pods])
-        contended = [i for i in range(len(self.pods)) if not self._is_roomy(i)]
-        yield from pairwise(contended)
 
     def _selecting(self) -> Iterator[tuple[int, int]]:
         for a, holder in enumerate(self.pods):
@@ -131,27 +138,60 @@ class Setting:
 
     def _is_roomy(self, number: int) -> bool:
         """Whether each node it may use has room for all pods of the set at once: then resources never decide."""
-        return all(free >= self._demand.get(resource, 0) for resource, free in self._least_free(number))
-
-    def has_room_on_each(self, number: int) -> bool:
-        """Whether resources never decide for this workload, on whichever node it may use."""
-        return self._is_roomy(number)
+        return all(free >= self._whole_demand.get(resource, 0) for resource, free in self._least_free(number))
 
     def demand(self, resource: str, apart_from: int) -> int:
-        """What all other workloads may request of a resource at once, their running pods included."""
-        amount, count = self.pods[apart_from].requests.get(resource, 0), self.most(apart_from)
-        return self._demand.get(resource, 0) - count * (1 if resource == "pods" else amount)
+        """What all other workloads may request of a resource at once, wherever they like; DaemonSets left out."""
+        total = self._demand.get(resource, 0)
+        if self.workloads[apart_from].kind != "DaemonSet":
+            amount = 1 if resource == "pods" else self.pods[apart_from].requests.get(resource, 0)
+            total -= amount * self.most(apart_from)
+        return total
 
     @cached_property
     def _demand(self) -> Mapping[str, int]:
+        return self._total(w.kind != "DaemonSet" for w in self.workloads)
+
+    @cached_property
+    def _whole_demand(self) -> Mapping[str, int]:
+        return self._total(True for _ in self.workloads)
+
+    def _total(self, counted: Iterable[bool]) -> Mapping[str, int]:
         total: dict[str, int] = {"pods": 0}
-        pods = [(pod, self.most(i)) for i, pod in enumerate(self.pods)]
+        pods = [(pod, self.most(i)) for i, (pod, yes) in enumerate(zip(self.pods, counted, strict=True)) if yes]
         pods += [(bound.pod, 1) for running in self.running.values() for bound in running]
         for pod, count in pods:
             total["pods"] += count
             for resource, amount in pod.requests.items():
                 total[resource] = total.get(resource, 0) + amount * count
         return total
+
+    def reserved(self, resource: str, apart_from: int) -> list[int]:
+        """Per node what the pods of all other DaemonSets may request there: at most one each, two when surging."""
+        found = self._reserved.get(resource)
+        if found is None:
+            found = [0] * len(self.nodes)
+            for number in range(len(self.workloads)):
+                self._reserve(found, resource, number, 1)
+            self._reserved[resource] = found
+        if self.workloads[apart_from].kind == "DaemonSet":
+            found = list(found)
+            self._reserve(found, resource, apart_from, -1)
+        return found
+
+    def _reserve(self, found: list[int], resource: str, number: int, sign: int) -> None:
+        pod, workload = self.pods[number], self.workloads[number]
+        if workload.kind == "DaemonSet":
+            each = (1 if resource == "pods" else pod.requests.get(resource, 0)) * self._per_node(workload)
+            for position in positions(self.usable[number]) if each else ():
+                found[position] += sign * each
+
+    @cached_property
+    def _reserved(self) -> dict[str, list[int]]:
+        return {}
+
+    def _per_node(self, workload: Workload) -> int:
+        return 2 if daemon_bounds(workload.strategy, 1)[0] else 1
 
     def _least_free(self, number: int) -> Iterator[tuple[str, float]]:
         at = list(positions(self.usable[number]))

@@ -49,13 +49,15 @@ class Stage:
         self.objects = objects
         self.expected = expected
         self.cluster = ClusterState(index, objects, kubernetes_version=kubernetes_version)
-        pods = [pod for revisions in cast.pods for pod in revisions]
-        self.symmetry = Symmetry(
-            index,
-            [*pods, *foreseen, *(b.pod for b in objects.pods)],
-            # Without symmetry every node is its own kind, which costs nothing to find out.
-            [(mark, self._residents(p)) if symmetric else p for p, mark in enumerate(marks or [0] * len(index))],
-        )
+        if symmetric:
+            pods = [pod for revisions in cast.pods for pod in revisions]
+            self.symmetry = Symmetry(
+                index,
+                [*pods, *foreseen, *(b.pod for b in objects.pods)],
+                [(mark, self._residents(p)) for p, mark in enumerate(marks or [0] * len(index))],
+            )
+        else:
+            self.symmetry = Symmetry.none(len(index))
         self._base = self.cluster.storage
         self._shown: tuple[Held, ...] = ((),) * len(index)
         self._shown_volumes: object = None

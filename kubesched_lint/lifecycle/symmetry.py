@@ -42,6 +42,15 @@ class Symmetry:
         self.is_trivial = all(len(kind) == 1 and all(len(run) == 1 for run in kind[0]) for kind in self._kinds)
         self.domain: tuple[int, ...] = self._domain_numbers(len(index))
 
+    @classmethod
+    def none(cls, nodes: int) -> Symmetry:
+        """Every node is told from every other: for single courses, which gain nothing from canonical forms."""
+        found = cls.__new__(cls)
+        found.look = found.domain = tuple(range(nodes))
+        found._kinds = ()
+        found.is_trivial = True
+        return found
+
     def _domains(self, index: NodeIndex, outer: str | None) -> Iterator[tuple[tuple[tuple[int, ...], ...], ...]]:
         """Kinds of alike domains; a domain is its runs of alike nodes."""
         groups: dict[Hashable, list[int]] = {}

@@ -77,20 +77,13 @@ def _start_form(phase: Phase, start: State) -> State:
 
 def _path(phase: Phase, final: State) -> list[State]:
     """The canonical states from a start to the state that settled into ``final``."""
-    canonical = phase.motion.stage.symmetry.canonical
-    for state in phase.found.parents:
-        if canonical(settled(state)) == final and (phase.sampled or _is_final(phase, state)):
-            break
-    else:
-        raise LookupError(f"no state of phase {phase.name} settles into the given one")
+    state = phase.found.finals.get(final)
+    if state is None:
+        raise LookupError(f"phase {phase.name} does not end in the given state")
     path = [state]
     while (parent := phase.found.parents[path[-1]]) is not None:
         path.append(parent[0])
     return path[::-1]
-
-
-def _is_final(phase: Phase, state: State) -> bool:
-    return not any(True for _ in all_moves(phase.motion, state, phase.extra))
 
 
 def _walk(phase: Phase, before: State, path: Sequence[State]) -> Scene:

@@ -31,7 +31,7 @@ def _lines(path: str) -> Sequence[str]:
 
 def _cards(rulebook: Rulebook) -> Callable[[str], CardView | None]:
     def view(slug: str) -> CardView | None:
-        from kubesched_lint.rulebook.card import CardError
+        from kubesched_lint.rulebook.frontmatter import CardError
 
         try:
             card = rulebook.card(slug)

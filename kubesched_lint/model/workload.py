@@ -61,7 +61,7 @@ class Workload:
 
     @property
     def stays(self) -> bool:
-        """Whether its pods are there together and to stay: those of a Job end, those of a DaemonSet follow the nodes."""
+        """Whether its pods are there together and to stay: a Job's pods end, a DaemonSet's follow the nodes."""
         return self.kind not in ("DaemonSet", "Job", "CronJob")
 
     @property

@@ -1,7 +1,7 @@
 """How many more pods of one kind a node can hold at most: a bound by counting, true for every order.
 
-Only what is necessary is counted (requests, the pod limit, host ports, hostname anti-affinity to itself), so the truth may
-be less, never more.
+Only what is necessary is counted (requests, the pod limit, host ports, hostname anti-affinity to itself), so the
+truth may be less, never more.
 """
 
 from __future__ import annotations

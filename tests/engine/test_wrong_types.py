@@ -22,7 +22,8 @@ NODE_TERM = {
     "matchExpressions": [{"key": "k", "operator": "In", "values": ["v"]}],
     "matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n"]}],
 }
-REQUIRED, PREFERRED = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 CONTAINER = {
     "name": "c",
     "image": "i",

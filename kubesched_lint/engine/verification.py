@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import IO, Any
 
-from kubesched_lint.engine.cases import ADMISSION, DECISIONS, PREEMPTION, CaseError, kind_of, read_cases
+from kubesched_lint.engine.cases import ADMISSION, DECISIONS, LIFECYCLES, PREEMPTION, CaseError, kind_of, read_cases
+from kubesched_lint.engine.lifecycles import verify_lifecycle
 from kubesched_lint.engine.verify import Agreement, verify_admission, verify_decisions
 from kubesched_lint.model.decode.fields import DecodeError
 
@@ -18,6 +19,7 @@ _JUDGES: Mapping[str, Judge] = {
     DECISIONS: verify_decisions,
     PREEMPTION: verify_decisions,
     ADMISSION: verify_admission,
+    LIFECYCLES: verify_lifecycle,
 }
 
 

@@ -162,6 +162,53 @@ class Agreement:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One workload after one phase: what we hold possible, and what the recorded runs saw."""
+
+    phase: int
+    name: str
+    workload: str
+    told: tuple[tuple[object, ...], ...]
+    """Possible outcomes, each as the numbers of ``FIELDS``; with ``is_frame`` only their extremes."""
+    is_frame: bool
+    seen: tuple[tuple[object, ...], ...]
+    """Per quiescent run."""
+    witnessed: bool
+    """Both ends of a range that is not single have traces that the scheduler replays; asked where the runs agree."""
+
+    @property
+    def misses(self) -> list[tuple[object, ...]]:
+        return [s for s in self.seen if s not in self.told and not (self.is_frame and _within(s, self.told))]
+
+    @property
+    def agree(self) -> bool:
+        return len(set(self.seen)) == 1
+
+    @property
+    def is_single(self) -> bool:
+        return len(self.told) == 1
+
+
+def compare(
+    case: Case, most_states: int = MOST_STATES, kubernetes_version: str | None = None
+) -> Iterator[tuple[dict[str, Any], list[Compared]]]:
+    """Per phase the prediction, made without a look at ``runs``, and then how the runs compare with it."""
+    options = {"kubernetes_version": kubernetes_version} if kubernetes_version else {}
+    for i, name, story, phase in story_of(case, most_states=most_states, **options):
+        found = possible(story, phase)
+        prediction = {"case": case["id"], "phase": i, "workloads": _foretold(story, phase)}
+        runs = [run[i]["workloads"] for run in case.get("runs", ()) if i < len(run) and run[i]["quiescent"]]
+        compared = []
+        for workload, ends in found.items():
+            seen = tuple(_recorded(run[workload]) for run in runs if workload in run)
+            told = tuple(sorted({tuple(_shown(e, workload)) for e in ends}))
+            wide = len(told) > 1 and len(set(seen)) == 1
+            witnessed = wide and phase.sound and _ends_replay(story, phase, workload)
+            compared.append(Compared(i, name, workload, told, not phase.sound, seen, witnessed))
+        yield prediction, compared
+
+
 def verify_lifecycles(lines: Iterable[str | bytes], most_states: int = MOST_STATES) -> Agreement:
     """Plays every recorded case and compares its runs with what we hold possible."""
     agreement = Agreement()
@@ -173,27 +220,19 @@ def verify_lifecycles(lines: Iterable[str | bytes], most_states: int = MOST_STAT
 
 def _verify(case: Case, agreement: Agreement, most_states: int) -> None:
     agreement.cases += 1
-    for i, name, story, phase in story_of(case, most_states=most_states):
-        found = possible(story, phase)
-        runs = [run[i]["workloads"] for run in case["runs"] if i < len(run) and run[i]["quiescent"]]
-        for workload, ends in found.items():
-            seen = [_recorded(run[workload]) for run in runs if workload in run]
-            if not seen:
+    for _, compared in compare(case, most_states):
+        for c in compared:
+            if not c.seen:
                 continue
-            agreement.capped += not phase.sound
-            agreement.recorded += len(seen)
-            told = {tuple(_shown(e, workload)) for e in ends}
-            for one in seen:
-                if one in told or (not phase.sound and _within(one, told)):
-                    agreement.inside += 1
-                else:
-                    agreement.misses.append(
-                        f"{case['id']} phase {i} ({name}) {workload}: {one} is not in {sorted(told)}"
-                    )
-            if len(set(seen)) == 1:
+            agreement.capped += c.is_frame
+            agreement.recorded += len(c.seen)
+            agreement.inside += len(c.seen) - len(c.misses)
+            for miss in c.misses:
+                agreement.misses.append(f"{case['id']} phase {c.phase} ({c.name}) {c.workload}: {miss} not in {c.told}")
+            if c.agree:
                 agreement.agreeing += 1
-                agreement.single += len(told) == 1
-                agreement.witnessed += len(told) > 1 and phase.sound and _ends_replay(story, phase, workload)
+                agreement.single += c.is_single
+                agreement.witnessed += c.witnessed
 
 
 def _recorded(workload: Mapping[str, Any]) -> tuple[object, ...]:
@@ -210,7 +249,8 @@ def _shown(end: Outcome, workload: str) -> Iterator[object]:
         yield _rollout(end) if field_name == "rollout" else _value(end, field_name)
 
 
-def _within(one: tuple[object, ...], told: set[tuple[object, ...]]) -> bool:
+def _within(one: tuple[object, ...], told: Iterable[tuple[object, ...]]) -> bool:
+    told = list(told)
     for position, value in enumerate(one):
         values = [t[position] for t in told]
         if isinstance(value, int):

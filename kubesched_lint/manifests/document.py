@@ -23,12 +23,19 @@ class Document:
     text: str = field(repr=False)
     line: int
     prefix: Path = ()
+    is_plain: bool = False
+    """The fast reader has read it, so that places can be found line by line."""
 
     def span(self, path: Path, *, key: bool = False) -> Span:
         """The span of the value at ``path`` (of its key with ``key``); of the nearest parent that exists, if absent."""
         from kubesched_lint.manifests.places import span_of
 
-        return span_of(self.text, self.line, (*self.prefix, *path), key=key)
+        return span_of(self.text, self.line, (*self.prefix, *path), key=key, plain=self.is_plain)
+
+    def line_text(self, number: int) -> str:
+        """A line of the file, without its end; empty for one outside this document."""
+        lines = self.text.split("\n", number - self.line + 1) if number >= self.line else []
+        return lines[number - self.line] if number - self.line < len(lines) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from fnmatch import fnmatch
+from dataclasses import dataclass, field
 
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Skipped
@@ -18,6 +17,9 @@ LARGEST = 16 * 1024 * 1024
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 STDIN = "<stdin>"
 _OF_CHARTS = ("Chart.yaml", "values.yaml")
+_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+# A pipe somebody left in a folder must not stop us until another writes to it.
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,112 +32,164 @@ class InputFile:
     in_kustomization: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A file to read. ``real`` is its path without links; ``named`` that a person gave it."""
+
+    path: str
+    real: str
+    beside: bool = False
+    named: bool = False
+
+
+@dataclass(slots=True)
+class _Lists:
+    """What the kustomizations met so far say: real path → the kustomization."""
+
+    patches: dict[str, str] = field(default_factory=dict)
+    resources: set[str] = field(default_factory=set)
+
+
 def find_files(paths: Sequence[str], excludes: Sequence[str] = ()) -> Iterator[InputFile | Skipped | InputError]:
     """Files as named, folders recursively in order of names, ``-`` for standard input; each file once.
 
-    What cannot be read is an InputError in its place. Links to folders are followed only when named.
+    ``excludes`` are glob patterns of paths or names. What cannot be read is an InputError in its place. As kubectl
+    does, links to files are followed, links to folders only when named.
     """
     seen: set[str] = set()
-    patches: dict[str, str] = {}
+    lists = _Lists()
     for path in paths:
         if path == "-":
-            yield from _stdin()
+            yield _checked(InputFile(STDIN, sys.stdin.buffer.read(LARGEST + 1)))
             continue
         try:
-            mode = os.stat(path).st_mode
-        except OSError as error:
+            is_folder = stat.S_ISDIR(os.stat(path).st_mode)
+        except (OSError, ValueError) as error:
             yield InputError(path, _why(error))
             continue
-        if stat.S_ISDIR(mode):
-            names = list(_walk(path, excludes))
-            patches |= _patches(names)
-            for name in names:
-                yield from _one(name, seen, patches)
+        real = os.path.realpath(path)
+        if is_folder:
+            found = list(_walk(path, real, excludes))
         else:
-            yield from _one(path, seen, patches)
+            folder = os.path.dirname(path)
+            found = [_Found(path, real, any(os.path.exists(os.path.join(folder, k)) for k in KUSTOMIZATIONS), True)]
+        _learn(lists, found, path if is_folder else os.path.dirname(path))
+        for item in found:
+            if not isinstance(item, _Found):
+                yield item
+            elif item.real not in seen:
+                seen.add(item.real)
+                yield _read(item, lists)
 
 
-def _stdin() -> Iterator[InputFile | InputError]:
-    data = sys.stdin.buffer.read(LARGEST * 8)
-    yield InputFile(STDIN, data)
-
-
-def _why(error: OSError) -> str:
+def _why(error: OSError | ValueError) -> str:
     match error:
         case FileNotFoundError():
             return "no such file or folder"
         case PermissionError():
             return "permission denied"
-    return (error.strerror or str(error)).lower()
+        case OSError():
+            return (error.strerror or str(error)).lower()
+    return str(error)
 
 
-def _walk(folder: str, excludes: Sequence[str]) -> Iterator[str | InputError | Skipped]:
+def _walk(folder: str, real: str, excludes: Sequence[str]) -> Iterator[_Found | InputError | Skipped]:
     try:
-        entries = sorted(os.scandir(folder), key=lambda e: e.name)
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
     except OSError as error:
         yield InputError(folder, _why(error))
         return
     names = {entry.name for entry in entries}
-    chart = "Chart.yaml" in names
+    chart, beside = "Chart.yaml" in names, not names.isdisjoint(KUSTOMIZATIONS)
     for entry in entries:
-        path = entry.path
-        if any(fnmatch(path, pattern) or fnmatch(entry.name, pattern) for pattern in excludes):
+        path, name = entry.path, entry.name
+        if excludes and _is_excluded(path, name, excludes):
             continue
-        if entry.is_dir(follow_symlinks=False):
-            if entry.name == ".git":
-                continue
-            if chart and entry.name in ("templates", "charts"):
-                if entry.name == "templates":
-                    hint = f"helm template {folder} | kubesched-lint lint -"
-                    yield Skipped(path, 0, f"Helm chart templates are not manifests before they are rendered: {hint}")
-                continue
-            yield from _walk(path, excludes)
-        elif entry.name.endswith(SUFFIXES) and not _is_aside(entry, chart):
-            yield path
+        below = f"{real}{os.sep}{name}"
+        if entry.is_symlink():
+            yield from _linked(path, real, beside)
+        elif entry.is_dir(follow_symlinks=False):
+            if chart and name == "templates":
+                hint = f"helm template {folder} | kubesched-lint lint -"
+                yield Skipped(path, 0, f"Helm chart templates are not manifests before they are rendered: {hint}")
+            elif name != ".git" and not (chart and name == "charts"):
+                yield from _walk(path, below, excludes)
+        elif name.endswith(SUFFIXES) and not (chart and name in _OF_CHARTS):
+            yield _Found(path, below, beside)
 
 
-def _is_aside(entry: os.DirEntry[str], chart: bool) -> bool:
-    """A link to a folder, or what a chart keeps beside its templates."""
-    return (entry.is_symlink() and os.path.isdir(entry.path)) or (chart and entry.name in _OF_CHARTS)
-
-
-def _patches(names: Sequence[str | InputError | Skipped]) -> dict[str, str]:
-    """Real path of a patch file → the kustomization that lists it."""
-    found: dict[str, str] = {}
-    for name in names:
-        if isinstance(name, str) and os.path.basename(name) in KUSTOMIZATIONS:
-            from kubesched_lint.manifests.recognise import listed_patches
-
-            try:
-                with open(name, "rb") as file:
-                    listed = listed_patches(file.read(LARGEST))
-            except OSError:
-                continue  # it is read again as an input, and the error is told there
-            for patch in listed:
-                found[os.path.realpath(os.path.join(os.path.dirname(name), patch))] = name
-    return found
-
-
-def _one(
-    name: str | InputError | Skipped, seen: set[str], patches: dict[str, str]
-) -> Iterator[InputFile | Skipped | InputError]:
-    if not isinstance(name, str):
-        yield name
-        return
-    real = os.path.realpath(name)
-    if real in seen:
-        return
-    seen.add(real)
+def _linked(path: str, folder: str, beside: bool) -> Iterator[_Found | InputError | Skipped]:
+    """``folder`` is the real path of the folder that holds the link."""
+    real = os.path.realpath(path)
     try:
-        with open(name, "rb") as file:
-            data = file.read(LARGEST + 1)
+        mode = os.stat(path).st_mode
     except OSError as error:
-        yield InputError(name, _why(error))
+        if path.endswith(SUFFIXES) or not isinstance(error, FileNotFoundError):
+            yield InputError(path, _why(error))
         return
-    if len(data) > LARGEST:
-        yield InputError(
-            name, f"larger than {LARGEST // 1024**2} MiB; an object that Kubernetes accepts is far smaller"
-        )
-        return
-    beside = any(os.path.exists(os.path.join(os.path.dirname(name), k)) for k in KUSTOMIZATIONS)
-    yield InputFile(name, data, patches.get(real, ""), beside)
+    if not stat.S_ISDIR(mode):
+        if path.endswith(SUFFIXES):
+            yield _Found(path, real, beside)
+    elif f"{folder}{os.sep}".startswith(f"{real.rstrip(os.sep)}{os.sep}"):
+        yield InputError(path, "a link to a folder that it lies in: following it would never end")
+    else:
+        yield Skipped(path, 0, "a link to a folder: like kubectl, only followed when it is named")
+
+
+def _is_excluded(path: str, name: str, excludes: Sequence[str]) -> bool:
+    from fnmatch import fnmatch
+
+    return any(fnmatch(path, pattern) or fnmatch(name, pattern) for pattern in excludes)
+
+
+def _learn(lists: _Lists, found: Sequence[_Found | InputError | Skipped], folder: str) -> None:
+    """Reads every kustomization among the files, and those of the folder and the two above it."""
+    paths = [item.path for item in found if isinstance(item, _Found) and item.path.endswith(KUSTOMIZATIONS)]
+    above = folder or "."
+    for _ in range(3):
+        paths += [path for name in KUSTOMIZATIONS if os.path.isfile(path := os.path.join(above, name))]
+        above = os.path.join(above, os.pardir)
+    for path in dict.fromkeys(os.path.normpath(path) for path in paths if _names_kustomization(path)):
+        from kubesched_lint.manifests.kustomization import listing
+
+        read = _read(_Found(path, ""), lists)
+        if not isinstance(read, InputFile):
+            continue  # it is read again as an input, and the error is told there
+        patches, resources = listing(read.data)
+        base = os.path.realpath(os.path.dirname(path) or ".")
+        lists.patches |= {os.path.realpath(os.path.join(base, name)): path for name in patches}
+        lists.resources |= {os.path.realpath(os.path.join(base, name)) for name in resources}
+
+
+def _names_kustomization(path: str) -> bool:
+    return os.path.basename(path) in KUSTOMIZATIONS
+
+
+def _read(found: _Found, lists: _Lists) -> InputFile | InputError:
+    try:
+        handle = os.open(found.path, _FLAGS | (0 if found.named else _NO_WAIT))
+        try:
+            mode = os.fstat(handle)
+            if stat.S_ISREG(mode.st_mode):
+                data = os.read(handle, min(mode.st_size, LARGEST) + 1)
+            elif found.named and not stat.S_ISDIR(mode.st_mode):
+                data = b""
+                while len(data) <= LARGEST and (more := os.read(handle, 1 << 20)):
+                    data += more
+            else:
+                return InputError(found.path, "not a regular file")
+        finally:
+            os.close(handle)
+    except OSError as error:
+        return InputError(found.path, _why(error))
+    is_resource = found.real in lists.resources
+    patch_of = "" if is_resource else lists.patches.get(found.real, "")
+    return _checked(InputFile(found.path, data, patch_of, found.beside and not is_resource))
+
+
+def _checked(file: InputFile) -> InputFile | InputError:
+    if len(file.data) > LARGEST:
+        words = f"larger than {LARGEST // 1024**2} MiB; an object that Kubernetes accepts is far smaller"
+        return InputError(file.path, words)
+    return file

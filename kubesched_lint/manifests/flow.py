@@ -1,4 +1,4 @@
-"""Flow collections of one line, ``[a, b]`` and ``{a: 1}``, in their plainest form; all others are left to ``building``."""
+"""Flow collections of one line, ``[a, b]`` and ``{a: 1}``, in their plainest form; ``building`` reads all others."""
 
 from __future__ import annotations
 

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from kubesched_lint.findings import InputError, Path
-from kubesched_lint.manifests.building import BuildError, build
 from kubesched_lint.manifests.document import Document, Skipped, Unread
-from kubesched_lint.manifests.files import STDIN, InputFile, find_files
-from kubesched_lint.manifests.recognise import HELM, is_templated, patch_reason, plain_kind, wraps_pod_template
+from kubesched_lint.manifests.files import KUSTOMIZATIONS, InputFile, find_files
+from kubesched_lint.manifests.parting import Part, broken_byte, is_json, parts, text_of
+from kubesched_lint.manifests.plain import NotPlainError, read_plain
+from kubesched_lint.manifests.recognise import (
+    HELM,
+    breaks_by_template,
+    holds_pod_template,
+    is_named_by_template,
+    listed_patch,
+    patch_reason,
+    plain_kind,
+    wraps_pod_template,
+)
 
-__all__ = ["InputFile", "documents", "documents_of", "find_files", "source_lines"]
+__all__ = ["Entry", "InputFile", "IsRead", "documents", "documents_of", "find_files", "source_lines"]
 
 IsRead = Callable[[object, object], bool]
 """Whether a kind, given as apiVersion and kind, is one that is decoded."""
 Entry = Document | Unread | Skipped | InputError
-
-_MARKER = re.compile(r"^---(?=[ \t\r\n]|$)", re.MULTILINE)
 
 
 def documents_of(file: InputFile, is_read: IsRead) -> Iterator[Entry]:
@@ -30,115 +37,152 @@ def documents(
     path: str, data: bytes, is_read: IsRead, *, patch_of: str = "", in_kustomization: bool = False
 ) -> Iterator[Entry]:
     """Every document of a file: to be read, to be counted, to be passed over, or broken (at its line and column)."""
-    text = _text(path, data)
-    if isinstance(text, InputError):
-        yield text
-        return
     if patch_of:
-        yield Skipped(path, 1, patch_reason(None, patch_of, in_kustomization) or "")
-        return
-    is_json = path.endswith(".json") or (path == STDIN and text.lstrip()[:1] == "{")
-    for index, (part, line) in enumerate([(text, 1)] if is_json else _parts(text)):
-        entries = list(_document(path, index, part, line, is_read, is_json, in_kustomization))
-        yield from entries
-        if any(isinstance(e, Skipped) and e.reason is HELM for e in entries):
-            return  # one line for a file of templates is enough
+        return iter((Skipped(path, 1, listed_patch(patch_of)),))
+    text = text_of(path, data)
+    if isinstance(text, InputError):
+        return iter((text,))
+    reader = _Reader(path, is_read, in_kustomization)
+    if is_json(text):
+        return reader.json(text)
+    return reader.templated(text) if "{{" in text or "{%" in text else reader.yaml(text)
 
 
-def _text(path: str, data: bytes) -> str | InputError:
-    """UTF-8, with or without a byte order mark, or UTF-16 with one; line ends as one newline."""
-    try:
-        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            text = data.decode("utf-16")
+class _Reader:
+    """What holds for all documents of one file."""
+
+    __slots__ = ("_in_kustomization", "_is_read", "_path")
+
+    def __init__(self, path: str, is_read: IsRead, in_kustomization: bool) -> None:
+        self._path = path
+        self._is_read = is_read
+        self._in_kustomization = in_kustomization
+
+    def yaml(self, text: str) -> Iterator[Entry]:
+        for index, part in enumerate(parts(text)):
+            yield from self._part(index, part)
+
+    def json(self, text: str) -> Iterator[Entry]:
+        """One JSON value after another; what is none may still be YAML in braces, or a template."""
+        from kubesched_lint.manifests.building import BuildError
+        from kubesched_lint.manifests.jsontext import has_comment, objects
+
+        broken = broken_byte(self._path, Part(text, 1))
+        if broken is not None:
+            yield broken
+            return
+        found: list[Entry] = []
+        try:
+            for index, (value, own, line) in enumerate(objects(text)):
+                found += self._objects(index, Part(own, line), value, (), False)
+        except BuildError as error:
+            entries = list(self.templated(text))
+            helm = any(isinstance(entry, Skipped) for entry in entries)
+            if helm or not (self._path.endswith(".json") or any(isinstance(entry, InputError) for entry in entries)):
+                yield from entries
+            elif has_comment(text, error.line, error.column):
+                yield Unread(self._path, 1, "")  # as editors' settings have them; no manifest has
+            else:
+                yield InputError(self._path, error.message, error.line, error.column)
         else:
-            text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        good = data[: error.start].decode("utf-8", "replace")
-        line = good.count("\n") + 1
-        return InputError(path, f"not UTF-8: byte 0x{data[error.start]:02x}", line, len(good) - good.rfind("\n"))
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+            yield from found
 
+    def templated(self, text: str) -> Iterator[Entry]:
+        """A file with ``{{``: where that is what breaks it, it is a Helm source, and one line says so."""
+        found: list[Entry] = []
+        for index, part in enumerate(parts(text)):
+            entries = list(self._part(index, part, suspect="{{" in part.text or "{%" in part.text))
+            found += entries
+            helm = [entry for entry in entries if isinstance(entry, Skipped) and entry.reason is HELM]
+            if helm:
+                yield helm[0]
+                return
+        yield from found
 
-def _parts(text: str) -> Iterator[tuple[str, int]]:
-    """Documents with the line each begins in; a marker ``---`` in column 0 parts them, in block scalars too."""
-    start, line = 0, 1
-    for marker in _MARKER.finditer(text):
-        if marker.start() > start:
-            yield text[start : marker.start()], line
-            line += text.count("\n", start, marker.start())
-        start = marker.start()
-    if start < len(text):
-        yield text[start:], line
+    def _part(self, index: int, part: Part, suspect: bool = False) -> Iterator[Entry]:
+        known = plain_kind(part.text)
+        counted: Unread | None = None
+        if known is not None and not self._is_read(*known[:2]) and not known[1].endswith("List"):
+            version, kind, at = known
+            line = part.line + part.text.count("\n", 0, at)
+            counted = Unread(self._path, line, kind, version, wraps_pod_template(part.text))
+            if not suspect:
+                yield counted
+                return
+        try:
+            value: Any = read_plain(part.text)
+        except NotPlainError:
+            yield from self._unusual(index, part, suspect, counted)
+            return
+        if suspect and is_named_by_template(value):
+            yield Skipped(self._path, part.line, HELM)
+        elif counted is not None:
+            yield counted
+        elif value:
+            yield from self._objects(index, part, value, (), True)
 
+    def _unusual(self, index: int, part: Part, suspect: bool, counted: Unread | None) -> Iterator[Entry]:
+        """A document that only the complete reader can read, or nobody."""
+        from kubesched_lint.manifests.building import BuildError, tree
 
-def _document(
-    path: str, index: int, text: str, line: int, is_read: IsRead, is_json: bool, in_kustomization: bool
-) -> Iterator[Entry]:
-    known = None if is_json else plain_kind(text)
-    if known is not None and not is_read(*known) and not known[1].endswith("List"):
-        yield Unread(path, line, known[1], known[0], wraps_pod_template(text))
-        return
-    try:
-        value = _json(text) if is_json else build(text, line)
-    except BuildError as error:
-        if is_templated(text):
-            yield Skipped(path, line, HELM)
+        broken = broken_byte(self._path, part)
+        if broken is not None:
+            yield broken
+            return
+        try:
+            found = tree(part.text, part.line)
+        except BuildError as error:
+            if suspect and breaks_by_template(part.text, error.line - part.line + 1):
+                yield Skipped(self._path, part.line, HELM)
+            else:
+                yield counted or InputError(self._path, error.message, error.line, error.column)
+            return
+        if suspect and is_named_by_template(found.value):
+            yield Skipped(self._path, part.line, HELM)
+        elif counted is not None:
+            yield counted
+        elif found.root is not None and found.value is not None:
+            line = part.line + part.text.count("\n", 0, found.root[0].index)
+            yield from self._objects(index, part, found.value, (), False, line)
+        if found.rest:
+            where = part.line + found.rest - 1
+            yield Skipped(self._path, where, "kubectl never reads what stands behind '...': part documents with '---'")
+
+    def _objects(self, index: int, part: Part, value: Any, prefix: Path, plain: bool, line: int = 0) -> Iterator[Entry]:
+        """The object, or the items of a List, one by one."""
+        reason = patch_reason(value, part.text, self._in_kustomization) if not prefix else None
+        if reason is not None:
+            yield Skipped(self._path, part.line, reason)
+            return
+        if not isinstance(value, dict):
+            yield Unread(self._path, line or part.line, "")
+            return
+        kind, version = value.get("kind"), value.get("apiVersion")
+        items = value.get("items")
+        if isinstance(kind, str) and kind.endswith("List") and isinstance(items, list) and len(prefix) < 8:
+            for i, item in enumerate(items):
+                if kind != "List" and isinstance(version, str) and isinstance(item, dict) and "kind" not in item:
+                    item = {"apiVersion": version, "kind": kind.removesuffix("List"), **item}
+                yield from self._objects(index, part, item, (*prefix, "items", i), plain)
+        elif self._is_read(version, kind):
+            assert isinstance(kind, str)
+            assert isinstance(version, str)
+            yield Document(self._path, index, kind, version, value, part.text, part.line, prefix, plain)
         else:
-            yield InputError(path, error.message, error.line, error.column)
-        return
-    if value is None:
-        return
-    reason = patch_reason(value, "", in_kustomization)
-    if reason is not None:
-        yield Skipped(path, line, reason)
-        return
-    yield from _objects(path, index, text, line, value, (), is_read)
+            yield self._unread(value, kind, version, line or part.line)
 
-
-def _objects(path: str, index: int, text: str, line: int, value: Any, prefix: Path, is_read: IsRead) -> Iterator[Entry]:
-    """The object, or the items of a List, one by one."""
-    if not isinstance(value, dict):
-        yield Unread(path, line, "")
-        return
-    kind, version = value.get("kind"), value.get("apiVersion")
-    if isinstance(kind, str) and kind.endswith("List") and isinstance(value.get("items"), list) and len(prefix) < 8:
-        for i, item in enumerate(value["items"]):
-            if isinstance(item, dict) and kind != "List" and isinstance(version, str):
-                item = {"apiVersion": version, "kind": kind.removesuffix("List"), **item}
-            yield from _objects(path, index, text, line, item, (*prefix, "items", i), is_read)
-    elif is_read(version, kind):
-        assert isinstance(kind, str)
-        assert isinstance(version, str)
-        yield Document(path, index, kind, version, value, text, line, prefix)
-    else:
+    def _unread(self, value: Any, kind: object, version: object, line: int) -> Unread:
         name = kind if isinstance(kind, str) else ""
-        yield Unread(path, line, name, version if isinstance(version, str) else "", wraps_pod_template(text))
-
-
-def _json(text: str) -> Any:
-    """Raises BuildError, also for keys written twice and for nesting beyond reason."""
-    import json
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(n for n in names if names.count(n) > 1)
-            raise BuildError(f"the key {twice!r} is written twice: kubectl refuses it", 1, 1)
-        return found
-
-    try:
-        return json.loads(text, object_pairs_hook=once) if text.strip() else None
-    except json.JSONDecodeError as error:
-        raise BuildError(f"not JSON: {error.msg}", error.lineno, error.colno) from None
-    except RecursionError:
-        raise BuildError("not JSON that anybody writes: nested too deep", 1, 1) from None
+        if not name and self._path.endswith(KUSTOMIZATIONS):
+            name = "Kustomization"
+        return Unread(self._path, line, name, version if isinstance(version, str) else "", holds_pod_template(value))
 
 
 def source_lines(path: str) -> Sequence[str]:
     """The lines of a file for a report's frames; none when it can no longer be read."""
     try:
-        with open(path, encoding="utf-8-sig", errors="replace", newline=None) as file:
-            return file.read().split("\n")
+        with open(path, "rb") as file:
+            text = text_of(path, file.read())
     except OSError:
         return ()
+    return text.split("\n") if isinstance(text, str) else ()

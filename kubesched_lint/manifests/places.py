@@ -1,69 +1,101 @@
-"""Where values stand: the text of one document is parsed once more, with positions, when a finding asks."""
+"""Where values stand: looked for when a finding asks, in the text of its one document."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Path, Span
-from kubesched_lint.manifests.building import BLOCK, EXACT, LITERAL, BuildError, Node, tree
 
-_End = tuple[int, int]
+if TYPE_CHECKING:
+    from kubesched_lint.manifests.building import Node
+
+_Ends = tuple[int, int]
+"""Offsets into the text."""
 
 
-def span_of(text: str, line: int, path: Path, *, key: bool = False) -> Span:
+def span_of(text: str, line: int, path: Path, *, key: bool = False, plain: bool = False) -> Span:
     """The span of the value (of its key with ``key``) at ``path``; of the nearest parent that exists.
 
-    ``line`` is where ``text`` begins in its file, from 1. A value behind an alias stands where its anchor is.
+    ``line`` is where ``text`` begins in its file, from 1; ``plain`` says that ``plain.read_plain`` has read it.
+    A value inside an anchored one stands where the anchor is, the alias itself where it is written.
     """
+    if plain:
+        from kubesched_lint.manifests.plain_places import find
+
+        place, named = find(_lines(text), path)
+        first, column, last, end = named if key and named else place
+        return Span(line + first, column + 1, line + last, end + 1)
     root = _root(text)
     if root is None:
         return Span(line, 1, line, 1)
-    node, marks = root, None
+    start, stop = _find(root, path, text, key)
+    return Span(*_place(text, start, line), *_place(text, stop, line))
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> list[str]:
+    return text.split("\n")
+
+
+def _place(text: str, at: int, line: int) -> tuple[int, int]:
+    return line + text.count("\n", 0, at), at - text.rfind("\n", 0, at)
+
+
+def _find(root: Node, path: Path, text: str, key: bool) -> _Ends:
+    node, named = root, None
     for step in path:
         found = _child(node, step)
         if found is None:
-            marks = None
+            named = None
             break
-        marks, node = found
-    if key and marks is not None:
-        start, end = marks
-        return Span(start.line + line, start.column + 1, end.line + line, end.column + 1)
-    start = node[0]
-    end_line, end_column = _end(node, text)
-    return Span(start.line + line, start.column + 1, end_line + line, end_column + 1)
+        named, node = found
+    return named if key and named else (node[0].index, _end(node, text))
 
 
-def _child(node: Node, step: str | int) -> tuple[tuple[Any, Any] | None, Node] | None:
+def _child(node: Node, step: str | int) -> tuple[_Ends | None, Node] | None:
     inside = node[2]
     if isinstance(step, int):
         return (None, inside[step]) if inside.__class__ is list and 0 <= step < len(inside) else None
-    return inside.get(step) if inside.__class__ is dict else None
+    if inside.__class__ is not dict or step not in inside:
+        return None
+    (start, end), child = inside[step]
+    return (start.index, end.index), child
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=4)
 def _root(text: str) -> Node | None:
+    from kubesched_lint.manifests.building import BuildError, tree
+
     try:
         return tree(text).root
-    except BuildError:
+    except BuildError:  # JSON with escapes or keys that YAML does not know: the object as a whole is place enough
         return None
 
 
-def _end(node: Node, text: str) -> _End:
-    """Line and column from 0. libyaml ends block values where the next token begins: theirs is with their last text."""
-    start, end, inside, kind = node
-    if kind == EXACT:
-        return end.line, end.column
-    if kind == BLOCK:
+def _end(node: Node, text: str) -> int:
+    """libyaml ends block values where the next token begins: theirs is with the last of their text."""
+    from kubesched_lint.manifests.building import EXACT, LITERAL
+
+    while True:
+        start, end, inside, kind = node
+        if kind == EXACT:
+            return int(end.index)
+        if kind == LITERAL:
+            return _literal_end(text, start.index, end.index)
         children = inside if inside.__class__ is list else [child for _, child in inside.values()]
         # What a merge brought in stands elsewhere.
         own = [c for c in children if start.index <= c[0].index <= end.index]
-        return _end(max(own, key=lambda c: (c[0].index, c[1].index)), text) if own else (start.line, start.column)
-    assert kind == LITERAL
-    lines = text[start.index : end.index].split("\n")
-    if "+" in lines[0].partition("#")[0]:
-        return end.line, end.column
-    while len(lines) > 1 and not lines[-1].strip():
-        lines.pop()
-    last = lines[-1].rstrip("\r")
-    return start.line + len(lines) - 1, len(last) + (start.column if len(lines) == 1 else 0)
+        if not own:
+            return int(start.index)
+        node = max(own, key=lambda c: (c[0].index, c[1].index))
+
+
+def _literal_end(text: str, start: int, end: int) -> int:
+    block = text[start:end]
+    header = block.partition("\n")[0].partition("#")[0]
+    if "+" in header:
+        return end
+    # The mark may already stand in the line of what follows.
+    bare = block.rstrip(" ")
+    return start + len(bare.rstrip("\n \t") if bare.endswith("\n") else bare.rstrip())

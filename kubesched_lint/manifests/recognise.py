@@ -1,17 +1,21 @@
-"""What is YAML and yet no manifest: Helm sources, Kustomize patches, and kinds that are not ours."""
+"""What is YAML and yet no manifest of ours: Helm sources, Kustomize patches, kinds that are only counted."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-_TEMPLATED = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-_TOP_LEVEL = re.compile(r"^(kind|apiVersion)[ \t]*:[ \t]+([\"']?)([\w./-]+)\2[ \t]*(?:#.*)?$", re.MULTILINE)
-_BLOCK_KEY = re.compile(r"^[\w.\"'-]+[ \t]*:(?:[ \t]|$)", re.MULTILINE)
-_POD_TEMPLATE = re.compile(r"^[ \t]+template[ \t]*:", re.MULTILINE)
-_CONTAINERS = re.compile(r"^[ \t]+(?:- )?containers[ \t]*:", re.MULTILINE)
+from kubesched_lint.manifests.plain import NotPlainError, tail_of
 
 HELM = "Helm source: not YAML before it is rendered (helm template CHART | kubesched-lint lint -)"
+_RENDERED = "lint the rendered output (kubectl kustomize DIR)"
+
+_TEMPLATED = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+# A template where a value or a line begins: no YAML that anybody means.
+_BARE_TEMPLATE = re.compile(r"^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?(?:\{\{|\{%)", re.MULTILINE)
+_OF_HELM = re.compile(r"\{\{-?\s*(?:\.|\$|include\b|template\b|printf\b|default\b)")
+_HEADER = re.compile(r"(?:(?:---)?[ \t]*(?:#[^\n]*)?\n)*")
+_KEY_LINE = re.compile(r"([ ]*)(-[ ]+)?([A-Za-z]\w*):(?:[ ]+([|>]))?")
 
 
 def is_templated(text: str) -> bool:
@@ -19,79 +23,110 @@ def is_templated(text: str) -> bool:
     return _TEMPLATED.search(text) is not None
 
 
-def plain_kind(text: str) -> tuple[str, str] | None:
-    """``(apiVersion, kind)`` of a block mapping when its top-level lines say so beyond doubt; else None.
+def breaks_by_template(text: str, line: int) -> bool:
+    """Whether broken YAML is broken because it is a template; ``line`` of the text, from 1, is where it breaks."""
+    if not is_templated(text):
+        return False
+    if _BARE_TEMPLATE.search(text):
+        return True
+    lines = text.split("\n")
+    return "{{" in "".join(lines[max(0, line - 2) : line])
 
-    A key of a block mapping that starts in column 0 is a top-level key: nothing nested begins there, and inside a
-    block scalar of the top level no line does.
+
+def is_named_by_template(value: Any) -> bool:
+    """Whether the object's name is still to be filled in by Helm, although the text is valid YAML."""
+    meta = value.get("metadata") if isinstance(value, dict) else None
+    if not isinstance(meta, dict):
+        return False
+    names = (meta.get("name"), meta.get("namespace"))
+    return any(isinstance(name, str) and _OF_HELM.search(name) is not None for name in names)
+
+
+def plain_kind(text: str) -> tuple[str, str, int] | None:
+    """``(apiVersion, kind, offset)`` of a block mapping whose first line says one of them; None when in doubt.
+
+    A key of a block mapping that begins in column 0 is a top-level key: nothing nested begins there. One of the two
+    must be the first line, which shows that the root is a block mapping, and neither may be there twice.
     """
-    found: dict[str, str] = {}
-    for match in _TOP_LEVEL.finditer(text):
-        if match[1] in found:
+    found = []
+    for key in ("apiVersion", "kind"):
+        at = 0 if text.startswith(f"{key}:") else text.find(f"\n{key}:") + 1
+        if at == 0 and not text.startswith(f"{key}:"):
             return None
-        found[match[1]] = match[3]
-    if len(found) != 2 or (not _BLOCK_KEY.match(text.lstrip("\n")[:200].lstrip()) and not _starts_plain(text)):
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        try:
+            value = tail_of(text[at + len(key) + 1 : end])
+        except NotPlainError:
+            return None
+        if not isinstance(value, str) or text[at + len(key) + 1] != " ":
+            return None
+        found.append((value, at, end))
+    (version, version_at, version_end), (kind, kind_at, kind_end) = found
+    first = min(version_at, kind_at)
+    if first and _HEADER.fullmatch(text, 0, first) is None:
         return None
-    return found["apiVersion"], found["kind"]
-
-
-def _starts_plain(text: str) -> bool:
-    """Whether the first line that is not blank, comment or marker is a top-level key."""
-    for line in text.split("\n", 64)[:64]:
-        if line and not line.startswith(("#", "---", " ", "\t", "\r")):
-            return _BLOCK_KEY.match(line) is not None
-    return False
+    if text.find("\nkind:", kind_end) >= 0 or text.find("\napiVersion:", version_end) >= 0:
+        return None
+    return version, kind, first
 
 
 def wraps_pod_template(text: str) -> bool:
-    """Whether an unread document seems to hold a pod template."""
-    return _POD_TEMPLATE.search(text) is not None and _CONTAINERS.search(text) is not None
+    """Whether an unread document seems to hold a pod template: ``template: {spec: {containers: …}}`` in its spec."""
+    if "containers:" not in text or "template:" not in text:
+        return False
+    path: list[tuple[int, str]] = []
+    literal = -1  # the indentation of the key whose block scalar we are in
+    for line in text.split("\n"):
+        match = _KEY_LINE.match(line)
+        if match is None:
+            continue
+        indent = len(match[1])
+        if 0 <= literal < indent:
+            continue
+        column = indent + len(match[2] or "")
+        while path and path[-1][0] >= column:
+            path.pop()
+        path.append((column, match[3]))
+        literal = column if match[4] else -1
+        if [key for _, key in path[-3:]] == ["template", "spec", "containers"] and path[0][1] == "spec":
+            return True
+    return False
 
 
-def listed_patches(data: bytes) -> tuple[str, ...]:
-    """The files that a kustomization lists as patches; none where it cannot be read."""
-    from kubesched_lint.manifests.building import BuildError, build
-
-    try:
-        value = build(data.decode("utf-8", "replace"))
-    except BuildError:
-        return ()
-    if not isinstance(value, dict):
-        return ()
-    found = [p for p in _list(value, "patchesStrategicMerge") if isinstance(p, str) and "\n" not in p]
-    for field in ("patches", "patchesJson6902"):
-        found += [p["path"] for p in _list(value, field) if isinstance(p, dict) and isinstance(p.get("path"), str)]
-    return tuple(found)
+def holds_pod_template(value: Any, depth: int = 6) -> bool:
+    """As ``wraps_pod_template``, of a value that is there already."""
+    if isinstance(value, list):
+        return depth > 0 and any(holds_pod_template(item, depth - 1) for item in value)
+    if not isinstance(value, dict) or depth == 0:
+        return False
+    template = value.get("template")
+    spec = template.get("spec") if isinstance(template, dict) else None
+    if isinstance(spec, dict) and isinstance(spec.get("containers"), list):
+        return True
+    return any(holds_pod_template(child, depth - 1) for child in value.values())
 
 
-def _list(value: dict[str, Any], key: str) -> list[Any]:
-    found = value.get(key)
-    return found if isinstance(found, list) else []
-
-
-def patch_reason(value: object, patch_of: str, in_kustomization: bool) -> str | None:
+def patch_reason(value: object, text: str, in_kustomization: bool) -> str | None:
     """Why a document is a Kustomize patch and no manifest; None when it is one."""
-    if patch_of:
-        return f"a Kustomize patch, listed in {patch_of}: lint the rendered output (kubectl kustomize DIR)"
     if isinstance(value, list):
         if value and all(isinstance(item, dict) and "op" in item and "path" in item for item in value):
-            return "a JSON patch: lint the rendered output (kubectl kustomize DIR)"
+            return f"a JSON patch: {_RENDERED}"
         return None
-    if isinstance(value, dict):
-        if _has_directive(value):
-            return "a strategic merge patch ($patch): lint the rendered output (kubectl kustomize DIR)"
-        if in_kustomization and _is_partial(value):
-            return (
-                "a partial object beside a kustomization, so a patch: lint the rendered output (kubectl kustomize DIR)"
-            )
+    if "$patch" in text and _has_directive(value):
+        return f"a strategic merge patch ($patch): {_RENDERED}"
+    if in_kustomization and isinstance(value, dict) and _is_partial(value):
+        return f"a partial object beside a kustomization, so a patch: {_RENDERED}"
     return None
+
+
+def listed_patch(kustomization: str) -> str:
+    return f"a Kustomize patch, listed in {kustomization}: {_RENDERED}"
 
 
 def _has_directive(value: object) -> bool:
     waiting = [value]
-    for _ in range(20_000):
-        if not waiting:
-            return False
+    while waiting:
         item = waiting.pop()
         if isinstance(item, dict):
             if "$patch" in item:

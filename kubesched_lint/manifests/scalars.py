@@ -16,7 +16,9 @@ _WORDS: dict[str, Scalar] = {
     **dict.fromkeys(_NO.split(), False),
     **dict.fromkeys(["", "~", "null", "Null", "NULL"], None),
 }
-_ENDLESS = frozenset(".inf .Inf .INF +.inf +.Inf +.INF -.inf -.Inf -.INF .nan .NaN .NAN".split())
+_ENDLESS = frozenset(
+    [".nan", ".NaN", ".NAN", *(sign + word for word in (".inf", ".Inf", ".INF") for sign in ("", "+", "-"))]
+)
 # First characters of everything that may be other than a string.
 _TELLING = frozenset("yYnNtTfFoO~+-.0123456789")
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)|0b[-+][01]+")
@@ -53,7 +55,7 @@ def _number(text: str) -> int | float | None:
     if text[0] == "." and "_" in text and not re.fullmatch(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+)?", text):
         return None
     digits = text.replace("_", "")
-    if _INTEGER.fullmatch(digits):
+    if len(digits) < 100 and _INTEGER.fullmatch(digits):
         number = _integer(digits)
         # ParseUint, the second attempt, takes neither a sign nor go-yaml's own binary prefix.
         if -(1 << 63) <= number < 1 << 63 or (number < 1 << 64 and digits[0] not in "+-"):
@@ -150,7 +152,7 @@ def _short_float(value: float) -> str:
     digits = next(d for n in range(9) if float(d := f"{single:.{n}e}") == single or n == 8 or _same(d, single))
     mantissa, _, exponent = digits.partition("e")
     power = int(exponent)
-    if power < -4 or power >= 21 or (power >= 6 and True):
+    if power < -4 or power >= 6:
         return f"{_trimmed(mantissa)}e{'-' if power < 0 else '+'}{abs(power):02d}"
     places = max(0, len(_trimmed(mantissa).replace(".", "").lstrip("-")) - 1 - power)
     return f"{float(digits):.{places}f}"

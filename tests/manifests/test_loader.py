@@ -136,7 +136,8 @@ def test_what_cannot_be_read_is_one_error_each_and_the_rest_is_read(tmp_path: Pa
     found = list(find_files([str(tmp_path), str(tmp_path / "missing.yaml")]))
     assert [f.path for f in found if isinstance(f, InputFile)] == [str(tmp_path / "good.yaml")]
     messages = {os.path.basename(f.path): f.message for f in found if isinstance(f, InputError)}
-    assert set(messages) == {"huge.yaml", "self.yaml", "missing.yaml"}
+    assert set(messages) == {"huge.yaml", "loop", "self.yaml", "missing.yaml"}
+    assert "never end" in messages["loop"]
     assert messages["missing.yaml"] == "no such file or folder"
     assert "16 MiB" in messages["huge.yaml"]
 
@@ -144,10 +145,10 @@ def test_what_cannot_be_read_is_one_error_each_and_the_rest_is_read(tmp_path: Pa
 def test_a_file_that_may_not_be_opened_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.yaml").write_text(POD)
 
-    def refuse(name: str, mode: str) -> None:
+    def refuse(name: str, flags: int) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("builtins.open", refuse)
+    monkeypatch.setattr("os.open", refuse)
     (found,) = find_files([str(tmp_path / "a.yaml")])
     assert found == InputError(str(tmp_path / "a.yaml"), "permission denied")
 

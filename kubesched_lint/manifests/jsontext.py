@@ -1,0 +1,95 @@
+"""JSON as kubectl reads it: one object after another, no key twice, nesting within reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+from kubesched_lint.manifests.building import MOST_DEPTH, BuildError, build
+
+_BLANK = " \t\r\n"
+_TOO_DEEP = f"nested deeper than {MOST_DEPTH} levels"
+
+
+def has_comment(text: str, line: int, column: int) -> bool:
+    """Whether it is a comment that makes this no JSON at this place."""
+    lines = text.split("\n")
+    rest = lines[line - 1][column - 1 :] if line <= len(lines) else ""
+    return rest.startswith(("//", "/*"))
+
+
+def objects(text: str) -> Iterator[tuple[Any, str, int]]:
+    """Each value with its text and the line that begins in. Raises BuildError."""
+    import json
+
+    decoder = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number)
+    at = _skip(text, 0)
+    while at < len(text):
+        try:
+            value, end = decoder.raw_decode(text, at)
+            _check_depth(value, text[at:end])
+        except json.JSONDecodeError as error:
+            raise BuildError(f"not JSON: {error.msg}", error.lineno, error.colno) from None
+        except _TwiceError as error:
+            raise _placed(text, at, str(error)) from None
+        except RecursionError:
+            raise BuildError(f"not JSON: {_TOO_DEEP}", *_place(text, at)) from None
+        except ValueError as error:  # NaN, or a number of more digits than Python converts
+            raise BuildError(f"not JSON: {error}", *_place(text, at)) from None
+        yield value, text[at:end], text.count("\n", 0, at) + 1
+        at = _skip(text, end)
+
+
+class _TwiceError(Exception):
+    """A key written twice in one object."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        left = dict(pairs)
+        twice = next(name for name, _ in pairs if left.pop(name, _once) is _once)
+        raise _TwiceError(f"the key {twice!r} is written twice in one object")
+    return found
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is no number that JSON knows")
+
+
+def _placed(text: str, at: int, words: str) -> BuildError:
+    """The YAML builder finds both places of a key; where it cannot follow, the object's own place has to do."""
+    line, column = _place(text, at)
+    try:
+        build(text[at:], line)
+    except BuildError as error:
+        if "twice" in error.message:
+            return error
+    return BuildError(words, line, column)
+
+
+def _place(text: str, at: int) -> tuple[int, int]:
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _BLANK:
+        at += 1
+    return at
+
+
+def _check_depth(value: Any, text: str) -> None:
+    """Raises ValueError. Only a text of many brackets is looked into."""
+    if text.count("{") + text.count("[") <= MOST_DEPTH:
+        return
+    level = [value]
+    for _ in range(MOST_DEPTH + 1):
+        level = [
+            child
+            for item in level
+            for child in (item.values() if item.__class__ is dict else item)
+            if child.__class__ in (dict, list)
+        ]
+        if not level:
+            return
+    raise ValueError(_TOO_DEEP)

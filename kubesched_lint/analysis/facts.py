@@ -371,6 +371,15 @@ class Facts:
         return self._ranks[id(one)] < self._ranks[id(other)]
 
     @cached_property
+    def host_port_users(self) -> Mapping[tuple[str, int], tuple[Workload, ...]]:
+        """(protocol, port) → workloads whose pods take it on their node."""
+        found: dict[tuple[str, int], tuple[Workload, ...]] = {}
+        for workload in self.manifests.workloads:
+            for key in {(p.protocol, p.port) for p in workload.pod.host_ports}:
+                found[key] = (*found.get(key, ()), workload)
+        return found
+
+    @cached_property
     def daemon_sets(self) -> tuple[Workload, ...]:
         return tuple(w for w in self.manifests.workloads if w.kind == "DaemonSet")
 

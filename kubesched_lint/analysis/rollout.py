@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from kubesched_lint.model.labels import Selector
+from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
+
+if TYPE_CHECKING:
+    from kubesched_lint.analysis.facts import Facts
+
+_REVISION_LABELS = frozenset({"pod-template-hash", "controller-revision-hash"})
 
 
 def fenceposts(workload: Workload, replicas: int) -> tuple[int, int]:
@@ -26,3 +35,16 @@ def scaled(bound: int | str | None, total: int, *, up: bool) -> int:
         return 0
     share = int(digits) * total
     return -(-share // 100) if up else share // 100
+
+
+def repels_across_revisions(workload: Workload, term: PodAffinityTerm, facts: Facts) -> bool:
+    """Whether an old pod repels a new one: not when the term, as written, holds for one revision only."""
+    if _REVISION_LABELS & {*term.match_label_keys, *term.mismatch_label_keys}:
+        return False
+    return selects_every_revision(workload, term.selector) and facts.repels_itself(workload, term)
+
+
+def selects_every_revision(workload: Workload, selector: Selector | None) -> bool:
+    """Whether a selector looks only at labels that no change of the template may touch."""
+    pinned = {r.key for r in workload.selector.requirements} if workload.selector else set()
+    return selector is not None and {r.key for r in selector.requirements} <= pinned

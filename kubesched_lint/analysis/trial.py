@@ -16,6 +16,7 @@ from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.framework import message
 from kubesched_lint.scheduler.placement import Placer
+from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.scoring import owner_selector
 
 SEEDS = (1, 2, 3)
@@ -70,8 +71,11 @@ def _trial(facts: Facts, seed: int) -> dict[int, tuple[int, str]]:
             queue = [one for one in queue if one.left]
         left: dict[int, tuple[int, str]] = {}
         for one in queue:
+            diagnosis = one.placer.diagnosis()
+            if preempt(one.placer.pod, diagnosis, state).chosen is not None:
+                continue  # it takes the place of pods of lower priority; where these go is another story
             before, _ = left.get(id(one.workload), (0, ""))
-            left[id(one.workload)] = (before + one.left, message(one.placer.diagnosis()))
+            left[id(one.workload)] = (before + one.left, message(diagnosis))
         return left
     finally:
         state.undo(mark)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.rollout import fenceposts
+from kubesched_lint.analysis.rollout import fenceposts, repels_across_revisions
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 
 _USUAL_ZONES = 3
@@ -24,7 +23,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     values = {"replicas": replicas, "surge": surge}
     related = (Place(workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),)
     for term in workload.pod.required_anti_affinity:
-        if not _repels_across_revisions(workload, term, facts):
+        if not repels_across_revisions(workload, term, facts):
             continue
         if facts.cluster is None:
             if term.topology_key == ZONE and replicas == _USUAL_ZONES:
@@ -53,12 +52,3 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 values={**values, "key": term.topology_key, "domains": room.domains},
                 related=related,
             )
-
-
-def _repels_across_revisions(workload: Workload, term: PodAffinityTerm, facts: Facts) -> bool:
-    """Whether an old pod repels a new one: not when the term holds for one revision only."""
-    if {"pod-template-hash", "controller-revision-hash"} & {*term.match_label_keys, *term.mismatch_label_keys}:
-        return False
-    pinned = {r.key for r in workload.selector.requirements} if workload.selector else set()
-    selected = {r.key for r in term.selector.requirements} if term.selector else set()
-    return selected <= pinned and facts.repels_itself(workload, term)

@@ -1,0 +1,30 @@
+"""Nodes that a DaemonSet passes over because of their taints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.daemons import daemon_nodes
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    matching = facts.reach(workload).matching
+    running = daemon_nodes(workload, facts)
+    missed = matching & ~running
+    if not missed or not running:
+        return
+    taints = facts.taints_in_the_way(workload, missed)
+    yield Hazard(
+        at=(*workload.pod.path, "tolerations"),
+        key=True,
+        evidence=pattern(f"{running.bit_count()} of {matching.bit_count()} matching nodes"),
+        values={
+            "missed": missed.bit_count(),
+            "count": matching.bit_count(),
+            "nodes": facts.names(missed),
+            "taints": tuple(str(t) for t in taints),
+        },
+    )

@@ -1,0 +1,48 @@
+"""The surge pod of a DaemonSet must share its node with the old pod, and cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.ports import REASON
+from kubesched_lint.analysis.rollout import repels_across_revisions, scaled
+from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.model.node import HOSTNAME
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    """With surge the old pod goes when the new one is available (``pkg/controller/daemon/update.go``)."""
+    strategy = workload.strategy
+    if strategy.type != "RollingUpdate" or not scaled(strategy.max_surge, 100, up=True):
+        return
+    related = (Place((*strategy.path, "rollingUpdate", "maxSurge"), "the new pod comes before the old one goes"),)
+    if workload.pod.host_ports:
+        port = workload.pod.host_ports[0]
+        yield Hazard(
+            at=port.path,
+            evidence=proof(
+                f"2 pods on each node want {port.protocol} {port.port}, which it gives once: {REASON}",
+                demand=2,
+                supply=1,
+                assumes=("the running revision takes the same port",),
+            ),
+            values={"port": port.port},
+            related=related,
+        )
+        return
+    for term in workload.pod.required_anti_affinity:
+        if term.topology_key == HOSTNAME and repels_across_revisions(workload, term, facts):
+            yield Hazard(
+                at=term.path,
+                evidence=proof(
+                    "2 pods on each node repel each other: node(s) didn't match pod anti-affinity rules",
+                    demand=2,
+                    supply=1,
+                    assumes=("every node has its own label kubernetes.io/hostname",),
+                ),
+                values={"key": term.topology_key},
+                related=related,
+                variant="anti_affinity",
+            )

@@ -1,0 +1,47 @@
+"""A DaemonSet wants a pod on each node, and its own anti-affinity allows one a zone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.daemons import daemon_nodes
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, pattern, proof
+from kubesched_lint.model.node import REGION, ZONE
+from kubesched_lint.model.pod import PodAffinityTerm
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    for term in facts.pod(workload).required_anti_affinity:
+        if not facts.repels_itself(workload, term):
+            continue
+        if facts.cluster is not None:
+            yield from _counted(workload, term, facts)
+        elif term.topology_key in (ZONE, REGION):
+            yield Hazard(
+                at=term.path,
+                evidence=pattern(f"a {term.topology_key} mostly has several nodes"),
+                values={"key": term.topology_key},
+                variant="unseen",
+            )
+
+
+def _counted(workload: Workload, term: PodAffinityTerm, facts: Facts) -> Iterator[Hazard]:
+    nodes = daemon_nodes(workload, facts)
+    domains = {v: (n & nodes).bit_count() for v, n in facts.index.domains(term.topology_key).items() if n & nodes}
+    pending = sum(domains.values()) - len(domains)
+    if pending <= 0:
+        return
+    wanted = nodes.bit_count()
+    yield Hazard(
+        at=term.path,
+        evidence=proof(
+            f"{wanted} nodes > {wanted - pending}: one a domain of {term.topology_key} "
+            f"({', '.join(f'{v}: {n} nodes' for v, n in domains.items())})",
+            demand=wanted,
+            supply=wanted - pending,
+            assumes=facts.node_premises(workload),
+        ),
+        values={"key": term.topology_key, "domains": domains, "pending": pending, "wanted": wanted},
+    )

@@ -1,0 +1,52 @@
+"""An init container asks for more than all that runs after it, and the pod keeps that reservation for life."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, Path, pattern
+from kubesched_lint.model.pod import Container, Pod
+from kubesched_lint.model.quantity import show
+from kubesched_lint.model.resources import effective_requests
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    pod = facts.pod(workload)
+    sidecars = tuple(c for c in pod.init_containers if c.restart_always)
+    steady = effective_requests(pod.containers, sidecars)
+    peak = effective_requests(pod.containers, pod.init_containers)
+    for resource, amount in peak.items():
+        if amount <= steady.get(resource, 0) or resource in (pod.pod_requests or {}):
+            continue
+        largest = _largest(pod, resource)
+        if largest is None:
+            continue
+        by_limit = largest.limits.get(resource) == largest.requests[resource] and not _requested(workload, largest)
+        yield Hazard(
+            at=_at(largest, resource, by_limit),
+            evidence=pattern(f"{show(resource, amount)} before start, {show(resource, steady.get(resource, 0))} after"),
+            values={
+                "resource": resource,
+                "peak": show(resource, amount),
+                "steady": show(resource, steady.get(resource, 0)),
+                "container": largest.name,
+            },
+            variant="limit" if by_limit else "default",
+        )
+
+
+def _largest(pod: Pod, resource: str) -> Container | None:
+    passing = [c for c in pod.init_containers if not c.restart_always and c.requests.get(resource)]
+    return max(passing, key=lambda c: c.requests[resource], default=None)
+
+
+def _at(container: Container, resource: str, by_limit: bool) -> Path:
+    return (*container.path, "resources", "limits" if by_limit else "requests", resource)
+
+
+def _requested(workload: Workload, container: Container) -> bool:
+    """Whether the text itself requests something; else the API server copies the limits."""
+    where: Path = (*container.path, "resources", "requests")
+    return workload.source is None or workload.source.span(where) != workload.source.span(where[:-1])

@@ -1,0 +1,37 @@
+"""A budget that never lets a pod go: kubectl drain asks again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.disruption import budgets_of, guards_others
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    replicas = facts.replicas(workload)
+    if not workload.stays or workload.kind == "Pod" or not replicas:
+        return  # a DaemonSet's pods are not evicted by a drain, a bare pod is not made again
+    for budget in budgets_of(workload, facts):
+        if guards_others(budget, workload, facts) or allowed_disruptions(budget, replicas, replicas):
+            continue
+        if budget.max_unavailable is not None:
+            bound = f"maxUnavailable {budget.max_unavailable}"
+        else:
+            bound = f"minAvailable {budget.min_available}"
+        yield Hazard(
+            at=budget.path if budget.source else workload.replicas_path,
+            source=budget.source,
+            victim=workload.ref,
+            evidence=proof(
+                f"{replicas} healthy pods, {bound}: 0 disruptions allowed",
+                demand=1,
+                supply=0,
+                assumes=(f"{workload.kind} {workload.name} runs {replicas} replicas",),
+            ),
+            values={"budget": budget.name, "bound": bound, "replicas": replicas},
+            related=(Place(workload.replicas_path, f"{replicas} replicas", workload.source, workload.ref),),
+        )

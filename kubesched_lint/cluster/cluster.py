@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING
 from kubesched_lint.cluster.passing import Passing, passing_of, settled_node
 from kubesched_lint.findings import Source
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.nodepool import NodePool
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from kubesched_lint.cluster.revisions import Running
+
+ASKED = "--elastic"
+NODE_POOL = "karpenter.sh/nodepool"
 
 # What changes a verdict when it is missing, in the order in which the footer names it.
 _WANTED = (
@@ -69,6 +73,8 @@ class Cluster:
     elastic_because: str = ""
     """What shows that nodes are made and removed by an autoscaler: a label, a word of the sketch, or --elastic."""
     unread_kinds: Mapping[str, int] = field(default_factory=dict)
+    pools_written: bool = False
+    """Somebody wrote down the pools (a sketch, NodeGroups), so that there are no others."""
     source: Source | None = field(default=None, compare=False)
     """Of a sketch: resolves ``Node.path``."""
 
@@ -78,8 +84,18 @@ class Cluster:
 
     @property
     def is_elastic(self) -> bool:
-        """Whether nodes may appear that are not in the snapshot."""
-        return any(node.elastic for node in self.inventory.nodes)
+        """Whether nodes may appear that neither the snapshot nor a known pool tells of."""
+        return self.is_elastic_beside(())
+
+    def is_elastic_beside(self, pools: Iterable[NodePool]) -> bool:
+        """The same when ``pools`` are known too: a node whose pool is known needs no guess."""
+        nodes = self.inventory.nodes
+        if self.elastic_because.startswith(ASKED):
+            return any(node.elastic for node in nodes)
+        if self.pools_written:
+            return False
+        known = {pool.name for pool in (*self.inventory.node_pools, *pools)}
+        return any(node.elastic and node.labels.get(NODE_POOL) not in known for node in nodes)
 
     @property
     def resources_known(self) -> bool:

@@ -14,6 +14,7 @@ from kubesched_lint.model.decode.fields import Value, items, labels, mapping, te
 from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.node import Node
+from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.pod import BoundPod
 
 
@@ -44,6 +45,7 @@ class Collector:
         self._kinds: set[str] = set()
         self._unread: dict[str, int] = {}
         self._headers: list[Header] = []
+        self._pools: dict[str, NodePool] = {}
         self._reader = PodReader()
         self._newest = ""
 
@@ -60,6 +62,10 @@ class Collector:
         self._nodes[node.name] = replace(node, elastic=bool(because)) if node.elastic != bool(because) else node
         self._because[node.name] = because
         self._kinds.add("Node")
+
+    def pool(self, pool: NodePool, source: Source | None = None) -> None:
+        """A pool that somebody wrote down: who writes one writes them all."""
+        self._pools[pool.name] = replace(pool, source=source)
 
     def value(self, value: Value, source: Source | None = None) -> None:
         """Any object as plain values. Raises DecodeError."""
@@ -132,8 +138,12 @@ class Collector:
         origins = {header.origin for header in headers} - {""} or {"kubectl"}
         told = [header.captured_at for header in headers if header.captured_at]
         inventory = gather(self._others.values())
+        pools = (*inventory.node_pools, *self._pools.values()) if self._elastic is not False else ()
         return Cluster(
-            inventory=replace(inventory, nodes=tuple(self._nodes.values()), pods=tuple(self._pods.values())),
+            inventory=replace(
+                inventory, nodes=tuple(self._nodes.values()), pods=tuple(self._pods.values()), node_pools=pools
+            ),
+            pools_written=bool(self._pools),
             path=path,
             origin=origins.pop() if len(origins) == 1 else "kubectl",
             kinds=frozenset(self._kinds),

@@ -11,6 +11,8 @@ from kubesched_lint.model.decode.fields import DecodeError, Value, items, mappin
 
 SKETCH = KIND
 SNAPSHOT = "ClusterSnapshot"
+GROUPS = "NodeGroups"
+_OURS = (SKETCH, SNAPSHOT, GROUPS)
 _SNAPSHOT_FIELDS = frozenset(["apiVersion", "kind", "metadata", "items"])
 _SNAPSHOT_META = frozenset(["capturedAt", "kubernetesVersion", "kinds", "gaps", "context", "redacted"])
 
@@ -25,8 +27,8 @@ def check_version(value: Value) -> None:
     if value.get("apiVersion") != API_VERSION:
         found = value.get("apiVersion")
         raise DecodeError(("apiVersion",), f"apiVersion: {found} is not read by this version, only {API_VERSION}")
-    if value.get("kind") not in (SKETCH, SNAPSHOT):
-        raise DecodeError(("kind",), f"kind: expected {SKETCH} or {SNAPSHOT}, found {value.get('kind')!r}")
+    if value.get("kind") not in _OURS:
+        raise DecodeError(("kind",), f"kind: expected {' or '.join(_OURS)}, found {value.get('kind')!r}")
 
 
 def read_sketch(sketch: Value, collector: Collector, source: Source | None = None) -> None:
@@ -42,8 +44,21 @@ def read_sketch(sketch: Value, collector: Collector, source: Source | None = Non
             source=source,
         )
     )
+    if sketch.get("pools") is not None:
+        from kubesched_lint.cluster.nodepools.written import written_pools
+
+        for pool in written_pools(sketch):
+            collector.pool(pool, source)
     for value, at in items(sketch, "objects", ()):
         add(value, at, collector, source)
+
+
+def read_groups(value: Value, collector: Collector, source: Source | None = None) -> None:
+    """Node groups of cluster-autoscaler. Raises DecodeError."""
+    from kubesched_lint.cluster.nodepools.written import written_groups
+
+    for pool in written_groups(value):
+        collector.pool(pool, source)
 
 
 def snapshot_header(meta: Value, source: Source | None = None) -> Header:
@@ -121,7 +136,7 @@ def explained(value: object, error: DecodeError) -> DecodeError:
         or error.path[:1] in (("objects",), ("items",))
     ):
         return error
-    if value.get("apiVersion") != API_VERSION or value.get("kind") not in (SKETCH, SNAPSHOT):
+    if value.get("apiVersion") != API_VERSION or value.get("kind") not in _OURS:
         return error
     from kubesched_lint.cluster.schema import explain
 
@@ -134,6 +149,9 @@ def read_plain(value: object, collector: Collector, source: Source | None = None
         raise wrong((), "a Kubernetes object, a list of them or a ClusterSketch", value)
     if is_ours(value.get("apiVersion")) or value.get("kind") in (SKETCH, SNAPSHOT):
         check_version(value)
+        if value["kind"] == GROUPS:
+            read_groups(value, collector, source)
+            return ""
         if value["kind"] == SKETCH:
             read_sketch(value, collector, source)
             return "sketch"

@@ -38,7 +38,7 @@ def cluster_from(files: Iterable[tuple[str, bytes]], path: str, *, elastic: bool
 
 def _finished(collector: Collector, path: str, met: Iterable[frozenset[str]]) -> Cluster:
     cluster = collector.cluster(path)
-    if not cluster.inventory.nodes and not any(met):
+    if not cluster.inventory.nodes and not cluster.inventory.node_pools and not any(met):
         raise ClusterError(path, 0, 0, _no_nodes(collector))
     return cluster
 

@@ -28,7 +28,7 @@ OS = "kubernetes.io/os"
 MOST_NODES = 20_000
 
 SKETCH_FIELDS = frozenset(
-    ["apiVersion", "kind", "nodes", "objects", "kinds", "elastic", "kubernetesVersion", "capturedAt"]
+    ["apiVersion", "kind", "nodes", "pools", "objects", "kinds", "elastic", "kubernetesVersion", "capturedAt"]
 )
 NODE_FIELDS = frozenset(
     [
@@ -93,7 +93,7 @@ def _entry(entry: Value, here: Path, whole: bool | None) -> Iterator[tuple[Node,
         raise DecodeError((*here, "count"), f"{words((*here, 'count'))}: expected 0 to {MOST_NODES:,}, found {count}")
     zones = _zones(entry, here)
     written = _labels(entry, here)
-    taints = tuple(_taints(entry, here))
+    taints = tuple(taints_of(entry, here))
     allocatable = None if entry.get("allocatable") is None else resources(entry, "allocatable", here)
     if allocatable is not None:
         allocatable.setdefault("pods", DEFAULT_PODS)
@@ -151,7 +151,8 @@ def _zones(entry: Value, here: Path) -> tuple[str | None, ...]:
     return tuple(found) or (None,)
 
 
-def _taints(entry: Value, here: Path) -> Iterator[Taint]:
+def taints_of(entry: Value, here: Path) -> Iterator[Taint]:
+    """The taints of an entry, each ``key=value:Effect`` or a mapping. Raises DecodeError."""
     found = entry.get("taints")
     if found is None:
         return

@@ -38,7 +38,16 @@ class ManifestSet:
 
 
 _CLUSTER_WIDE = frozenset(
-    {"CSINode", "Namespace", "PersistentVolume", "PriorityClass", "RuntimeClass", "StorageClass", "VolumeAttachment"}
+    {
+        "CSINode",
+        "Namespace",
+        "NodePool",
+        "PersistentVolume",
+        "PriorityClass",
+        "RuntimeClass",
+        "StorageClass",
+        "VolumeAttachment",
+    }
 )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from kubesched_lint.model.node import Node
+from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import (
     Autoscaler,
@@ -53,6 +54,7 @@ class Inventory:
     limit_ranges: tuple[LimitRange, ...] = ()
     quotas: tuple[ResourceQuota, ...] = ()
     replica_sets: tuple[ReplicaSet, ...] = ()
+    node_pools: tuple[NodePool, ...] = ()
     nodes: tuple[Node, ...] = ()
     pods: tuple[BoundPod, ...] = ()
 

@@ -1,0 +1,205 @@
+"""One template per pool, zone, shape and choice of labels: the nodes that a pool can make, before any is made.
+
+Karpenter labels a node with a value of each requirement of its pool, the one that the pods ask for (``Requirements``
+and ``Labels`` of kubernetes-sigs/karpenter, ``pkg/scheduling``). So what can be made depends on what is wished.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, product
+
+from kubesched_lint.cluster.nodepools.shapes import ARCH, INSTANCE_TYPE, cloud_of, shape_named, shapes_of
+from kubesched_lint.cluster.nodepools.wishes import Wishes
+from kubesched_lint.model.labels import Labels, Requirement, go_int
+from kubesched_lint.model.node import HOSTNAME, REGION, ZONE, Node, Taint
+from kubesched_lint.model.nodepool import AUTOPILOT, KARPENTER, NodePool, Shape
+from kubesched_lint.model.pod import Resources
+
+OS = "kubernetes.io/os"
+_FAMILY = "karpenter.k8s.aws/instance-family"
+# What Karpenter knows of every pool beside its requirements; the first value is what a pod gets that asks for none.
+_WELL_KNOWN = {"karpenter.sh/capacity-type": ("on-demand", "spot")}
+# What a nodeSelector alone may ask of Autopilot.
+_AUTOPILOT_KEYS = ("cloud.google.com/compute-class", "cloud.google.com/gke-spot")
+_AUTOPILOT_SIZES = tuple(f"e2-standard-{n}" for n in (2, 4, 8, 16, 32))
+OTHER = "other machine types"
+_MOST_CHOICES = 256
+
+
+@dataclass(frozen=True)
+class Template:
+    """Nodes that a pool can make. ``allocatable`` of the shape is bare: no DaemonSet has been counted."""
+
+    pool: NodePool
+    zone: str | None
+    shape: Shape
+    labels: Labels
+    taints: tuple[Taint, ...] = ()
+
+    def node(self, number: int, allocatable: Resources | None) -> Node:
+        """The ``number``-th node of this kind."""
+        name = "-".join(filter(None, [self.pool.name, self.zone, _slug(self.shape.name), self._choice, str(number)]))
+        return Node(
+            name=name,
+            labels={HOSTNAME: name, **self.labels},
+            taints=self.taints,
+            allocatable=allocatable,
+            elastic=True,
+        )
+
+    @property
+    def _choice(self) -> str:
+        """What tells apart templates that differ in chosen labels only."""
+        return "-".join(_slug(self.labels[key]) for key in self.chosen if key in self.labels)
+
+    chosen: tuple[str, ...] = field(default=(), compare=False)
+    """Keys whose value is one of several that the pool could set."""
+
+    def __str__(self) -> str:
+        where = f" in {self.zone}" if self.zone else ""
+        return f"{self.shape.name}{where} (pool {self.pool.name})"
+
+
+def templates(pool: NodePool, wishes: Wishes, seen_zones: Sequence[str]) -> Iterator[Template]:
+    """Every kind of node that the pool can make and that some pod could tell from the others.
+
+    ``seen_zones`` stand in for those of a pool that tells none, together with the zones that pods ask for.
+    """
+    for zone in _zones(pool, wishes, seen_zones):
+        for shape in shapes(pool):
+            for labels, taints, chosen in _choices(pool, shape, wishes):
+                yield Template(pool, zone, shape, {**labels, **_place(pool, zone)}, taints, chosen)
+
+
+def is_open(pool: NodePool) -> bool:
+    """Whether the pool may use machine types that we do not know."""
+    return any(shape.allocatable is None for shape in shapes(pool))
+
+
+def shapes(pool: NodePool) -> tuple[Shape, ...]:
+    """The machine types that a pool may use; one of unknown resources stands for all that we do not know."""
+    if pool.shapes:
+        return tuple(s for s in pool.shapes if _meets(s, pool.requirements))
+    if pool.maker == AUTOPILOT:
+        known = shapes_of("gcp")
+        return tuple(known[name] for name in _AUTOPILOT_SIZES)
+    listed = _listed(pool.requirements, INSTANCE_TYPE)
+    if listed:
+        named = (shape_named(name) or Shape(name, labels={INSTANCE_TYPE: name}) for name in listed)
+        return tuple(s for s in named if _meets(s, pool.requirements))
+    known = shapes_of(pool.cloud or cloud_of(()))
+    found = tuple(s for s in known.values() if _meets(s, pool.requirements))
+    families = {s.labels.get(_FAMILY) for s in known.values()}
+    wanted = _listed(pool.requirements, _FAMILY)
+    return found if found and wanted and set(wanted) <= families else (*found, Shape(OTHER))
+
+
+def _listed(requirements: Iterable[Requirement], key: str) -> tuple[str, ...]:
+    return next((r.values for r in requirements if r.key == key and r.operator == "In"), ())
+
+
+def _meets(shape: Shape, requirements: Iterable[Requirement]) -> bool:
+    """As far as the shape tells: of what it does not tell nothing is known."""
+    return all(r.matches(shape.labels) for r in requirements if r.key in shape.labels)
+
+
+def _zones(pool: NodePool, wishes: Wishes, seen: Sequence[str]) -> tuple[str | None, ...]:
+    if pool.zones is not None:
+        return pool.zones
+    wanted = [r for r in pool.requirements if r.key == ZONE]
+    found = dict.fromkeys((*seen, *wishes.values(ZONE)))
+    return tuple(z for z in found if all(r.matches({ZONE: z}) for r in wanted)) or (None,)
+
+
+def _place(pool: NodePool, zone: str | None) -> Labels:
+    if zone is None:
+        return {}
+    region = region_of(zone)
+    return {ZONE: zone, REGION: region} if region and REGION not in pool.labels else {ZONE: zone}
+
+
+def region_of(zone: str) -> str:
+    """``eu-west-1`` of ``eu-west-1a`` and ``europe-west1`` of ``europe-west1-b``; empty where the form is another."""
+    stem = zone[:-1]
+    if zone[-1:].isalpha() and stem[-1:].isdigit() and "-" in stem:
+        return stem
+    return stem[:-1] if stem.endswith("-") and stem[:-1] else ""
+
+
+def _choices(
+    pool: NodePool, shape: Shape, wishes: Wishes
+) -> Iterator[tuple[Labels, tuple[Taint, ...], tuple[str, ...]]]:
+    """Labels and taints of every choice among the values that the pool leaves open, and which keys were chosen."""
+    fixed = {OS: "linux", **({} if shape.name == OTHER else {INSTANCE_TYPE: shape.name})}
+    fixed.update({**shape.labels, **pool.labels})
+    keys = dict.fromkeys(r.key for r in pool.requirements if r.key not in fixed and r.key != ZONE)
+    if pool.maker == KARPENTER:
+        keys |= dict.fromkeys(key for key in _WELL_KNOWN if key not in fixed)
+        if ARCH not in fixed:
+            keys[ARCH] = None
+        if shape.name == OTHER:
+            keys[INSTANCE_TYPE] = None
+    values = {key: _values(pool, key, wishes) for key in keys}
+    if pool.separates:
+        values |= {key: (None, *wishes.values(key)) for key in _AUTOPILOT_KEYS if wishes.values(key)}
+    chosen = tuple(key for key, found in values.items() if len(found) > 1)
+    for choice in islice(product(*values.values()), _MOST_CHOICES):
+        labels = fixed | {key: value for key, value in zip(values, choice, strict=True) if value is not None}
+        if all(r.matches(labels) for r in pool.requirements if r.key not in (ZONE, HOSTNAME) and r.key in labels):
+            yield labels, pool.taints, chosen
+            for apart in wishes.separations if pool.separates else ():
+                taints = tuple(Taint(key, value) for key, value in apart.items())
+                yield {**labels, **apart}, (*pool.taints, *taints), (*chosen, *apart)
+
+
+def _values(pool: NodePool, key: str, wishes: Wishes) -> tuple[str | None, ...]:
+    """The values of a key that can make a difference to some pod; None stands for no label."""
+    wanted = [r for r in pool.requirements if r.key == key]
+    listed = _listed(wanted, key) or _WELL_KNOWN.get(key, ())
+    if any(r.operator == "DoesNotExist" for r in wanted):
+        return (None,)
+    every = listed or (*_generic(wanted), *wishes.values(key))
+    found = tuple(dict.fromkeys(v for v in every if all(r.matches({key: v}) for r in wanted)))
+    if not wishes.mentions(key):
+        return found[:1]
+    return found
+
+
+def _generic(wanted: Sequence[Requirement]) -> Iterator[str]:
+    """A value that nobody asked for, as Karpenter picks one within the bounds."""
+    for r in wanted:
+        bound = go_int(r.values[0]) if r.operator in ("Gt", "Lt") and r.values else None
+        if bound is not None:
+            yield str(bound + (1 if r.operator == "Gt" else -1))
+    if not any(r.operator in ("Gt", "Lt") for r in wanted):
+        yield "any"
+
+
+def fits_limits(template: Template, left: Mapping[str, int]) -> int | None:
+    """How many more nodes of this kind the limits of its pool allow; None when nothing limits them.
+
+    Karpenter compares capacity, which we take from allocatable where it is not known.
+    """
+    size = template.shape.capacity or template.shape.allocatable or {}
+    counts = [left["nodes"]] if "nodes" in left else []
+    counts += [amount // size[name] for name, amount in left.items() if size.get(name)]
+    return max(0, min(counts)) if counts else None
+
+
+def limits_left(pool: NodePool, nodes: Iterable[Node]) -> Mapping[str, int]:
+    """What the limits of a pool leave beside those nodes of the cluster that are its own."""
+    left = dict(pool.limits)
+    if not left:
+        return left
+    own = {"karpenter.sh/nodepool": pool.name} if "karpenter.sh/nodepool" in pool.labels else pool.labels
+    for node in nodes:
+        if own and own.items() <= node.labels.items() and (pool.zones is None or node.labels.get(ZONE) in pool.zones):
+            for name in left:
+                left[name] -= 1 if name == "nodes" else (node.allocatable or {}).get(name, 0)
+    return left
+
+
+def _slug(name: str) -> str:
+    return "".join(c if c.isalnum() or c in ".-" else "-" for c in name.lower()).strip("-.")

@@ -1,0 +1,77 @@
+"""What pods ask of labels: which keys tell nodes apart, and which values are worth making."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kubesched_lint.model.labels import Labels, Requirement, go_int
+from kubesched_lint.model.pod import Pod
+
+_OF_THE_SYSTEM = ("kubernetes.io", "k8s.io", "cloud.google.com", "gke.io")
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """``asked`` maps every key that a pod mentions, topology keys included, to the values asked for."""
+
+    asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    separations: tuple[Labels, ...] = ()
+    """Labels that a pod both selects and tolerates as taints: GKE Autopilot makes nodes with them."""
+
+    def mentions(self, key: str) -> bool:
+        return key in self.asked
+
+    def values(self, key: str) -> tuple[str, ...]:
+        return self.asked.get(key, ())
+
+
+def wishes_of(pods: Iterable[Pod], topologies: Iterable[tuple[str, tuple[str, ...]]] = ()) -> Wishes:
+    """The wishes of pods; ``topologies`` are further keys with values, such as the zones of volumes."""
+    asked: dict[str, dict[str, None]] = {}
+    apart: dict[tuple[tuple[str, str], ...], Labels] = {}
+    for key, values in topologies:
+        asked.setdefault(key, {}).update(dict.fromkeys(values))
+    for pod in pods:
+        for requirement in _requirements(pod):
+            asked.setdefault(requirement.key, {}).update(dict.fromkeys(_values(requirement)))
+        for key in _topology_keys(pod):
+            asked.setdefault(key, {})
+        separation = dict(_separation(pod))
+        if separation:
+            apart[tuple(sorted(separation.items()))] = separation
+    return Wishes({key: tuple(values) for key, values in asked.items()}, tuple(apart.values()))
+
+
+def _requirements(pod: Pod) -> Iterator[Requirement]:
+    yield from (Requirement(key, "In", (value,)) for key, value in pod.node_selector.items())
+    for term in (*(pod.required_node_terms or ()), *(p.term for p in pod.preferred_node_terms)):
+        yield from term.expressions
+
+
+def _values(requirement: Requirement) -> Iterator[str]:
+    """Values that meet it: an integer beyond the bound of Gt and Lt."""
+    if requirement.operator == "In":
+        yield from requirement.values
+    bound = go_int(requirement.values[0]) if requirement.operator in ("Gt", "Lt") and requirement.values else None
+    if bound is not None:
+        yield str(bound + (1 if requirement.operator == "Gt" else -1))
+
+
+def _topology_keys(pod: Pod) -> Iterator[str]:
+    yield from (t.topology_key for t in (*pod.required_affinity, *pod.required_anti_affinity))
+    yield from (c.topology_key for c in pod.spread)
+
+
+def _separation(pod: Pod) -> Iterator[tuple[str, str]]:
+    chosen = [*pod.node_selector.items()]
+    for term in pod.required_node_terms or ():
+        chosen += [(r.key, r.values[0]) for r in term.expressions if r.operator == "In" and len(r.values) == 1]
+    for key, value in chosen:
+        domain = key.rpartition("/")[0]
+        if domain.endswith(_OF_THE_SYSTEM):
+            continue
+        for toleration in pod.tolerations:
+            matches = toleration.operator == "Exists" or toleration.value == value
+            if toleration.key == key and matches and toleration.effect in ("", "NoSchedule"):
+                yield key, value

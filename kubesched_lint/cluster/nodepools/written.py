@@ -1,0 +1,125 @@
+"""Pools as people write them: ``pools`` of a ClusterSketch, and NodeGroups for cluster-autoscaler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kubesched_lint.cluster.nodepools.shapes import INSTANCE_TYPE, shape_named
+from kubesched_lint.cluster.sketch import DEFAULT_PODS, known, taints_of
+from kubesched_lint.findings import Path
+from kubesched_lint.model.decode.fields import (
+    DecodeError,
+    Value,
+    integer,
+    items,
+    labels,
+    resources,
+    text,
+    texts,
+    words,
+    wrong,
+)
+from kubesched_lint.model.decode.nodepools import decode_requirements, zones_of
+from kubesched_lint.model.node import ZONE
+from kubesched_lint.model.nodepool import AUTOPILOT, CLUSTER_AUTOSCALER, KARPENTER, NodePool, Shape
+
+GROUPS = "NodeGroups"
+POOL_FIELDS = frozenset(
+    ["name", "autoscaler", "zones", "labels", "taints", "requirements", "shapes", "limits", "weight"]
+)
+SHAPE_FIELDS = frozenset(["name", "allocatable", "capacity", "labels"])
+GROUPS_FIELDS = frozenset(["apiVersion", "kind", "groups"])
+GROUP_FIELDS = frozenset(["name", "zones", "min", "max", "labels", "taints", "shape"])
+MAKERS = (KARPENTER, CLUSTER_AUTOSCALER, AUTOPILOT)
+_WRITTEN = "pool"  # unlike Karpenter's own, such a pool sets no labels but those written
+
+
+def written_pools(sketch: Value) -> Iterator[NodePool]:
+    """The pools of a sketch. Raises DecodeError."""
+    for entry, here in items(sketch, "pools", ()):
+        known(entry, POOL_FIELDS, here)
+        maker = text(entry, "autoscaler", here)
+        if maker and maker not in MAKERS:
+            at = (*here, "autoscaler")
+            raise DecodeError(at, f"{words(at)}: expected {' or '.join(MAKERS)}, found {maker!r}")
+        wanted = tuple(decode_requirements(entry, "requirements", here))
+        own = labels(entry, "labels", here)
+        zone = own.get(ZONE)
+        zones = _zones(entry, here)
+        if zones is None:
+            zones = zones_of(wanted) if zone is None else (zone,)
+        yield NodePool(
+            name=_named(entry, here),
+            maker=maker or _WRITTEN,
+            zones=zones,
+            labels=own,
+            taints=tuple(taints_of(entry, here)),
+            requirements=wanted,
+            shapes=_shapes(entry, here, maker),
+            limits=resources(entry, "limits", here),
+            weight=integer(entry, "weight", here) or 0,
+            path=here,
+        )
+
+
+def written_groups(value: Value) -> Iterator[NodePool]:
+    """The node groups of a NodeGroups document. Raises DecodeError."""
+    known(value, GROUPS_FIELDS, ())
+    for entry, here in items(value, "groups", ()):
+        known(entry, GROUP_FIELDS, here)
+        most = integer(entry, "max", here)
+        if most is None:
+            raise DecodeError(here, f"{words(here)}: a node group needs max, the most nodes it may have")
+        found = entry.get("shape")
+        yield NodePool(
+            name=_named(entry, here),
+            maker=CLUSTER_AUTOSCALER,
+            zones=_zones(entry, here),
+            labels=labels(entry, "labels", here),
+            taints=tuple(taints_of(entry, here)),
+            shapes=(Shape("node"),) if found is None else (_shape(found, (*here, "shape")),),
+            limits={"nodes": most},
+            path=here,
+        )
+
+
+def _named(entry: Value, here: Path) -> str:
+    name = text(entry, "name", here)
+    if not name:
+        raise DecodeError(here, f"{words(here)}: a pool needs a name")
+    return name
+
+
+def _zones(entry: Value, here: Path) -> tuple[str, ...] | None:
+    return None if entry.get("zones") is None else texts(entry, "zones", here)
+
+
+def _shapes(entry: Value, here: Path, maker: str) -> tuple[Shape, ...]:
+    found = entry.get("shapes")
+    if found is None:
+        return () if maker in (KARPENTER, AUTOPILOT) else (Shape("node"),)
+    here = (*here, "shapes")
+    if not isinstance(found, list):
+        raise wrong(here, "a list of machine types, each a name or {name, allocatable}", found)
+    return tuple(_shape(item, (*here, i)) for i, item in enumerate(found))
+
+
+def _shape(item: object, at: Path) -> Shape:
+    """A machine type by its name alone, or with what it offers; a common one fills in what is not written."""
+    if isinstance(item, str):
+        return shape_named(item) or Shape(item, labels={INSTANCE_TYPE: item})
+    if not isinstance(item, dict):
+        raise wrong(at, "a machine type, a name or {name, allocatable}", item)
+    known(item, SHAPE_FIELDS, at)
+    name = text(item, "name", at)
+    if not name:
+        raise DecodeError(at, f"{words(at)}: a shape needs a name")
+    shape = shape_named(name) or Shape(name, labels={INSTANCE_TYPE: name})
+    if item.get("allocatable") is not None:
+        amounts = resources(item, "allocatable", at)
+        amounts.setdefault("pods", DEFAULT_PODS)
+        shape = replace(shape, allocatable=amounts)
+    if item.get("capacity") is not None:
+        shape = replace(shape, capacity=resources(item, "capacity", at))
+    return replace(shape, labels={**shape.labels, **labels(item, "labels", at)})

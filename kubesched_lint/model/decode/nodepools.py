@@ -1,0 +1,100 @@
+"""Karpenter's NodePool (karpenter.sh/v1) from plain values.
+
+The fields follow ``pkg/apis/v1/nodepool.go`` of kubernetes-sigs/karpenter (v1). A pool with ``replicas`` is static:
+it holds that many nodes and adds none for a pod. Startup taints go before a pod has to tolerate them, so they are not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.findings import Path, Source
+from kubesched_lint.model.decode.fields import (
+    DecodeError,
+    Value,
+    integer,
+    items,
+    labels,
+    mapping,
+    resources,
+    text,
+    words,
+)
+from kubesched_lint.model.decode.fields import requirement as decode_requirement
+from kubesched_lint.model.labels import Requirement, go_int
+from kubesched_lint.model.node import ZONE, Taint
+from kubesched_lint.model.nodepool import KARPENTER, NodePool
+
+_CLOUDS = {"karpenter.k8s.aws": "aws", "karpenter.azure.com": "azure", "karpenter.k8s.gcp": "gcp"}
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
+# Karpenter takes the labels of old under their new names (NormalizedLabels).
+_RENAMED = {
+    "failure-domain.beta.kubernetes.io/zone": ZONE,
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+}
+
+
+def decode_node_pool(value: Value, source: Source | None = None) -> NodePool:
+    """A NodePool. Raises DecodeError."""
+    meta, spec = mapping(value, "metadata", ()), mapping(value, "spec", ())
+    template_at: Path = ("spec", "template")
+    template = mapping(spec, "template", ("spec",))
+    template_meta = mapping(template, "metadata", template_at)
+    at: Path = (*template_at, "spec")
+    inner = mapping(template, "spec", template_at)
+    wanted = tuple(decode_requirements(inner, "requirements", at))
+    limits = resources(spec, "limits", ("spec",))
+    if integer(spec, "replicas", ("spec",)) is not None:
+        limits = {"nodes": 0}
+    name = text(meta, "name", ("metadata",))
+    group = text(mapping(inner, "nodeClassRef", at), "group", (*at, "nodeClassRef"))
+    own = {
+        "karpenter.sh/nodepool": name,
+        "karpenter.sh/registered": "true",
+        "karpenter.sh/initialized": "true",
+        **labels(template_meta, "labels", (*template_at, "metadata")),
+    }
+    zone = own.pop(ZONE, None)
+    return NodePool(
+        name=name,
+        maker=KARPENTER,
+        zones=zones_of(wanted) if zone is None else (zone,),
+        labels=own,
+        taints=tuple(
+            Taint(text(t, "key", here), text(t, "value", here), text(t, "effect", here))
+            for t, here in items(inner, "taints", at)
+        ),
+        requirements=wanted,
+        cloud=_CLOUDS.get(group, ""),
+        limits=limits,
+        weight=integer(spec, "weight", ("spec",)) or 0,
+        source=source,
+    )
+
+
+def decode_requirements(value: Value, key: str, path: Path) -> Iterator[Requirement]:
+    """Requirements of a pool; Gte and Lte as the Gt and Lt that mean the same. Raises DecodeError."""
+    for item, here in items(value, key, path):
+        found = decode_requirement(item, here)
+        if found.operator not in _OPERATORS:
+            raise DecodeError(
+                (*here, "operator"),
+                f"{words((*here, 'operator'))}: expected one of {', '.join(_OPERATORS)}, found {found.operator!r}",
+            )
+        operator, values = found.operator, found.values
+        if operator in ("Gte", "Lte"):
+            bound = go_int(values[0]) if values else None
+            step = -1 if operator == "Gte" else 1
+            operator, values = operator[:2], (str((bound or 0) + step),)
+        yield Requirement(_RENAMED.get(found.key, found.key), operator, values, here)
+
+
+def zones_of(requirements: tuple[Requirement, ...]) -> tuple[str, ...] | None:
+    """The zones that requirements list; None when they leave them open."""
+    listed = next((r.values for r in requirements if r.key == ZONE and r.operator == "In"), None)
+    if listed is None:
+        return None
+    return tuple(z for z in listed if all(r.matches({ZONE: z}) for r in requirements if r.key == ZONE))

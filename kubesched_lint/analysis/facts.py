@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.namespaces import Namespaces
-from kubesched_lint.analysis.nearest import Miss, nearest_key, nearest_node, node_miss
+from kubesched_lint.analysis.nearest import Miss, nearest_key, nearest_name, node_miss
 from kubesched_lint.analysis.order import apply_order
 from kubesched_lint.analysis.reachability import Blocked, blocked_workloads
 from kubesched_lint.analysis.selection import Selection
@@ -218,7 +218,7 @@ class Facts:
 
     def nearest_node(self, name: str) -> str:
         """A node whose name reads like ``name``; empty without one."""
-        return nearest_node(name, self._nodes)
+        return nearest_name(name, (node.name for node in self._nodes))
 
     def taints_in_the_way(self, workload: Workload, nodes: NodeSet) -> Mapping[Taint, int]:
         """The taint that turns the pod away, with the number of ``nodes`` where it does, most frequent first."""
@@ -389,6 +389,17 @@ class Facts:
     def _autoscalers(self) -> Mapping[tuple[str, str, str], Autoscaler]:
         live = () if self.cluster is None else self.cluster.inventory.autoscalers
         return {(a.target.kind, a.namespace, a.target.name): a for a in (*live, *self.manifests.autoscalers)}
+
+    @property
+    def priority_classes(self) -> Mapping[str, PriorityClass]:
+        """Those of the cluster, of the set, and Kubernetes' own, by name."""
+        from kubesched_lint.model.admission import SYSTEM_PRIORITY_CLASSES
+
+        return {**SYSTEM_PRIORITY_CLASSES, **self._classes}
+
+    def nearest_priority_class(self, name: str) -> str:
+        """A class whose name reads like ``name``; empty without one."""
+        return nearest_name(name, self.priority_classes)
 
     @cached_property
     def _classes(self) -> Mapping[str, PriorityClass]:

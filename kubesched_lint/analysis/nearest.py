@@ -72,9 +72,9 @@ def nearest_key(key: str, nodes: Iterable[Node]) -> str:
     return _closest(key, {k for node in nodes for k in node.labels}) or ""
 
 
-def nearest_node(name: str, nodes: Iterable[Node]) -> str:
-    """A node whose name reads like ``name``; empty without one."""
-    return _closest(name, {node.name for node in nodes}) or ""
+def nearest_name(name: str, names: Iterable[str]) -> str:
+    """One of ``names`` that reads like ``name``; empty without one."""
+    return _closest(name, names) or ""
 
 
 def nearest_resource(resource: str, nodes: Iterable[Node]) -> str:
@@ -111,7 +111,7 @@ def _best_node(conditions: Sequence[Requirement], nodes: Sequence[Node]) -> str:
 
 
 def _nearest_name(fields: Sequence[Requirement], nodes: Sequence[Node]) -> str:
-    close = nearest_node(fields[0].values[0], nodes) if fields[0].values else ""
+    close = nearest_name(fields[0].values[0], (n.name for n in nodes)) if fields[0].values else ""
     return f"there is a node {close}" if close else ""
 
 

@@ -1,0 +1,85 @@
+"""The pods of a StatefulSet one by one, each held where its volumes are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kubesched_lint.analysis.claims import bound_volume, nodes_of_volume
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.neighbours import matching_running_pods, others_selected
+from kubesched_lint.analysis.spread import counted_nodes
+from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.model.pod import SpreadConstraint, Volume
+from kubesched_lint.model.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """The pod ``ordinal`` has its volume in ``domain``, which with it would hold ``would`` against the ``least``."""
+
+    ordinal: int
+    claim: str
+    domain: str
+    would: int
+    least: int
+    before: tuple[str, ...]
+    """The domains of the pods before it, by ordinal."""
+
+
+def first_stuck(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> Stuck | None:
+    """The first pod that spread refuses in the domain of its volume when all start in order; None where none is.
+
+    Followed only as far as each pod has one single domain: from there on the scheduler chooses.
+    """
+    pod, key = facts.pod(workload), constraint.topology_key
+    selector = constraint.selector
+    if selector is None or selector.is_empty or not selector.matches(pod.labels):
+        return None
+    if any(True for _ in others_selected(facts, workload, selector)):
+        return None
+    counted = counted_nodes(workload, constraint, facts)
+    counts = {
+        value: matching_running_pods(facts, workload.namespace, selector, nodes & counted)
+        for value, nodes in facts.index.domains(key).items()
+        if nodes & counted
+    }
+    before: list[str] = []
+    for ordinal in range(facts.replicas(workload)):
+        claim, nodes = _held(workload, ordinal, facts)
+        here = [value for value, domain in facts.index.domains(key).items() if domain & nodes]
+        if not claim or len(here) != 1 or here[0] not in counts:
+            return None
+        least = 0 if len(counts) < (constraint.min_domains or 1) else min(counts.values())
+        if counts[here[0]] + 1 - least > constraint.max_skew:
+            return Stuck(ordinal, claim, here[0], counts[here[0]] + 1, least, tuple(before))
+        counts[here[0]] += 1
+        before.append(here[0])
+    return None
+
+
+def _held(workload: Workload, ordinal: int, facts: Facts) -> tuple[str, NodeSet]:
+    """A claim of this pod that is bound, and the nodes that reach all its bound volumes."""
+    found, name = facts.usable(workload), ""
+    for claim, volume in _volumes(workload, ordinal):
+        if bound_volume(facts, workload.namespace, claim) is not None:
+            name = name or claim
+            found &= nodes_of_volume(facts, workload, volume)
+    return name, found
+
+
+def _volumes(workload: Workload, ordinal: int) -> Iterator[tuple[str, Volume]]:
+    """As getPersistentVolumeClaimName of ``pkg/controller/statefulset/stateful_set_utils.go`` names them."""
+    for template in workload.claim_templates:
+        claim = f"{template.name}-{workload.name}-{ordinal}"
+        yield claim, Volume(template.name, "persistentVolumeClaim", claim)
+
+
+def trace(workload: Workload, stuck: Stuck, key: str) -> tuple[str, ...]:
+    """The events that lead to the stuck pod."""
+    placed = [f"{workload.name}-{i} runs in {key}={d}, where its volume is" for i, d in enumerate(stuck.before)]
+    return (
+        *placed,
+        f"{workload.name}-{stuck.ordinal} must go to {stuck.domain}: {stuck.would} there, {stuck.least} in the least",
+        "no later pod is created before it runs (OrderedReady)",
+    )

@@ -1,0 +1,21 @@
+"""Required anti-affinity over more than a node, which an admission plugin forbids where it is on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.model.node import HOSTNAME
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    """``plugin/pkg/admission/antiaffinity/admission.go`` looks at the key of each required term."""
+    for term in workload.pod.required_anti_affinity:
+        if term.topology_key != HOSTNAME:
+            yield Hazard(
+                at=(*term.path, "topologyKey"),
+                evidence=pattern(f"the key is {term.topology_key}, not {HOSTNAME}"),
+                values={"key": term.topology_key},
+            )

@@ -1,0 +1,43 @@
+"""A gang of pods waits for a group that is missing, or for more members than it will ever have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.gangs import group_of, members, pod_group
+from kubesched_lint.findings import Hazard, Place, pattern, proof
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    name = group_of(workload)
+    if not name:
+        return
+    at = (*workload.pod.path, "schedulingGroup", "podGroupName")
+    group = pod_group(facts, workload.namespace, name)
+    if group is None:
+        known = facts.cluster_has("PodGroup")
+        yield Hazard(
+            at=at,
+            evidence=pattern(f"no PodGroup {workload.namespace}/{name}" + ("" if known else " in the manifests")),
+            values={"group": name, "where": "the manifests or the cluster" if known else "the manifests"},
+        )
+        return
+    gang = members(facts, workload.namespace, name)
+    pods = sum(facts.replicas(w) for w in gang)
+    if group.min_count is None or pods >= group.min_count or any(w.kind == "DaemonSet" for w in gang):
+        return
+    related = () if group.source is None else (Place(group.path, "how many must come together", group.source),)
+    yield Hazard(
+        at=at,
+        evidence=proof(
+            f"minCount {group.min_count} > {pods} pods of {', '.join(str(w) for w in gang)}",
+            demand=group.min_count,
+            supply=pods,
+            assumes=("no other workload has pods in the group",),
+        ),
+        values={"group": name, "least": group.min_count, "pods": pods},
+        related=related,
+        variant="few",
+    )

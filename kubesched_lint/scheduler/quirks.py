@@ -20,11 +20,12 @@ class Quirk:
 
 NEGATIVE_NAMESPACE_SELECTOR = Quirk(
     "negative-namespace-selector",
-    (1, 35),
+    (1, 34),
     None,
     "kubernetes/kubernetes#141526",
     "A namespaceSelector that also fits a namespace without labels (only NotIn and DoesNotExist) selects every "
-    "namespace on a pod that is being scheduled; on pods already bound it means what it says.",
+    "namespace on a pod that is being scheduled; on pods already bound it means what it says. The fix, #141563, is "
+    "picked for patch releases of 1.34 and later; we go by the minor version.",
 )
 TOLERATION_COMPARISON = Quirk(
     "toleration-comparison-operators",

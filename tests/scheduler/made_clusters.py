@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
@@ -24,6 +25,30 @@ from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
 
 KEYS = (HOSTNAME, HOSTNAME, ZONE, ZONE, ZONE, "rack", REGION, "nope")
 NAMESPACES = {"a": {"env": "prod"}, "b": {"env": "dev"}, "c": {}}
+
+Features = frozenset[str]
+ALL: Features = frozenset(["affinity", "spread", "ports", "resources", "volumes", "nodes"])
+FOCUSES: tuple[Features, ...] = (
+    # One at a time, lest what bars a node for good hides what a rarer plugin says.
+    frozenset(["affinity"]),
+    frozenset(["spread"]),
+    frozenset(["affinity", "spread"]),
+    frozenset(["resources", "ports"]),
+    frozenset(["resources", "spread"]),
+    frozenset(["volumes"]),
+    ALL,
+)
+
+CROWDING: tuple[Features, ...] = (
+    frozenset(["resources"]),
+    frozenset(["resources", "affinity"]),
+    frozenset(["resources", "spread"]),
+    frozenset(["ports"]),
+    frozenset(["spread"]),
+    frozenset(["affinity"]),
+    frozenset(["affinity", "spread"]),
+    frozenset(["resources", "volumes"]),
+)
 
 label_values = st.sampled_from(["web", "db", "api"])
 pod_labels = st.fixed_dictionaries({"app": label_values}, optional={"tier": st.sampled_from(["front", "back"])})
@@ -124,47 +149,56 @@ amounts = st.fixed_dictionaries(
 
 
 @st.composite
-def pods(draw: st.DrawFn, rich: bool = True) -> Pod:
+def pods(draw: st.DrawFn, features: Features = ALL, rich: bool = True) -> Pod:
     """Bound pods are poor: their own spread and node affinity no longer matter."""
-    requests = draw(amounts)
-    volumes = draw(seldom(8, (), draw(st.sampled_from([("d0",), ("d1", "d2"), ("d3",)]))))
+    rare = 3 if features == ALL else 2
+
+    def some(feature: str, items: st.SearchStrategy[object]) -> tuple[object, ...]:
+        return draw(few(items, rare)) if feature in features else ()
+
+    requests = draw(amounts) if "resources" in features else {}
+    volumes = ()
+    if "volumes" in features and (rich or draw(seldom(4, False, True))):
+        volumes = draw(st.sampled_from([(), ("d0",), ("d1", "d2"), ("d3",)]))
     pod = Pod(
         namespace=draw(st.sampled_from(["a", "a", "a", "b", "c"])),
         labels=draw(pod_labels),
         containers=(Container("c", requests=requests),),
         requests=requests,
-        required_anti_affinity=draw(few(affinity_terms, 3)),
-        host_ports=draw(few(ports, 5)),
+        required_anti_affinity=some("affinity", affinity_terms),
+        host_ports=some("ports", ports),
         volumes=tuple(Volume(name, "persistentVolumeClaim", name) for name in volumes),
         priority=draw(st.sampled_from([None, 0, 0, 100])),
     )
     if not rich:
         return pod
+    nodes_matter = "nodes" in features
     return replace(
         pod,
-        volumes=pod.volumes,
         priority=draw(st.sampled_from([1000, 100, 0])),
         preemption_policy=draw(seldom(12, "", "Never")),
-        required_affinity=draw(few(affinity_terms, 4)),
-        spread=draw(few(constraints, 2)),
-        node_selector=draw(seldom(12, {}, {"disk": "ssd"})),
-        required_node_terms=draw(seldom(6, None, draw(st.lists(node_terms, max_size=2).map(tuple)))),
+        required_affinity=some("affinity", affinity_terms),
+        spread=some("spread", constraints),
+        node_selector=draw(seldom(12, {}, {"disk": "ssd"})) if nodes_matter else {},
+        required_node_terms=draw(seldom(6, None, draw(st.lists(node_terms, max_size=2).map(tuple))))
+        if nodes_matter
+        else None,
         tolerations=tuple(draw(st.lists(tolerations, max_size=2))),
-        node_name=draw(seldom(25, "", "n0")),
+        node_name=draw(seldom(25, "", "n0")) if nodes_matter else "",
     )
 
 
 @st.composite
-def nodes(draw: st.DrawFn, number: int) -> Node:
+def nodes(draw: st.DrawFn, number: int, features: Features) -> Node:
     wanted = {
         HOSTNAME: f"n{number}",
-        ZONE: draw(st.sampled_from(["z1", "z2"])),
+        ZONE: draw(st.sampled_from(["z1", "z2", "z3"])),
         REGION: "r",
         "rack": draw(st.sampled_from(["r1", "r2"])),
         "disk": "ssd",
         "gpus": draw(st.sampled_from(["0", "2", "x"])),
     }
-    labels = {key: value for key, value in wanted.items() if draw(seldom(6, True, False))}
+    labels = {key: value for key, value in wanted.items() if draw(seldom(8, True, False))}
     taint = st.builds(
         Taint,
         key=st.sampled_from(["dedicated", "spot"]),
@@ -172,7 +206,7 @@ def nodes(draw: st.DrawFn, number: int) -> Node:
         effect=st.sampled_from(["NoSchedule", "NoExecute", "PreferNoSchedule"]),
     )
     allocatable = {
-        "cpu": draw(st.sampled_from([4000, 2000, 1000])),
+        "cpu": draw(st.sampled_from([2000, 3000, 1000])),
         "memory": draw(st.sampled_from([16, 8, 4])),
         "pods": draw(st.sampled_from([110, 5, 3])),
         "example.com/gpu": draw(st.sampled_from([1, 2, 0])),
@@ -180,9 +214,9 @@ def nodes(draw: st.DrawFn, number: int) -> Node:
     return Node(
         f"n{number}",
         labels,
-        taints=draw(few(taint, 12)),
-        unschedulable=draw(seldom(20, False, True)),
-        allocatable=draw(seldom(8, allocatable, None)),
+        taints=draw(few(taint, 12 if "nodes" in features else 25)),
+        unschedulable=draw(seldom(20, False, True)) if "nodes" in features else False,
+        allocatable=draw(seldom(8, allocatable, None)) if "resources" in features else None,
     )
 
 
@@ -200,21 +234,33 @@ class Made:
 
 
 @st.composite
-def clusters(draw: st.DrawFn) -> Made:
-    count = draw(st.integers(1, 5))
-    made_nodes = tuple(draw(nodes(i)) for i in range(count))
+def clusters(draw: st.DrawFn, focuses: Sequence[Features] = FOCUSES, most_nodes: int = 6) -> Made:
+    """What pods and nodes may have is one of ``focuses``; the fewer nodes, the more crowded."""
+    features = draw(st.sampled_from(focuses))
+    count = draw(st.integers(1, most_nodes))
+    made_nodes = tuple(draw(nodes(i, features)) for i in range(count))
     bound = tuple(
         BoundPod(
             f"b{i}",
             f"n{draw(st.integers(0, count - 1))}",
-            draw(pods(rich=False)),
+            draw(pods(features, rich=False)),
             terminating=draw(seldom(5, False, True)),
             start_time=f"2026-01-01T00:00:0{draw(st.integers(0, 3))}Z",
         )
         for i in range(draw(st.integers(2, 12)))
     )
-    incoming = draw(pods())
-    return Made(made_nodes, bound, *draw(storage(incoming.namespace)), draw(budgets()), incoming)
+    incoming = draw(pods(features))
+    held = draw(storage(incoming.namespace)) if "volumes" in features else ((), (), ())
+    return Made(made_nodes, bound, *held, draw(budgets()), incoming)
+
+
+@st.composite
+def crowded(draw: st.DrawFn) -> Made:
+    """One to three nodes, and a pod that matters more than most of what stands there."""
+    made = draw(clusters(CROWDING, most_nodes=3))
+    requests = {"cpu": draw(st.sampled_from([500, 1000]))} if made.nodes[0].allocatable else {}
+    pod = replace(made.pod, priority=draw(st.sampled_from([1000, 1000, 100])), requests=requests or made.pod.requests)
+    return replace(made, pod=pod)
 
 
 @st.composite
@@ -232,7 +278,9 @@ def storage(
     )
     claims, volumes = [], []
     for i in range(4):
-        fate = draw(st.sampled_from(["bound", "bound", "wait", "wait", "local", "local", "now", "missing"]))
+        fate = draw(
+            st.sampled_from(["local", "local", "local", "wait", "wait", "bound", "bound", "bound", "now", "missing"])
+        )
         mode = draw(st.sampled_from(["ReadWriteOnce", "ReadWriteOnce", "ReadWriteOncePod"]))
         if fate == "missing":
             continue

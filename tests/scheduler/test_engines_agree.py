@@ -20,11 +20,11 @@ from kubesched_lint.scheduler.framework import (
 )
 from kubesched_lint.scheduler.preemption import preempt
 from tests.scheduler import plain_engine, plain_preemption
-from tests.scheduler.made_clusters import NAMESPACES, Made, clusters, pods
+from tests.scheduler.made_clusters import NAMESPACES, Made, clusters, crowded, pods
 
 # EXAMPLES=3000 pytest tests/scheduler/test_engines_agree.py looks longer.
 thorough = settings(
-    max_examples=int(os.environ.get("EXAMPLES", "100")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=int(os.environ.get("EXAMPLES", "150")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 
@@ -56,7 +56,7 @@ def test_the_same_nodes_are_feasible_and_the_message_is_the_same(made: Made) -> 
 
 
 @thorough
-@given(clusters())
+@given(crowded())
 def test_preemption_nominates_the_same_nodes_and_takes_the_same_victims(made: Made) -> None:
     state = state_of(made)
     diagnosis, plain = diagnose(made.pod, state), plain_engine.attempt(made.pod, plain_of(made))

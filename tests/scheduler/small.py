@@ -1,0 +1,50 @@
+"""Nodes, pods and states in one line each, for tests that read as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.model.pod import BoundPod, Container, Pod
+from kubesched_lint.scheduler.framework import diagnose
+
+PLENTY = {"cpu": 8000, "memory": 1 << 33, "pods": 110}
+
+
+def node(name: str, zone: str = "", /, **fields: Any) -> Node:
+    labels = {HOSTNAME: name, **({ZONE: zone} if zone else {}), **fields.pop("labels", {})}
+    return Node(name, labels, allocatable=fields.pop("allocatable", PLENTY), **fields)
+
+
+def pod(namespace: str = "shop", /, *, app: str = "web", requests: dict[str, int] | None = None, **fields: Any) -> Pod:
+    wanted = requests or {}
+    labels = fields.pop("labels", {"app": app})
+    return Pod(namespace, labels, containers=(Container("c", wanted),), requests=wanted, **fields)
+
+
+def bound(name: str, where: str, what: Pod, **fields: Any) -> BoundPod:
+    return BoundPod(name, where, what, **fields)
+
+
+def selecting(**labels: str) -> Selector:
+    return Selector(tuple(Requirement(key, "In", (value,)) for key, value in labels.items()))
+
+
+def state(nodes: Iterable[Node], *pods: BoundPod, version: str = "1.36", **objects: Any) -> ClusterState:
+    held = {field: tuple(items) for field, items in objects.items()}
+    return ClusterState(NodeIndex(tuple(nodes)), Inventory(pods=pods, **held), kubernetes_version=version)
+
+
+def feasible(what: Pod, where: ClusterState) -> list[str]:
+    return where.index.names_of(diagnose(what, where).feasible)
+
+
+def reasons(what: Pod, where: ClusterState, name: str) -> list[tuple[str, str, bool]]:
+    """Plugin, reason and whether preemption may help, of one node."""
+    found = diagnose(what, where).reasons(where.index.position(name))
+    return [(r.plugin, r.reason, r.resolvable) for r in found]

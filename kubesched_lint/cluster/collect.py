@@ -146,7 +146,7 @@ class Collector:
             pools_written=bool(self._pools),
             path=path,
             origin=origins.pop() if len(origins) == 1 else "kubectl",
-            kinds=frozenset(self._kinds),
+            kinds=self._whole_kinds(),
             captured_at=min(told) if told else "" if "sketch" in origins else self._newest,
             version=next((h.version for h in headers if h.version), ""),
             gaps=tuple(dict.fromkeys(gap for header in headers for gap in header.gaps)),
@@ -154,6 +154,12 @@ class Collector:
             unread_kinds=self._unread,
             source=next((h.source for h in headers if h.source is not None), None),
         )
+
+    def _whole_kinds(self) -> frozenset[str]:
+        """A snapshot says itself which kinds it holds whole; of other sources what was met counts as whole."""
+        if self._headers and all(header.origin == "snapshot" for header in self._headers):
+            return frozenset(kind for header in self._headers for kind in header.kinds)
+        return frozenset(self._kinds)
 
     def _why_elastic(self) -> str:
         """The commonest reason with how many nodes have it."""

@@ -12,6 +12,8 @@ from kubesched_lint.cluster.collect import Collector
 _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _GZIP = b"\x1f\x8b"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+LIVE = "live"
+"""A file of that name is ``./live``."""
 LARGEST = 4 << 30
 """Bytes of one file, unpacked."""
 _CHUNK = 512 << 10
@@ -20,10 +22,14 @@ _MOST_FOLD = 500
 
 
 def read_cluster(path: str, *, elastic: bool | None = None) -> Cluster:
-    """Reads what is at ``path``, a file or a folder with files. ``elastic`` overrides what nodes say of themselves.
+    """Reads what is at ``path``: a file, a folder with files, or ``live[:context]`` for a cluster that is asked itself.
 
-    Raises ClusterError, also for what cannot be opened.
+    ``elastic`` overrides what nodes say of themselves. Raises ClusterError, also for what cannot be opened.
     """
+    if path.partition(":")[0] == LIVE:
+        from kubesched_lint.cluster.capture.live import live_cluster
+
+        return live_cluster(path, path.partition(":")[2] or None, elastic=elastic)
     collector = Collector(elastic)
     met = [_read_file(name, collector) for name in _names(path)]
     return _finished(collector, path, met)

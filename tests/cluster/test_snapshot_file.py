@@ -20,7 +20,7 @@ ITEMS: list[dict[str, Any]] = json.loads(gzip.decompress((CLUSTERS / "kubectl-ge
 META = {
     "capturedAt": "2026-11-21T04:00:00Z",
     "kubernetesVersion": "v1.36.2",
-    "kinds": ["Node", "Pod", "Service"],
+    "kinds": [*sorted({item["kind"] for item in ITEMS}), "Service"],
     "gaps": ["persistentvolumes: forbidden (403)"],
 }
 

@@ -1,0 +1,126 @@
+"""``kubesched-lint snapshot``: what scheduling reads of a live cluster, in one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.capture import Snapshot
+    from kubesched_lint.cluster.redact import Redactor
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+@app.command()
+def snapshot(
+    context: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Context of the kubeconfig.  [default: the current one]")
+    ] = None,
+    namespaces: Annotated[
+        list[str] | None,
+        typer.Option("--namespace", "-n", metavar="NAME", help="Only objects of this namespace. Repeatable."),
+    ] = None,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Where to; gzipped if it ends in .gz; - is standard output."
+        ),
+    ] = "cluster.json.gz",
+    redact: Annotated[bool, typer.Option("--redact", help="Replace names by pseudonyms.")] = False,
+    redact_key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SECRET",
+            envvar="KUBESCHED_LINT_REDACT_KEY",
+            help="Makes pseudonyms equal in several snapshots.  [default: random]",
+        ),
+    ] = None,
+    request_timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, help="How long to wait for an answer of the API server.")
+    ] = 60.0,
+) -> None:
+    """Capture what scheduling reads of a live cluster, for --cluster.
+
+    It asks the API server with the kubeconfig that kubectl uses, or inside a pod by its service account, and needs
+    `list` only: docs/snapshot.md has the ClusterRole. Neither environment variables, annotations, Secrets nor
+    ConfigMaps are kept.
+
+    Examples:
+
+      kubesched-lint snapshot -o cluster.json.gz
+
+      kubesched-lint snapshot --context prod --redact -o prod.json.gz
+    """
+    from kubesched_lint.cluster.capture import CaptureError, capture, connect
+    from kubesched_lint.cluster.capture.live import now
+
+    progress = _Progress()
+    try:
+        connection = connect(context, read_seconds=request_timeout)
+        found = capture(
+            connection,
+            now(),
+            namespaces=tuple(namespaces or ()),
+            redactor=_redactor(redact_key) if redact or redact_key else None,
+            progress=progress,
+        )
+    except CaptureError as error:
+        progress.end()
+        raise _failed(str(error)) from None
+    progress.end()
+    size = _write(found, output)
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.counts.items())
+    typer.echo(f"{output}: {kinds or 'no objects'}{f' ({size / 1024:,.0f} KiB)' if size else ''}", err=True)
+    for gap in found.gaps:
+        typer.echo(f"missing: {gap}", err=True)
+    if any("(403)" in gap for gap in found.gaps):
+        typer.echo("docs/snapshot.md has the ClusterRole that allows all of it", err=True)
+
+
+def _redactor(key: str | None) -> Redactor:
+    import secrets
+    from hashlib import blake2b
+
+    from kubesched_lint.cluster.redact import Redactor
+
+    return Redactor(blake2b(key.encode()).digest() if key else secrets.token_bytes(32))
+
+
+class _Progress:
+    """One line on a terminal that changes as pages come; nothing where standard error is no terminal."""
+
+    def __init__(self) -> None:
+        import sys
+
+        self._stream = sys.stderr if sys.stderr.isatty() else None
+
+    def __call__(self, plural: str, count: int, total: int) -> None:
+        if self._stream is not None:
+            self._stream.write(f"\r\x1b[K{plural}: {count:,} of {total:,}")
+            self._stream.flush()
+
+    def end(self) -> None:
+        if self._stream is not None:
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+
+
+def _write(found: Snapshot, output: str) -> int:
+    """The size of the file in bytes; 0 for standard output."""
+    import sys
+
+    try:
+        if output == "-":
+            sys.stdout.buffer.writelines(found.pieces())
+            sys.stdout.buffer.flush()
+            return 0
+        return found.write(output)
+    except OSError as error:
+        raise _failed(f"{output}: cannot be written: {error.strerror or error}") from None
+
+
+def _failed(message: str) -> typer.Exit:
+    typer.echo(f"error: {message}", err=True)
+    return typer.Exit(2)

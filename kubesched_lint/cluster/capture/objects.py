@@ -1,0 +1,347 @@
+"""What is kept of storage, classes, policies and node pools."""
+
+from __future__ import annotations
+
+from msgspec import field
+
+from kubesched_lint.cluster.capture.parts import (
+    Amounts,
+    Bound,
+    ClaimSpec,
+    Labels,
+    Meta,
+    NameMeta,
+    NodeTerms,
+    NotedMeta,
+    Nothing,
+    Part,
+    Selector,
+    Taint,
+    TemplateMeta,
+    Toleration,
+)
+
+
+class Namespace(Part):
+    metadata: Meta
+
+
+# --- storage --------------------------------------------------------------------------------------------------------
+
+
+class Phase(Part):
+    phase: str | None = None
+
+
+class Claim(Part):
+    metadata: NotedMeta
+    spec: ClaimSpec
+    status: Phase | None = None
+
+
+class ClaimRef(Part):
+    namespace: str | None = None
+    name: str | None = None
+    uid: str | None = None
+
+
+class VolumeAffinity(Part):
+    required: NodeTerms | None = None
+
+
+class CsiSource(Part):
+    driver: str | None = None
+    volume_handle: str | None = None
+
+
+class VolumeSpec(Part):
+    capacity: Amounts = None
+    access_modes: list[str] | None = None
+    storage_class_name: str | None = None
+    volume_mode: str | None = None
+    claim_ref: ClaimRef | None = None
+    node_affinity: VolumeAffinity | None = None
+    csi: CsiSource | None = None
+    # Which other source it has, not where.
+    aws_elastic_block_store: Nothing | None = None
+    azure_disk: Nothing | None = None
+    azure_file: Nothing | None = None
+    cephfs: Nothing | None = None
+    cinder: Nothing | None = None
+    fc: Nothing | None = None
+    flex_volume: Nothing | None = None
+    gce_persistent_disk: Nothing | None = None
+    host_path: Nothing | None = None
+    iscsi: Nothing | None = None
+    local: Nothing | None = None
+    nfs: Nothing | None = None
+    portworx_volume: Nothing | None = None
+    rbd: Nothing | None = None
+    vsphere_volume: Nothing | None = None
+
+
+class Volume(Part):
+    metadata: NotedMeta
+    spec: VolumeSpec
+    status: Phase | None = None
+
+
+class TopologyExpression(Part):
+    key: str | None = None
+    values: list[str] | None = None
+
+
+class TopologyTerm(Part):
+    match_label_expressions: list[TopologyExpression] | None = None
+
+
+class StorageClass(Part):
+    metadata: NotedMeta
+    provisioner: str | None = None
+    volume_binding_mode: str | None = None
+    allowed_topologies: list[TopologyTerm] | None = None
+
+
+class DriverAllocatable(Part):
+    count: int | None = None
+
+
+class Driver(Part):
+    name: str | None = None
+    topology_keys: list[str] | None = None
+    allocatable: DriverAllocatable | None = None
+
+
+class CsiNodeSpec(Part):
+    drivers: list[Driver] | None = None
+
+
+class CsiNode(Part):
+    metadata: NotedMeta
+    spec: CsiNodeSpec | None = None
+
+
+class StorageCapacity(Part):
+    metadata: NameMeta
+    storage_class_name: str | None = None
+    node_topology: Selector | None = None
+    capacity: str | int | None = None
+    maximum_volume_size: str | int | None = None
+
+
+class AttachedSource(Part):
+    persistent_volume_name: str | None = None
+
+
+class AttachmentSpec(Part):
+    node_name: str | None = None
+    attacher: str | None = None
+    source: AttachedSource | None = None
+
+
+class VolumeAttachment(Part):
+    metadata: NameMeta
+    spec: AttachmentSpec
+
+
+# --- classes and policies -------------------------------------------------------------------------------------------
+
+
+class PriorityClass(Part):
+    metadata: NameMeta
+    value: int | None = None
+    preemption_policy: str | None = None
+    global_default: bool | None = None
+
+
+class Overhead(Part):
+    pod_fixed: Amounts = None
+
+
+class RuntimeScheduling(Part):
+    node_selector: Labels = None
+    tolerations: list[Toleration] | None = None
+
+
+class RuntimeClass(Part):
+    metadata: NameMeta
+    overhead: Overhead | None = None
+    scheduling: RuntimeScheduling | None = None
+
+
+class DeviceClassSpec(Part):
+    extended_resource_name: str | None = None
+
+
+class DeviceClass(Part):
+    metadata: NameMeta
+    spec: DeviceClassSpec | None = None
+
+
+class Gang(Part):
+    min_count: int | None = None
+
+
+class SchedulingPolicy(Part):
+    gang: Gang | None = None
+
+
+class PodGroupSpec(Part):
+    scheduling_policy: SchedulingPolicy | None = None
+
+
+class PodGroup(Part):
+    metadata: NameMeta
+    spec: PodGroupSpec | None = None
+
+
+class ServiceSpec(Part):
+    selector: Labels = None
+
+
+class Service(Part):
+    metadata: NameMeta
+    spec: ServiceSpec | None = None
+
+
+class Target(Part):
+    kind: str | None = None
+    name: str | None = None
+
+
+class AutoscalerSpec(Part):
+    scale_target_ref: Target | None = None
+    min_replicas: int | None = None
+    max_replicas: int | None = None
+
+
+class Autoscaler(Part):
+    metadata: NameMeta
+    spec: AutoscalerSpec
+
+
+class BudgetSpec(Part):
+    selector: Selector | None = None
+    min_available: Bound = None
+    max_unavailable: Bound = None
+    unhealthy_pod_eviction_policy: str | None = None
+
+
+class BudgetStatus(Part):
+    disruptions_allowed: int | None = None
+
+
+class Budget(Part):
+    metadata: NameMeta
+    spec: BudgetSpec
+    status: BudgetStatus | None = None
+
+
+class Limit(Part):
+    type: str | None = None
+    max: Amounts = None
+    min: Amounts = None
+    default: Amounts = None
+    default_request: Amounts = None
+
+
+class LimitRangeSpec(Part):
+    limits: list[Limit] | None = None
+
+
+class LimitRange(Part):
+    metadata: NameMeta
+    spec: LimitRangeSpec | None = None
+
+
+class QuotaSpec(Part):
+    hard: Amounts = None
+    scopes: list[str] | None = None
+
+
+class QuotaStatus(Part):
+    used: Amounts = None
+
+
+class Quota(Part):
+    metadata: NameMeta
+    spec: QuotaSpec | None = None
+    status: QuotaStatus | None = None
+
+
+# --- node pools (Karpenter) -----------------------------------------------------------------------------------------
+
+
+class PoolRequirement(Part):
+    key: str | None = None
+    operator: str | None = None
+    values: list[str] | None = None
+    min_values: int | None = None
+
+
+class NodeClassRef(Part):
+    group: str | None = None
+    kind: str | None = None
+    name: str | None = None
+
+
+class PoolNodeSpec(Part):
+    requirements: list[PoolRequirement] | None = None
+    taints: list[Taint] | None = None
+    startup_taints: list[Taint] | None = None
+    node_class_ref: NodeClassRef | None = None
+
+
+class PoolTemplate(Part):
+    metadata: TemplateMeta | None = None
+    spec: PoolNodeSpec | None = None
+
+
+class NodePoolSpec(Part):
+    template: PoolTemplate | None = None
+    limits: Amounts = None
+    weight: int | None = None
+    replicas: int | None = None
+
+
+class NodePoolStatus(Part):
+    resources: Amounts = None
+
+
+class NodePool(Part):
+    metadata: NameMeta
+    spec: NodePoolSpec | None = None
+    status: NodePoolStatus | None = None
+
+
+class Kubelet(Part):
+    max_pods: int | None = None
+    pods_per_core: int | None = None
+    system_reserved: Amounts = None
+    kube_reserved: Amounts = None
+    eviction_hard: Amounts = None
+
+
+class NodeClassSpec(Part):
+    """Of any provider: user data, tags and roles stay where they are."""
+
+    kubelet: Kubelet | None = None
+    ami_family: str | None = None
+    image_family: str | None = None
+    instance_store_policy: str | None = None
+    max_pods: int | None = None
+    os_disk_size_gb: int | None = field(default=None, name="osDiskSizeGB")
+
+
+class Subnet(Part):
+    zone: str | None = None
+
+
+class NodeClassStatus(Part):
+    subnets: list[Subnet] | None = None
+
+
+class NodeClass(Part):
+    metadata: NameMeta
+    spec: NodeClassSpec | None = None
+    status: NodeClassStatus | None = None

@@ -1,0 +1,138 @@
+"""Which lists a snapshot asks for, in which versions, and what each item is cut down to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kubesched_lint.cluster.capture import objects as o
+from kubesched_lint.cluster.capture import parts as p
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """``versions`` are those whose fields we know, the best first; ``optional`` ones need not be served."""
+
+    kind: str
+    plural: str
+    group: str
+    part: type[p.Part]
+    versions: tuple[str, ...] = ("v1",)
+    namespaced: bool = True
+    optional: bool = False
+    query: tuple[tuple[str, str], ...] = ()
+    cut: Callable[[Any], bool] | None = None
+    """Takes away from an item what its type alone cannot, and tells whether the item is kept at all."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.plural}.{self.group}" if self.optional else self.plural
+
+    def path(self, version: str, namespace: str | None) -> str:
+        root = f"/apis/{self.group}/{version}" if self.group else f"/api/{version}"
+        return f"{root}/namespaces/{namespace}/{self.plural}" if namespace else f"{root}/{self.plural}"
+
+    def api_version(self, version: str) -> str:
+        return f"{self.group}/{version}" if self.group else version
+
+
+def _pod(pod: p.Pod) -> bool:
+    _cut_volumes(pod.spec)
+    return pod.status is None or pod.status.phase not in ("Succeeded", "Failed")
+
+
+def _workload(workload: p.Workload) -> bool:
+    spec = workload.spec
+    workload.metadata.annotations = None
+    inner = spec.job_template.spec if spec.job_template else None
+    for template in (spec.template, inner.template if inner else None):
+        if template is not None and template.spec is not None:
+            _cut_volumes(template.spec)
+    return True
+
+
+def _replica_set(found: p.Workload) -> bool:
+    """Old revisions are kept by the dozen; of one that has no replicas only its number is read."""
+    notes = found.metadata.annotations
+    _workload(found)
+    found.metadata.annotations = notes
+    if found.spec.replicas == 0 and found.metadata.owner_references:
+        found.spec.template = None
+    return True
+
+
+def _job(job: p.Workload) -> bool:
+    """A finished Job makes no more pods."""
+    conditions = (job.status.conditions if job.status else None) or ()
+    return _workload(job) and not any(c.type in ("Complete", "Failed") and c.status == "True" for c in conditions)
+
+
+def _cut_volumes(spec: p.PodSpec) -> None:
+    """Config maps, secrets and tokens have no field that is kept: not even their names stay."""
+    if spec.volumes:
+        spec.volumes = [v for v in spec.volumes if v != p.Volume(name=v.name)] or None
+
+
+_RUNNING = (("fieldSelector", "status.phase!=Succeeded,status.phase!=Failed"),)
+_STORAGE = "storage.k8s.io"
+
+# Nodes first and pods before what owns them: what changes quickest is read close together.
+RESOURCES = (
+    Resource("Node", "nodes", "", p.Node, namespaced=False),
+    Resource("Pod", "pods", "", p.Pod, query=_RUNNING, cut=_pod),
+    Resource("ReplicaSet", "replicasets", "apps", p.Workload, cut=_replica_set),
+    Resource("Deployment", "deployments", "apps", p.Workload, cut=_workload),
+    Resource("StatefulSet", "statefulsets", "apps", p.Workload, cut=_workload),
+    Resource("DaemonSet", "daemonsets", "apps", p.Workload, cut=_workload),
+    Resource("Job", "jobs", "batch", p.Workload, cut=_job),
+    Resource("CronJob", "cronjobs", "batch", p.Workload, cut=_workload),
+    Resource("HorizontalPodAutoscaler", "horizontalpodautoscalers", "autoscaling", o.Autoscaler, ("v2", "v1")),
+    Resource("PodDisruptionBudget", "poddisruptionbudgets", "policy", o.Budget),
+    Resource("Namespace", "namespaces", "", o.Namespace, namespaced=False),
+    Resource("Service", "services", "", o.Service),
+    Resource("LimitRange", "limitranges", "", o.LimitRange),
+    Resource("ResourceQuota", "resourcequotas", "", o.Quota),
+    Resource("PersistentVolumeClaim", "persistentvolumeclaims", "", o.Claim),
+    Resource("PersistentVolume", "persistentvolumes", "", o.Volume, namespaced=False),
+    Resource("StorageClass", "storageclasses", _STORAGE, o.StorageClass, namespaced=False),
+    Resource("CSINode", "csinodes", _STORAGE, o.CsiNode, namespaced=False),
+    Resource("VolumeAttachment", "volumeattachments", _STORAGE, o.VolumeAttachment, namespaced=False),
+    Resource("CSIStorageCapacity", "csistoragecapacities", _STORAGE, o.StorageCapacity),
+    Resource("PriorityClass", "priorityclasses", "scheduling.k8s.io", o.PriorityClass, namespaced=False),
+    Resource("RuntimeClass", "runtimeclasses", "node.k8s.io", o.RuntimeClass, namespaced=False),
+    Resource(
+        *("DeviceClass", "deviceclasses", "resource.k8s.io", o.DeviceClass),
+        versions=("v1", "v1beta2", "v1beta1"),
+        namespaced=False,
+        optional=True,
+    ),
+    Resource(
+        *("PodGroup", "podgroups", "scheduling.k8s.io", o.PodGroup),
+        versions=("v1", "v1beta1", "v1alpha2", "v1alpha1"),
+        optional=True,
+    ),
+    Resource("NodePool", "nodepools", "karpenter.sh", o.NodePool, namespaced=False, optional=True),
+    Resource(*("EC2NodeClass", "ec2nodeclasses", "karpenter.k8s.aws", o.NodeClass), namespaced=False, optional=True),
+    Resource(
+        *("AKSNodeClass", "aksnodeclasses", "karpenter.azure.com", o.NodeClass),
+        versions=("v1", "v1beta1", "v1alpha2"),
+        namespaced=False,
+        optional=True,
+    ),
+    Resource(
+        *("GCENodeClass", "gcenodeclasses", "karpenter.k8s.gcp", o.NodeClass),
+        versions=("v1", "v1alpha1"),
+        namespaced=False,
+        optional=True,
+    ),
+    Resource("NodeClass", "nodeclasses", "eks.amazonaws.com", o.NodeClass, namespaced=False, optional=True),
+)
+
+
+def served_versions(resource: Resource, served: Mapping[str, tuple[str, ...]] | None) -> Iterator[str]:
+    """The versions worth asking for. ``served``: group → versions; None when the server did not tell."""
+    if served is None or not resource.group:
+        yield from resource.versions
+    else:
+        yield from (v for v in resource.versions if v in served.get(resource.group, ()))

@@ -1,0 +1,198 @@
+"""The whole capture: list after list, what is missing as gaps, and the file it becomes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from kubesched_lint.cluster.capture.connection import CaptureError, Connection
+from kubesched_lint.cluster.capture.lists import PAGE, Items, Progress, Reader, Unavailable
+from kubesched_lint.cluster.capture.resources import RESOURCES, Resource, served_versions
+from kubesched_lint.cluster.containers import SNAPSHOT
+from kubesched_lint.cluster.sketch import API_VERSION
+from kubesched_lint.model.decode.objects import READ_KINDS
+
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.cluster.redact import Redactor
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """``metadata`` as in the file; ``counts``: kind → items."""
+
+    metadata: Mapping[str, Any]
+    lists: tuple[Items, ...]
+    counts: Mapping[str, int]
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        return tuple(self.metadata["gaps"])
+
+    def pieces(self) -> Iterator[bytes]:
+        """The file: one item a line, so that ``cluster/stream.py`` can cut it."""
+        yield self._head()[:-2] + b"\n"
+        parted = b""
+        for items in self.lists:
+            for text in items.texts():
+                yield parted + text
+                parted = b",\n"
+        yield b"\n]}\n"
+
+    def _head(self) -> bytes:
+        meta = msgspec.json.encode(self.metadata)
+        return b'{"apiVersion":"%b","kind":"%b","metadata":%b,"items":[]}' % (
+            API_VERSION.encode(),
+            SNAPSHOT.encode(),
+            meta,
+        )
+
+    def write(self, path: str) -> int:
+        """Puts the file there in one step, gzipped where its name says so; its size in bytes. Raises OSError."""
+        import gzip
+
+        path = os.path.realpath(path)
+        temporary = f"{path}.{os.getpid()}.tmp"
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            with open(descriptor, "wb") as file:
+                if path.endswith(".gz"):
+                    # Without a time inside, equal snapshots are equal files.
+                    with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+                        packed.writelines(self.pieces())
+                else:
+                    file.writelines(self.pieces())
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        return os.path.getsize(path)
+
+    def cluster(self, path: str, *, elastic: bool | None = None) -> Cluster:
+        """The same as reading the file, without one; ``path`` names it. Raises ClusterError."""
+        from kubesched_lint.cluster.cluster import ClusterError
+        from kubesched_lint.cluster.collect import Collector
+        from kubesched_lint.cluster.read_json import read_blocks
+
+        collector = Collector(elastic)
+        if read_blocks(self._blocks(), collector) is None:
+            raise ClusterError(
+                path, 0, 0, "holds an object that cannot be read; `kubesched-lint snapshot` makes a file to look at"
+            )
+        return collector.cluster(path)
+
+    def _blocks(self) -> Iterator[bytes]:
+        yield self._head()
+        for items in self.lists:
+            for text in items.texts():
+                yield b'{"items":[' + text + b"]}"
+
+
+def capture(
+    connection: Connection,
+    captured_at: str,
+    *,
+    namespaces: Sequence[str] = (),
+    redactor: Redactor | None = None,
+    progress: Progress | None = None,
+    page: int = PAGE,
+) -> Snapshot:
+    """Everything that scheduling reads. ``captured_at`` is RFC 3339; ``namespaces`` empty: all.
+
+    What cannot be listed is a gap. Raises CaptureError when the server cannot be asked at all.
+    """
+    version = _version(connection)
+    served, gaps = _served(connection)
+    reader = Reader(connection, redactor, progress, page)
+    lists: list[Items] = []
+    kinds: list[str] = []
+    counts: dict[str, int] = {}
+    for resource in RESOURCES:
+        wanted = tuple(namespaces) if namespaces and resource.namespaced else (None,)
+        try:
+            found = _found(reader, resource, served, wanted)
+        except Unavailable as reason:
+            gaps.append(f"{resource.name}: {reason}")
+            continue
+        if wanted == (None,) and (found or resource.kind in READ_KINDS):
+            kinds.append(resource.kind)  # an API that is not served has no objects
+        lists += found
+        counts[resource.kind] = counts.get(resource.kind, 0) + sum(items.count for items in found)
+    if namespaces:
+        named = [redactor.name(n) if redactor else n for n in namespaces]
+        gaps.append(f"namespaced objects: only of {', '.join(named)} (--namespace)")
+    metadata = {
+        "capturedAt": captured_at,
+        "kubernetesVersion": version,
+        "kinds": kinds,
+        "gaps": gaps,
+        **({"redacted": True} if redactor else {"context": connection.context} if connection.context else {}),
+    }
+    return Snapshot(metadata, tuple(lists), {kind: count for kind, count in counts.items() if count})
+
+
+def _found(
+    reader: Reader,
+    resource: Resource,
+    served: Mapping[str, tuple[str, ...]] | None,
+    namespaces: tuple[str | None, ...],
+) -> list[Items]:
+    """The lists of a resource, one a namespace; none when its API is not there. Raises Unavailable."""
+    for version in served_versions(resource, served):
+        try:
+            return [reader.items(resource, version, namespace) for namespace in namespaces]
+        except Unavailable as reason:
+            if reason.status != 404:
+                raise
+    others = () if served is None else served.get(resource.group, ())
+    if resource.optional and set(others) <= set(resource.versions):
+        return []
+    known = " or ".join(map(resource.api_version, resource.versions))
+    raise Unavailable(f"not served as {known}" + (f", only as {', '.join(others)}" if others else ""))
+
+
+class _Version(msgspec.Struct):
+    version: str = msgspec.field(name="gitVersion")
+
+
+class _GroupVersion(msgspec.Struct):
+    version: str
+
+
+class _Group(msgspec.Struct):
+    name: str
+    versions: list[_GroupVersion]
+
+
+class _Groups(msgspec.Struct):
+    groups: list[_Group]
+
+
+def _version(connection: Connection) -> str:
+    """Of Kubernetes; empty when the server keeps it to itself. Raises CaptureError when it is no API server."""
+    answer = connection.get("/version")
+    if answer.status != 200:
+        return ""
+    try:
+        return msgspec.json.decode(answer.body, type=_Version).version
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        start = answer.body[:40].decode("utf-8", "replace").strip()
+        raise CaptureError(
+            f"{connection.host} does not answer as an API server does, but with {start!r}. Is a login page between?"
+        ) from None
+
+
+def _served(connection: Connection) -> tuple[Mapping[str, tuple[str, ...]] | None, list[str]]:
+    """Group → versions, and the gap when that cannot be had."""
+    answer = connection.get("/apis")
+    if answer.status != 200:
+        return None, [f"API groups: not listed ({answer.status})"]
+    try:
+        found = msgspec.json.decode(answer.body, type=_Groups)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None, ["API groups: the answer is not what the API promises"]
+    return {g.name: tuple(v.version for v in g.versions) for g in found.groups}, []

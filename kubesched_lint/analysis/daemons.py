@@ -8,10 +8,10 @@ from kubesched_lint.model.workload import Workload
 
 
 def daemon_nodes(workload: Workload, facts: Facts) -> NodeSet:
-    """Nodes for which its controller makes a pod; resources and other pods do not matter to it."""
+    """Nodes of today for which its controller makes a pod; resources and other pods do not matter to it."""
     from kubesched_lint.lifecycle.controllers.daemonset import targets, with_daemon_tolerations
 
-    return targets(with_daemon_tolerations(facts.pod(workload)), facts.index)[0]
+    return targets(with_daemon_tolerations(facts.pod(workload)), facts.index)[0] & facts.today
 
 
 def pods_wanted(workload: Workload, facts: Facts) -> tuple[int, NodeSet]:

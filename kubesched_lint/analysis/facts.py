@@ -15,15 +15,17 @@ from kubesched_lint.analysis.nearest import Miss, nearest_key, nearest_name, nod
 from kubesched_lint.analysis.order import apply_order
 from kubesched_lint.analysis.reachability import Blocked, blocked_workloads
 from kubesched_lint.analysis.selection import Selection
-from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.cluster.nodeset import first, only, positions
 from kubesched_lint.findings import Path
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node, Taint
+from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.policy import Autoscaler, LimitRange, PriorityClass, RuntimeClass
 from kubesched_lint.model.workload import Workload
 
 if TYPE_CHECKING:
+    from kubesched_lint.analysis.potential import Potential
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.nodeset import NodeSet
@@ -148,6 +150,10 @@ class Facts:
 
     def node_premises(self, workload: Workload) -> tuple[str, ...]:
         """On what a proof about the nodes of a workload stands."""
+        if self.pools:
+            names = ", ".join(pool.name for pool in self.pools)
+            room = " (their DaemonSets deducted)" if any(o.daemons for o in self.potential.offers) else ""
+            return (f"the nodes of the snapshot stay, and others come only from the pools {names}{room}",)
         return ("the nodes stay as in the snapshot",)
 
     @property
@@ -171,10 +177,63 @@ class Facts:
 
     @cached_property
     def index(self) -> NodeIndex:
+        """The nodes that exist, then those that pools could add."""
         from kubesched_lint.cluster.index import NodeIndex
 
         assert self.cluster is not None, "a rule that reads nodes runs only with a cluster"
-        return NodeIndex(self.cluster.inventory.nodes)
+        nodes = self.cluster.inventory.nodes
+        return NodeIndex((*nodes, *self.potential.nodes) if self.pools else nodes)
+
+    @cached_property
+    def today(self) -> NodeSet:
+        """The nodes of ``index`` that exist."""
+        return first(0 if self.cluster is None else len(self.cluster.inventory.nodes))
+
+    @cached_property
+    def distinct(self) -> NodeSet:
+        """The nodes that exist, and one of each kind that pools could add."""
+        found = self.today
+        for position in self.potential.first if self.pools else ():
+            found |= only(self.today.bit_count() + position)
+        return found
+
+    @cached_property
+    def pools(self) -> tuple[NodePool, ...]:
+        """The pools of the cluster and of the manifests; of two with one name the manifest's."""
+        live = () if self.cluster is None else self.cluster.inventory.node_pools
+        return tuple({pool.name: pool for pool in (*live, *self.manifests.node_pools)}.values())
+
+    @cached_property
+    def potential(self) -> Potential:
+        """What pools could add. Where there are none, not even the module is imported by those who ask first."""
+        from kubesched_lint.analysis.potential import potential_of
+
+        return potential_of(self)
+
+    @cached_property
+    def without_pools(self) -> Facts:
+        """The same on the nodes of today alone; itself without pools."""
+        if not self.pools or self.cluster is None:
+            return self
+        objects = replace(self.cluster.inventory, node_pools=())
+        cluster = replace(self.cluster, inventory=objects)
+        return Facts(replace(self.manifests, node_pools=()), cluster, self.premises)
+
+    @property
+    def is_elastic(self) -> bool:
+        """Whether nodes may come that neither the cluster nor its pools tell of: then nothing about nodes is proven."""
+        if self.cluster is None:
+            return False
+        beside = self.cluster.is_elastic_beside(self.manifests.node_pools)
+        return beside or (bool(self.pools) and not self.potential.complete)
+
+    @property
+    def elastic_premise(self) -> str:
+        """What a proof about nodes assumes where they are elastic."""
+        assert self.cluster is not None
+        if not self.pools or self.potential.complete:
+            return self.cluster.elastic_premise
+        return "the pools make no other kinds of nodes than the many that were looked at"
 
     def reach(self, workload: Workload) -> Reach:
         found = self._reach.get(id(workload))
@@ -206,7 +265,7 @@ class Facts:
 
     @property
     def _nodes(self) -> Sequence[Node]:
-        return () if self.cluster is None else self.cluster.inventory.nodes
+        return () if self.cluster is None else self.index.nodes if self.pools else self.cluster.inventory.nodes
 
     def node_miss(self, workload: Workload) -> Miss:
         """Why no node has the labels asked for, and what comes nearest."""

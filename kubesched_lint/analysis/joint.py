@@ -103,6 +103,7 @@ def _demands(facts: Facts) -> Iterator[Demand]:
     for workload in facts.manifests.workloads:
         usable = facts.usable(workload)
         if workload.kind == "DaemonSet":
+            usable &= facts.today  # on nodes to come their room is deducted
             count = usable.bit_count()
         elif workload.stays:
             count = facts.replicas(workload)

@@ -126,7 +126,7 @@ def _spread(problem: Problem, at: _At, d: int, demand: Demand, constraint: Sprea
         return
     rows = _by_domain(problem, at, d, key)
     counted = counted_nodes(demand.workload, constraint, facts)
-    others = [v for v, nodes in facts.index.domains(key).items() if nodes & counted]
+    others = [v for v, nodes in facts.index.domains(key).items() if nodes & counted & facts.today]
     for value, row in rows.items():
         if room.too_few:
             yield row, float(constraint.max_skew)

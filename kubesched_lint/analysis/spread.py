@@ -35,8 +35,12 @@ class SpreadRoom:
         return sum(self.placeable.values())
 
 
-def spread_room(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> SpreadRoom | None:
+def spread_room(
+    workload: Workload, constraint: SpreadConstraint, facts: Facts, replicas: int | None = None
+) -> SpreadRoom | None:
     """The bound for a workload's hard constraint; None where pods of others may yet add to the counts.
+
+    ``replicas`` are those it starts with unless given.
 
     A constraint that does not select its own pods bounds nothing.
     """
@@ -48,20 +52,24 @@ def spread_room(workload: Workload, constraint: SpreadConstraint, facts: Facts) 
         return None
     counted = counted_nodes(workload, constraint, facts)
     usable = facts.usable(workload)
-    most = facts.replicas(workload)
+    most = facts.replicas(workload) if replicas is None else replicas
     capacity: dict[str, int] = {}
     others: dict[str, int] = {}
     blocked = []
+    existing = []
     for value, nodes in facts.index.domains(constraint.topology_key).items():
-        if nodes & counted:
+        if nodes & counted & (facts.today | usable):
             capacity[value] = facts.copies(workload, most, nodes & usable)
             others[value] = matching_running_pods(facts, workload.namespace, selector, nodes & counted)
+            if nodes & counted & facts.today:
+                existing.append(value)
             if not nodes & usable:
                 blocked.append(value)
     if not capacity:
         return None
     too_few = len(capacity) < (constraint.min_domains or 1)
-    least = 0 if too_few else min(others[d] + capacity[d] for d in capacity)
+    # A domain that only a pool could open holds nobody down: as long as no node is there, it does not count.
+    least = 0 if too_few else min((others[d] + capacity[d] for d in existing), default=most)
     placeable = {d: min(capacity[d], max(0, least + constraint.max_skew - others[d])) for d in capacity}
     return SpreadRoom(capacity, placeable, tuple(blocked), too_few)
 

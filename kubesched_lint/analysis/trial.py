@@ -12,6 +12,7 @@ from kubesched_lint.analysis.claims import bound_volume, claim_named, storage_cl
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with_daemon_tolerations
+from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.framework import message
@@ -34,9 +35,12 @@ class Waiting:
 
 
 @dataclass(slots=True)
-class _Queued:
+class Queued:
+    """``left`` pods that ask for a place; of a DaemonSet there is one entry for each node."""
+
     workload: Workload
-    placer: Placer
+    pod: Pod
+    owner: Selector | None
     left: int
 
 
@@ -60,19 +64,20 @@ def _trial(facts: Facts, seed: int) -> dict[int, tuple[int, str]]:
     state = facts.state
     mark = state.mark()
     try:
-        queue = [one for workload in facts.in_order for one in _queued(workload, facts, seed)]
+        asking = (one for workload in facts.in_order for one in queued_pods(workload, facts))
+        queue = [(one, Placer(one.pod, state, one.owner, seed=seed)) for one in asking]
         progress = True
         while progress:
             progress = False
-            for one in queue:
-                placed = sum(1 for _ in one.placer.place_all(one.left))
+            for one, placer in queue:
+                placed = sum(1 for _ in placer.place_all(one.left))
                 one.left -= placed
                 progress = progress or placed > 0
-            queue = [one for one in queue if one.left]
+            queue = [(one, placer) for one, placer in queue if one.left]
         left: dict[int, tuple[int, str]] = {}
-        for one in queue:
-            diagnosis = one.placer.diagnosis()
-            if preempt(one.placer.pod, diagnosis, state).chosen is not None:
+        for one, placer in queue:
+            diagnosis = placer.diagnosis()
+            if preempt(one.pod, diagnosis, state).chosen is not None:
                 continue  # it takes the place of pods of lower priority; where these go is another story
             before, _ = left.get(id(one.workload), (0, ""))
             left[id(one.workload)] = (before + one.left, message(diagnosis))
@@ -81,18 +86,24 @@ def _trial(facts: Facts, seed: int) -> dict[int, tuple[int, str]]:
         state.undo(mark)
 
 
-def _queued(workload: Workload, facts: Facts, seed: int) -> Iterator[_Queued]:
+def queued_pods(workload: Workload, facts: Facts) -> Iterator[Queued]:
     """What the scheduler is given: nothing of pods that it never sees, and of Jobs, whose pods end."""
-    pod = _with_known_volumes(workload, facts)
-    if pod.node_name or pod.scheduling_gates or pod.scheduler_name != "default-scheduler":
+    pod = scheduled_pod(workload, facts)
+    if pod is None:
         return
     if workload.kind == "DaemonSet":
         pod = with_daemon_tolerations(pod)
         for position in positions(_daemon_nodes(workload, facts)):
-            yield _Queued(workload, Placer(pinned(pod, facts.index.names[position]), facts.state, seed=seed), 1)
+            yield Queued(workload, pinned(pod, facts.index.names[position]), None, 1)
     elif workload.stays:
-        owner = owner_selector(workload, pod.labels)
-        yield _Queued(workload, Placer(pod, facts.state, owner, seed=seed), facts.replicas(workload))
+        yield Queued(workload, pod, owner_selector(workload, pod.labels), facts.replicas(workload))
+
+
+def scheduled_pod(workload: Workload, facts: Facts) -> Pod | None:
+    """A pod as far as we know where its volumes bind; None for one that the scheduler never sees."""
+    pod = _with_known_volumes(workload, facts)
+    seen = not pod.node_name and not pod.scheduling_gates and pod.scheduler_name == "default-scheduler"
+    return pod if seen else None
 
 
 def _with_known_volumes(workload: Workload, facts: Facts) -> Pod:

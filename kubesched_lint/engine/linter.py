@@ -144,8 +144,8 @@ class _Run:
         if severity is Severity.ERROR and hazard.evidence.kind != "proof":
             severity = Severity.WARNING
         judged = Judged(rule, workload, hazard, finding_of(rule, hazard, severity, workload))
-        if severity is Severity.ERROR and _rests_on_nodes(rule) and facts.cluster and facts.cluster.is_elastic:
-            return _assuming(judged, facts.cluster.elastic_premise)
+        if severity is Severity.ERROR and _rests_on_nodes(rule) and facts.is_elastic:
+            return _assuming(judged, facts.elastic_premise)
         return judged
 
 
@@ -163,8 +163,10 @@ def _rests_on_nodes(rule: Rule) -> bool:
 
 def _lacking(rule: Rule, facts: Facts) -> str:
     """Why a rule cannot run: what it needs and nobody gave; empty when it can."""
-    if {"nodes", "pods", "storage"} & set(rule.needs) and facts.cluster is None:
+    if {"nodes", "pods", "storage", "pools"} & set(rule.needs) and facts.cluster is None:
         return "needs a cluster (--cluster)"
+    if "pools" in rule.needs and not facts.pools:
+        return "needs node pools (pools in a sketch, NodeGroups, or Karpenter's NodePool objects)"
     if "pods" in rule.needs and not facts.knows_running_pods:
         return "needs running pods, which the snapshot does not hold"
     if "storage" in rule.needs and not facts.cluster_has("PersistentVolumeClaim"):

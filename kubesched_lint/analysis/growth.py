@@ -1,0 +1,370 @@
+"""What autoscalers add for the set: pods are placed on the nodes of today, the rest on as few new ones as it takes.
+
+A course, not a proof: which nodes an autoscaler picks depends on prices and batches as well. Filters are the
+scheduler's own. Karpenter and Autopilot count every zone that their pools serve as a topology domain, so one empty node
+of every kind stands in the state while they choose; cluster-autoscaler asks the filters about one new node alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.potential import Offer
+from kubesched_lint.analysis.trial import queued_pods, scheduled_pod
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodepools.templates import fits_limits
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, only, positions
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.lifecycle.controllers.daemonset import pinned
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.labels import Selector
+from kubesched_lint.model.node import Node
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.binding import bind
+from kubesched_lint.scheduler.capacity import copies
+from kubesched_lint.scheduler.framework import diagnose, message
+from kubesched_lint.scheduler.placement import Placer
+from kubesched_lint.scheduler.scoring import owner_selector
+
+TODAY, GROWN, LIMITED, NEVER = "fits today", "fits after growing", "pool limit reached", "no pool can help"
+MOST_PODS = 2_000
+_MOST_NODES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """``count`` new nodes of one kind."""
+
+    pool: str
+    zone: str
+    shape: str
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.count} × {self.shape}{f' in {self.zone}' if self.zone else ''} (pool {self.pool})"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How the pods of one workload fare: ``today`` fit as it is, ``grown`` on new nodes ``added``, ``left`` nowhere."""
+
+    workload: Workload
+    kind: str
+    wanted: int
+    today: int
+    grown: int
+    left: int
+    added: tuple[Added, ...] = ()
+    limited: tuple[str, ...] = ()
+    """Pools that would help but for their limits."""
+    message: str = ""
+    """The scheduler's words about the pods that are left."""
+
+    def __str__(self) -> str:
+        """``fits after adding 2 × m6i.large in eu-west-1b (pool general)``."""
+        if self.kind == GROWN:
+            return f"fits after adding {' and '.join(map(str, self.added))}"
+        if self.kind == LIMITED:
+            return f"pool limit reached ({', '.join(self.limited)})"
+        return "no pool can ever help" if self.kind == NEVER else TODAY
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """``nodes`` are the new ones; ``verdicts`` follow the set's order, DaemonSets and Jobs left out."""
+
+    added: tuple[Added, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+
+    def of(self, workload: Workload) -> Verdict | None:
+        return next((v for v in self.verdicts if v.workload is workload), None)
+
+
+def growth_plan(facts: Facts, seed: int = 1) -> Plan:
+    """What the pools add for the set, and the verdict on each workload. Empty without pools. Pure.
+
+    The caller keeps the set within ``MOST_PODS`` pods.
+    """
+    if not facts.pools or facts.cluster is None:
+        return Plan()
+    return _Growth(facts, seed).plan()
+
+
+def grown(cluster: Cluster, plan: Plan) -> Cluster:
+    """The cluster with the nodes of a plan as if they were there."""
+    if not plan.nodes:
+        return cluster
+    nodes = (*cluster.inventory.nodes, *plan.nodes)
+    return replace(cluster, inventory=replace(cluster.inventory, nodes=nodes))
+
+
+@dataclass(slots=True)
+class _Queue:
+    """The pods of one workload that wait for a place."""
+
+    workload: Workload
+    pod: Pod
+    owner: Selector | None
+    left: int
+    today: int = 0
+    at: list[str] = field(default_factory=list)
+    """Names of the new nodes where its pods stand."""
+    limited: tuple[str, ...] = ()
+    message: str = ""
+
+
+class _Growth:
+    """The search: a state of nodes that exist, nodes added so far, and spares that could be added next."""
+
+    def __init__(self, facts: Facts, seed: int) -> None:
+        self.facts = facts
+        self.seed = seed
+        now = facts.without_pools
+        self.objects: Inventory = now.state.objects
+        self.real: tuple[Node, ...] = now.index.nodes
+        self.placed: list[tuple[Pod, str]] = []
+        self.new: dict[str, Offer] = {}
+        self.nodes: dict[str, Node] = {}
+        self.limits = {name: dict(left) for name, left in facts.potential.limits.items()}
+        self.stock: dict[int, int] = {}
+        """How many spares of an offer to hold, by ``id(offer)``."""
+        self.spares: dict[int, Offer] = {}
+        self.free: dict[int, list[int]] = {}
+        self.there: NodeSet = EMPTY
+        """The nodes that exist or were added; the others of ``state`` are spares."""
+        self.state = now.state
+
+    def plan(self) -> Plan:
+        queues = self._today()
+        waiting = [q for q in queues if q.left]
+        if waiting:
+            self._grow(waiting)
+        return Plan(
+            tuple(_added(self.new.values())),
+            tuple(self.nodes.values()),
+            tuple(map(self._verdict, queues)),
+        )
+
+    def _today(self) -> list[_Queue]:
+        """Places what fits on the nodes that exist, as kube-scheduler would; tells what is left."""
+        now = self.facts.without_pools
+        state = now.state
+        mark = state.mark()
+        queues: dict[int, _Queue] = {}
+        try:
+            entries = [entry for w in now.in_order for entry in queued_pods(w, now)]
+            progress = True
+            while progress:
+                progress = False
+                for entry in entries:
+                    placer = Placer(entry.pod, state, entry.owner, seed=self.seed)
+                    for placement in placer.place_all(entry.left):
+                        entry.left -= 1
+                        progress = True
+                        self.placed.append((entry.pod, state.index.names[placement.position]))
+                entries = [e for e in entries if e.left] if progress else entries
+            left = {id(e.workload): e.left for e in entries if e.left and e.workload.stays}
+        finally:
+            state.undo(mark)
+        for workload in now.manifests.workloads:
+            pod = scheduled_pod(workload, now)
+            if workload.stays and pod is not None:
+                count = left.get(id(workload), 0)
+                owner = owner_selector(workload, pod.labels)
+                queues[id(workload)] = _Queue(workload, pod, owner, count, now.replicas(workload) - count)
+        return list(queues.values())
+
+    # --- growing ------------------------------------------------------------------------------------------------
+
+    def _grow(self, waiting: Sequence[_Queue]) -> None:
+        """Largest pods first, as Karpenter sorts them; again and again until nobody finds a place any more."""
+        self._rebuild()
+        ordered = sorted(waiting, key=lambda q: _bulk(q.pod), reverse=True)
+        progress = True
+        while progress and len(self.new) < _MOST_NODES:
+            progress = False
+            for queue in ordered:
+                while queue.left and len(self.new) < _MOST_NODES and self._place_one(queue):
+                    progress = True
+
+    def _place_one(self, queue: _Queue) -> bool:
+        """One pod on a node that is there, or on a new one."""
+        placer = Placer(queue.pod, self.state, queue.owner, seed=self.seed)
+        found = placer.diagnosis()
+        here = found.feasible & self.there
+        if here:
+            position = placer.choose(replace(found, feasible=here))
+            assert position is not None
+            self._bind(queue, position)
+            return True
+        offer = self._chosen(queue, found.feasible & ~self.there)
+        if offer is None:
+            queue.message = message(diagnose(queue.pod, self._without_spares()))
+            return False
+        self._bind(queue, self._add(offer))
+        return True
+
+    def _bind(self, queue: _Queue, position: int) -> None:
+        bind(queue.pod, position, self.state)
+        name = self.state.index.names[position]
+        self.placed.append((queue.pod, name))
+        queue.left -= 1
+        if name in self.new:
+            queue.at.append(name)
+        else:
+            queue.today += 1
+
+    def _chosen(self, queue: _Queue, feasible: NodeSet) -> Offer | None:
+        """The new node to make: of the weightiest pool, for the most pods, then the smallest, then as listed."""
+        options = list({id(o): o for o in map(self.spares.__getitem__, positions(feasible))}.values())
+        options = [o for o in options if o.template.pool.sees_empty_zones]
+        options += [o for o in self._blind() if self._fits_alone(queue.pod, o)]
+        allowed = [o for o in options if self._room_for(o) != 0]
+        queue.limited = tuple(dict.fromkeys(o.template.pool.name for o in options if self._room_for(o) == 0))
+        if not allowed:
+            return None
+        weight = max(o.template.pool.weight for o in allowed)
+        allowed = [o for o in allowed if o.template.pool.weight == weight]
+        known = [o for o in allowed if o.room is not None] or allowed
+        takes = self._takes(queue, known)
+        most = max(takes.values())
+        return min((o for o in known if takes[id(o)] == most), key=lambda o: o.size)
+
+    def _room_for(self, offer: Offer) -> int | None:
+        return fits_limits(offer.template, self.limits.get(offer.template.pool.name, {}))
+
+    def _takes(self, queue: _Queue, offers: Sequence[Offer]) -> Mapping[int, int]:
+        """How many of the waiting pods an empty node of each kind holds, by every filter.
+
+        Among kinds with the same labels but for the machine, a smaller one never holds more: the largest is tried,
+        and counting tells the rest.
+        """
+        found: dict[int, int] = {}
+        alike: dict[tuple[object, ...], list[Offer]] = {}
+        for offer in offers:
+            template = offer.template
+            alike.setdefault((template.pool.name, template.zone, template.taints), []).append(offer)
+        for group in alike.values():
+            group.sort(key=lambda o: o.size, reverse=True)
+            most = queue.left
+            for number, offer in enumerate(group):
+                count = self._counted(queue.pod, offer, most)
+                if number == 0:
+                    count = most = self._held(queue.pod, offer, count)
+                found[id(offer)] = count
+        return found
+
+    def _counted(self, pod: Pod, offer: Offer, most: int) -> int:
+        position = self._spare_of(offer)
+        ((_, room),) = copies(pod, self.state, only(position), most)
+        return max(1, room)
+
+    def _held(self, pod: Pod, offer: Offer, most: int) -> int:
+        position = self._spare_of(offer)
+        mark = self.state.mark()
+        count = 0
+        while count < most and diagnose(pod, self.state).feasible >> position & 1:
+            bind(pod, position, self.state)
+            count += 1
+        self.state.undo(mark)
+        return max(1, count)
+
+    def _spare_of(self, offer: Offer) -> int:
+        return self.free[id(offer)][0]
+
+    # --- the state ----------------------------------------------------------------------------------------------
+
+    def _add(self, offer: Offer) -> int:
+        """Makes a spare of an offer a node; tells where it is."""
+        position = self.free[id(offer)].pop(0)
+        node = self.state.index.nodes[position]
+        self.new[node.name] = offer
+        self.nodes[node.name] = node
+        self.there |= only(position)
+        left = self.limits.get(offer.template.pool.name, {})
+        size = offer.template.shape.capacity or offer.template.shape.allocatable or {}
+        for name in left:
+            left[name] -= 1 if name == "nodes" else size.get(name, 0)
+        if not self.free[id(offer)]:
+            self.stock[id(offer)] *= 2
+            self._rebuild()
+        return self.state.index.positions[node.name]
+
+    def _rebuild(self) -> None:
+        """A state of all nodes that are there, with spares of every offer behind them."""
+        there = (*self.real, *self.nodes.values())
+        self.there = first(len(there))
+        spares = [spare for offer in self.facts.potential.offers for spare in self._spares(offer)]
+        self.spares = {position: offer for position, (_, offer) in enumerate(spares, len(there))}
+        self.free = {}
+        for position, offer in self.spares.items():
+            self.free.setdefault(id(offer), []).append(position)
+        self.state = self._state((*there, *(node for node, _ in spares)), self.spares.values())
+
+    def _spares(self, offer: Offer) -> Iterator[tuple[Node, Offer]]:
+        """Bare: their DaemonSet pods are placed on them, so that ports and terms of these count too."""
+        template = offer.template
+        made = sum(1 for o in self.new.values() if o is offer)
+        for number in range(made + 1, made + 1 + self.stock.setdefault(id(offer), 1)):
+            yield template.node(number, template.shape.allocatable), offer
+
+    def _state(self, nodes: Sequence[Node], spares: Iterable[Offer] = ()) -> ClusterState:
+        version = self.facts.premises.kubernetes_version
+        state = ClusterState(NodeIndex(nodes), self.objects, kubernetes_version=version)
+        offers = [*self.new.values(), *spares]
+        for position, offer in enumerate(offers, len(self.real)):
+            for daemon in offer.daemons:
+                state.place(pinned(daemon, state.index.names[position]), position)
+        for pod, name in self.placed:
+            bind(pod, state.index.positions[name], state)
+        return state
+
+    def _without_spares(self) -> ClusterState:
+        return self._state((*self.real, *self.nodes.values()))
+
+    def _blind(self) -> Iterator[Offer]:
+        """Offers of autoscalers that see no empty zone."""
+        return (o for o in self.facts.potential.offers if not o.template.pool.sees_empty_zones)
+
+    def _fits_alone(self, pod: Pod, offer: Offer) -> bool:
+        """Whether the pod fits on one new node beside those that are there, with no other spare about."""
+        spare, _ = next(iter(self._spares(offer)))
+        nodes = (*self.real, *self.nodes.values(), spare)
+        state = self._state(nodes, [offer])
+        return bool(diagnose(pod, state).feasible >> (len(nodes) - 1) & 1)
+
+    # --- the outcome --------------------------------------------------------------------------------------------
+
+    def _verdict(self, queue: _Queue) -> Verdict:
+        kind = TODAY if not queue.at else GROWN
+        if queue.left:
+            kind = LIMITED if queue.limited else NEVER
+        return Verdict(
+            queue.workload,
+            kind,
+            queue.today + len(queue.at) + queue.left,
+            queue.today,
+            len(queue.at),
+            queue.left,
+            tuple(_added(self.new[name] for name in dict.fromkeys(queue.at))),
+            queue.limited if queue.left else (),
+            queue.message if queue.left else "",
+        )
+
+
+def _added(offers: Iterable[Offer]) -> Iterator[Added]:
+    counts: dict[tuple[str, str, str], int] = {}
+    for offer in offers:
+        kind = (offer.template.pool.name, offer.template.zone or "", offer.template.shape.name)
+        counts[kind] = counts.get(kind, 0) + 1
+    for (pool, zone, shape), count in counts.items():
+        yield Added(pool, zone, shape, count)
+
+
+def _bulk(pod: Pod) -> tuple[int, int]:
+    return pod.requests.get("cpu", 0), pod.requests.get("memory", 0)

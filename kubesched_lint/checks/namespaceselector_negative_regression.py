@@ -1,4 +1,4 @@
-"""A namespaceSelector that only excludes selects every namespace on Kubernetes 1.35 and 1.36."""
+"""A namespaceSelector that only excludes selects every namespace on Kubernetes 1.34 and later."""
 
 from __future__ import annotations
 

@@ -1,0 +1,38 @@
+"""Each node that could take the surge pod has its port in use by an old one, and no old pod may go first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.ports import REASON, taken_by_running
+from kubesched_lint.analysis.rollout import fenceposts
+from kubesched_lint.findings import Hazard, Place, Severity, proof
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    if workload.strategy.type != "RollingUpdate":
+        return
+    replicas = facts.replicas(workload)
+    surge, unavailable = fenceposts(workload, replicas)
+    usable = facts.usable(workload)
+    free = (usable & ~taken_by_running(workload, facts)[0]).bit_count()
+    if unavailable or not replicas or replicas != free:
+        return  # with more nodes the surge pod has one; with fewer not even the replicas do
+    alone = free == usable.bit_count()
+    port = facts.pod(workload).host_ports[0]
+    yield Hazard(
+        at=port.path,
+        evidence=proof(
+            f"{replicas} old pods + 1 surge pod > {free} nodes, each of which gives {port.protocol} {port.port} once, "
+            f"and maxUnavailable resolves to 0: {REASON}",
+            demand=replicas + 1,
+            supply=free,
+            assumes=facts.node_premises(workload) if alone else facts.running_premises(workload),
+        ),
+        severity=None if alone else Severity.WARNING,
+        values={"port": port.port, "replicas": replicas, "usable": free, "surge": surge},
+        related=(Place(workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),),
+        variant="default" if alone else "shared",
+    )

@@ -1,0 +1,45 @@
+"""Several hard constraints: only nodes with all of their keys are counted, so a whole domain may drop out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.model.pod import SpreadConstraint
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    hard = [c for c in facts.pod(workload).spread if c.is_hard]
+    if len({c.topology_key for c in hard}) < 2:
+        return
+    usable = facts.usable(workload)
+    complete = usable
+    for constraint in hard:
+        complete &= facts.index.with_key(constraint.topology_key)
+    if not complete:
+        return  # no node has them all: topology-key-missing-on-nodes, or nothing can be said
+    for constraint in hard:
+        domains = facts.index.domains(constraint.topology_key)
+        lost = {v: n & usable for v, n in domains.items() if n & usable and not n & complete}
+        if not lost:
+            continue
+        nodes = sum(n.bit_count() for n in lost.values())
+        other = _lacking(hard, next(iter(lost.values())), facts)
+        yield Hazard(
+            at=(*constraint.path, "topologyKey"),
+            evidence=pattern(f"0 of {nodes} usable nodes of {', '.join(lost)} have {other.topology_key}"),
+            values={
+                "key": constraint.topology_key,
+                "other": other.topology_key,
+                "lost": tuple(lost),
+                "count": nodes,
+            },
+            related=(Place((*other.path, "topologyKey"), "which the nodes there lack"),),
+        )
+
+
+def _lacking(hard: list[SpreadConstraint], nodes: int, facts: Facts) -> SpreadConstraint:
+    """A constraint whose key at least one of these nodes lacks; each of them lacks one."""
+    return next(c for c in hard if nodes & ~facts.index.with_key(c.topology_key))

@@ -1,0 +1,56 @@
+"""minDomains caps every domain at maxSkew, the old pods fill them, and no old pod may go first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.rollout import fenceposts, selects_every_revision
+from kubesched_lint.analysis.spread import spread_room
+from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.model.labels import Selector
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    if workload.strategy.type != "RollingUpdate" or not facts.usable(workload):
+        return
+    replicas = facts.replicas(workload)
+    surge, unavailable = fenceposts(workload, replicas)
+    if unavailable or not replicas:
+        return
+    for written, constraint in zip(workload.pod.spread, facts.pod(workload).spread, strict=True):
+        if not constraint.is_hard or not _counts_old_pods(workload, written.selector, written.match_label_keys):
+            continue
+        room = spread_room(workload, constraint, facts)
+        if room is None or not room.too_few or room.total < replicas:
+            continue  # too few for the replicas alone: spread-too-few-domains-min
+        supply = constraint.max_skew * len(room.capacity)
+        if replicas + 1 <= supply:
+            continue
+        yield Hazard(
+            at=(*constraint.path, "minDomains"),
+            evidence=proof(
+                f"{replicas} old pods + 1 surge pod > {supply} = maxSkew {constraint.max_skew} in each of "
+                f"{len(room.capacity)} domains ({', '.join(room.capacity)}), fewer than minDomains "
+                f"{constraint.min_domains}; maxUnavailable resolves to 0",
+                demand=replicas + 1,
+                supply=supply,
+                assumes=facts.node_premises(workload),
+            ),
+            values={
+                "minimum": constraint.min_domains,
+                "domains": tuple(room.capacity),
+                "key": constraint.topology_key,
+                "skew": constraint.max_skew,
+                "supply": supply,
+                "replicas": replicas,
+            },
+            related=(Place(workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),),
+        )
+
+
+def _counts_old_pods(workload: Workload, selector: Selector | None, keys: tuple[str, ...]) -> bool:
+    """Whether the old revision's pods are counted: no key tells the revisions apart."""
+    pinned = {r.key for r in workload.selector.requirements} if workload.selector else set()
+    return set(keys) <= pinned and selects_every_revision(workload, selector)

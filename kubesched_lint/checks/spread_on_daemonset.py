@@ -1,0 +1,69 @@
+"""A DaemonSet's pods have their nodes already: spread decides nothing, or gets in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.daemons import daemon_nodes
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.neighbours import others_selected
+from kubesched_lint.analysis.spread import counted_nodes
+from kubesched_lint.findings import Hazard, pattern, proof
+from kubesched_lint.model.pod import SpreadConstraint
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    for constraint in facts.pod(workload).spread:
+        values = {"key": constraint.topology_key, "skew": constraint.max_skew}
+        if not constraint.is_hard or constraint.node_affinity_policy != "Ignore":
+            yield Hazard(
+                at=constraint.path,
+                evidence=pattern("each pod is pinned to its node by node affinity, so one domain counts"),
+                values=values,
+            )
+        elif facts.cluster is None:
+            yield Hazard(
+                at=(*constraint.path, "nodeAffinityPolicy"),
+                evidence=pattern("with Ignore all domains count, and the pod can go to one node only"),
+                values=values,
+                variant="blocks",
+            )
+        else:
+            yield from _counted(workload, constraint, facts)
+
+
+def _counted(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> Iterator[Hazard]:
+    """Each domain can hold as many pods as it has nodes; the smallest holds the others down (see analysis.spread)."""
+    selector = constraint.selector
+    if selector is None or selector.is_empty or not selector.matches(facts.pod(workload).labels):
+        return
+    if any(True for _ in others_selected(facts, workload, selector)):
+        return
+    nodes, counted = daemon_nodes(workload, facts), counted_nodes(workload, constraint, facts)
+    domains = facts.index.domains(constraint.topology_key)
+    size = {value: (domain & nodes).bit_count() for value, domain in domains.items() if domain & counted}
+    least = 0 if len(size) < (constraint.min_domains or 1) else min(size.values(), default=0)
+    placed = sum(min(n, least + constraint.max_skew) for n in size.values())
+    wanted = sum(size.values())
+    if placed >= wanted:
+        return
+    smallest = min(size, key=lambda value: size[value])
+    yield Hazard(
+        at=(*constraint.path, "nodeAffinityPolicy"),
+        evidence=proof(
+            f"{wanted} nodes > {placed}: {smallest} has {size[smallest]}, so no other domain gets more than "
+            f"{least + constraint.max_skew}",
+            demand=wanted,
+            supply=placed,
+            assumes=facts.running_premises(workload),
+        ),
+        values={
+            "key": constraint.topology_key,
+            "skew": constraint.max_skew,
+            "pending": wanted - placed,
+            "wanted": wanted,
+            "domains": size,
+        },
+        variant="counted",
+    )

@@ -52,7 +52,8 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet) -> I
             domains = [d for d in index.domains(term.topology_key).values() if d & usable]
             open_ = sum(any(room[p] for p in positions(d & usable)) for d in domains)
             yield Counted(open_, f"each needs a domain of {term.topology_key} to itself, and {open_} can hold one")
-    for constraint in pod.spread:
+    # A DaemonSet's pod is pinned to one node, whose domain is then the only one that counts.
+    for constraint in pod.spread if setting.workloads[number].kind != "DaemonSet" else ():
         ceiling = _spread_ceiling(setting, number, constraint, room, without)
         if ceiling is not None:
             yield ceiling
@@ -83,7 +84,7 @@ def _spread_ceiling(
         return None
     if _others_counted(setting, number, constraint):
         return None
-    capacity = _domain_room(setting, number, constraint, room, without)
+    capacity = domain_room(setting, number, constraint, room, without)
     if not capacity:
         return Counted(0, f"no usable node counts for the spread over {constraint.topology_key}")
     least = 0 if len(capacity) < (constraint.min_domains or 1) else min(capacity.values())
@@ -99,7 +100,7 @@ def _others_counted(setting: Setting, number: int, constraint: SpreadConstraint)
     return any(p.namespace == pod.namespace and selector.matches(p.labels) for p in (*ours, *theirs.values()))
 
 
-def _domain_room(
+def domain_room(
     setting: Setting, number: int, constraint: SpreadConstraint, room: dict[int, int], without: NodeSet
 ) -> dict[str, int]:
     """Per domain that counts, how many pods its nodes can hold."""
@@ -162,7 +163,7 @@ def least_placed(
         single = index.one_node_each(hard[0].topology_key)
         if nodes_fewer and single and not gone:
             return Counted(0, f"a cordoned node is a domain of {hard[0].topology_key} that still counts")
-        return _least_spread(setting, number, hard[0], open_, closed + nodes_fewer * (not single), wanted, without)
+        return _least_spread(setting, number, hard[0], open_, closed + nodes_fewer * (not single), wanted, without, nodes_fewer)
     if pod.host_ports:
         closed += wanted - 1  # its own pods
     left = open_.bit_count() - closed - nodes_fewer
@@ -253,16 +254,20 @@ def _least_spread(
     closed: int,
     wanted: int,
     without: NodeSet,
+    nodes_fewer: int,
 ) -> Counted:
     """While the least full domain has an open node, the next pod fits there."""
     key = constraint.topology_key
-    sizes = _domain_room(setting, number, constraint, dict.fromkeys(positions(open_), 1), without)
+    sizes = domain_room(setting, number, constraint, dict.fromkeys(positions(open_), 1), without)
     if not sizes:
         return Counted(0, "no node counts for the spread")
     if min(sizes.values()) <= closed:
         return Counted(0, f"some domain of {key} may fill up, and holds back the others")
-    if len(sizes) < (constraint.min_domains or 1):
-        most = len(sizes) * constraint.max_skew
+    domains = len(sizes) - nodes_fewer * setting.index.one_node_each(key)
+    if domains <= 0:
+        return Counted(0, f"no domain of {key} may be left")
+    if domains < (constraint.min_domains or 1):
+        most = domains * constraint.max_skew
         return Counted(min(wanted, most), f"fewer domains of {key} than minDomains: {constraint.max_skew} in each")
     return Counted(wanted, f"no domain of {key} can fill up")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kubesched_lint.cluster.nodeset import of
 from kubesched_lint.lifecycle.bounds import Counted, least_daemons, least_placed, most_placed
+from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions, covers
 from kubesched_lint.lifecycle.setting import Setting
@@ -44,6 +45,9 @@ def count(setting: Setting, event: str, number: int) -> Tally:
 
 
 def _placed(setting: Setting, number: int, wanted: int) -> Tally:
+    exact = placed(setting, number, wanted)
+    if exact is not None:
+        return Tally(wanted, exact, exact)
     return Tally(wanted, _least(setting, number, wanted), most_placed(setting, number, wanted))
 
 
@@ -84,15 +88,21 @@ def _scaled_down(setting: Setting, number: int) -> Tally:
 def _without_one(setting: Setting, number: int, *, gone: bool) -> Tally:
     wanted = setting.wanted(number)
     if setting.workloads[number].kind == "DaemonSet":
-        return _placed(setting, number, wanted)
+        return _fewer_daemons(setting, number) if gone else _placed(setting, number, wanted)
     least = least_placed(setting, number, wanted, nodes_fewer=1, gone=gone)
     return Tally(wanted, least, most_placed(setting, number, wanted))
+
+
+def _fewer_daemons(setting: Setting, number: int) -> Tally:
+    """A DaemonSet wants a pod fewer for each lost node, perhaps the very pod that waited."""
+    wanted = setting.wanted(number)
+    return Tally(wanted, _least(setting, number, wanted), Counted(wanted, "it wants a pod fewer for each lost node"))
 
 
 def _without_a_zone(setting: Setting, number: int) -> Tally:
     wanted = setting.wanted(number)
     if setting.workloads[number].kind == "DaemonSet":
-        return _placed(setting, number, wanted)
+        return _fewer_daemons(setting, number)
     lost = [of([setting.index.positions[n] for n in names]) for names in zones(setting).values()]
     least = min((least_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
     most = max((most_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)

@@ -165,7 +165,8 @@ class Simulation:
 
     def _from_bounds(self, event: str, number: int, told: Tally) -> Cell:
         wanted = told.wanted
-        bound = Range(min(told.least.pods, wanted), min(told.most.pods, wanted), "bound")
+        least, most = min(told.least.pods, wanted), min(told.most.pods, wanted)
+        bound = Range(least, most, "closed-form" if least == most else "bound")
         blocked = self._budget(event, number, not told.never_stuck)
         fine = told.is_fine
         if fine or told.always_stuck or told.most.pods < wanted:
@@ -267,7 +268,7 @@ def _judged(event: str, ends: Sequence[End]) -> tuple[str, bool, bool]:
 def _is_stuck(event: str, end: End) -> bool:
     if event == "drain":
         return end.blocked
-    return event == "rollout" and (end.outcome.old > 0 or end.outcome.new < end.outcome.wanted)
+    return event == "rollout" and not end.outcome.complete
 
 
 def _known_by(ends: Sequence[End], verdict: str, *, proven: bool) -> str:

@@ -1,0 +1,82 @@
+"""How many pods are placed in the end, exactly and without a search, where nothing else touches their class.
+
+Brute-forced before and property-tested against the search: identical pods that only ask for room; self anti-affinity;
+one hard spread constraint that selects its own pods. For a spread with domain capacities c the sum of
+min(c[i], min(c) + maxSkew) is placed whatever the order, for the least full domain can always take the next pod until
+it is full; with fewer domains than minDomains the minimum counts as 0.
+"""
+
+from __future__ import annotations
+
+from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.lifecycle.bounds import Counted, domain_room
+from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.capacity import copies
+from kubesched_lint.scheduler.framework import diagnose
+
+
+def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
+    """Bound pods of ``wanted`` on today's nodes; None where no closed form applies."""
+    pod, index = setting.pods[number], setting.index
+    if not stands_alone(setting, number) or pod.required_affinity or pod.volumes or pod.scheduling_gates:
+        return None
+    if setting.workloads[number].kind == "DaemonSet" or setting.workloads[number].claim_templates:
+        return None
+    if setting.workloads[number].pod_management == "OrderedReady" and setting.workloads[number].kind == "StatefulSet":
+        return None  # it stops at the first pod that waits: the same number, but another way to it
+    hard = [c for c in pod.spread if c.is_hard]
+    if len(hard) + len(pod.required_anti_affinity) > 1:
+        return None
+    open_ = diagnose(pod, setting.cluster).feasible
+    room = dict(copies(pod, setting.cluster, open_, wanted))
+    if pod.required_anti_affinity:
+        term = pod.required_anti_affinity[0]
+        if not setting.selects(term, pod, pod):
+            return None
+        loose = sum(room[p] for p in positions(open_ & ~index.with_key(term.topology_key)))
+        domains = sum(1 for d in index.domains(term.topology_key).values() if d & open_)
+        total = loose + domains
+        return Counted(min(total, wanted), f"{domains} domains of {term.topology_key} take one each")
+    if hard:
+        constraint = hard[0]
+        if constraint.selector is None or not constraint.selector.matches(pod.labels):
+            return None
+        capacity = list(domain_room(setting, number, constraint, room, 0).values())
+        if not capacity:
+            return None
+        least = 0 if len(capacity) < (constraint.min_domains or 1) else min(capacity)
+        total = sum(min(c, least + constraint.max_skew) for c in capacity)
+        why = f"domains of {constraint.topology_key} that hold {capacity} take {total} at maxSkew {constraint.max_skew}"
+        return Counted(min(total, wanted), why)
+    total = sum(room.values())
+    return Counted(min(total, wanted), f"room for {total} on {open_.bit_count()} nodes")
+
+
+def stands_alone(setting: Setting, number: int) -> bool:
+    """Whether no other workload of the set can ever be on a node this one uses, nor select its pods, nor runs."""
+    others = [i for i in range(len(setting.workloads)) if i != number]
+    tied = next(c for c in setting.acquainted if number in c)
+    return (
+        not setting.running
+        and len(tied) == 1
+        and not any(setting.usable[i] & setting.usable[number] for i in others)
+        and not any(
+            selector is not None and selector.matches(bound.pod.labels)
+            for bound in setting.objects.pods
+            for selector in [
+                *(t.selector for t in setting.pods[number].required_anti_affinity),
+                *(c.selector for c in setting.pods[number].spread),
+            ]
+        )
+    )
+
+
+def rollout_is_stuck(workload: Workload, replicas: int, domains: int) -> bool:
+    """Self anti-affinity that selects both revisions: no domain is free for the new pod, and none is freed.
+
+    Stuck exactly when maxUnavailable resolves to 0 and every domain is taken; with the defaults that is
+    replicas = domains of 1, 2 or 3.
+    """
+    return rolling_bounds(workload.strategy, replicas)[1] == 0 and replicas >= domains

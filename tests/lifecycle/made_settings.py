@@ -1,0 +1,66 @@
+"""Small clusters and workloads for hypothesis to play with."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from kubesched_lint.model.decode.workloads import decode_workload
+from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
+from kubesched_lint.model.workload import Workload
+
+APPS = ("web", "db")
+
+
+@st.composite
+def nodes(draw, most: int = 4) -> tuple[Node, ...]:
+    return tuple(
+        Node(
+            f"n{i}",
+            {HOSTNAME: f"n{i}"}
+            | ({} if draw(st.integers(0, 5)) == 0 else {ZONE: draw(st.sampled_from(["za", "zb", "zc"]))}),
+            (Taint("dedicated", "gpu"),) if draw(st.integers(0, 7)) == 0 else (),
+            allocatable={"cpu": draw(st.sampled_from([1000, 2000, 4000])), "memory": 8 << 30, "pods": 110},
+        )
+        for i in range(draw(st.integers(1, most)))
+    )
+
+
+@st.composite
+def workload(draw, app: str, kinds=("Deployment", "StatefulSet"), most: int = 3) -> Workload:
+    other = st.sampled_from(APPS)
+    key = st.sampled_from([HOSTNAME, ZONE])
+    requests = {"cpu": draw(st.sampled_from(["100m", "600m", "1"]))}
+    spec: dict = {"containers": [{"name": "c", "resources": {"requests": requests}}]}
+
+    def selects(name: str) -> dict:
+        return {"labelSelector": {"matchLabels": {"app": name}}, "topologyKey": draw(key)}
+
+    match draw(st.integers(0, 5)):
+        case 1:
+            spec["affinity"] = {
+                "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [selects(draw(other))]}
+            }
+        case 2:
+            hard = draw(st.sampled_from(["DoNotSchedule", "ScheduleAnyway"]))
+            skew = {"maxSkew": draw(st.integers(1, 2)), "whenUnsatisfiable": hard}
+            spec["topologySpreadConstraints"] = [{**selects(app), **skew}]
+        case 3:
+            spec["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+        case 4:
+            spec["affinity"] = {
+                "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [selects(draw(other))]}
+            }
+    kind = draw(st.sampled_from(kinds))
+    body = {
+        "replicas": draw(st.integers(1, most)),
+        "selector": {"matchLabels": {"app": app}},
+        "template": {"metadata": {"labels": {"app": app}}, "spec": spec},
+    }
+    if kind == "StatefulSet":
+        body["podManagementPolicy"] = draw(st.sampled_from(["OrderedReady", "Parallel"]))
+    else:
+        surge, unavailable = draw(st.sampled_from([(1, 0), (0, 1), ("50%", "50%"), ("25%", "25%")]))
+        body["strategy"] = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
+        if draw(st.integers(0, 4)) == 0:
+            body["strategy"] = {"type": "Recreate"}
+    return decode_workload({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": app}, "spec": body}, "default")

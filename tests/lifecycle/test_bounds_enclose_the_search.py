@@ -1,0 +1,97 @@
+"""What counting proves, no search contradicts; and closed forms say what the search finds."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from kubesched_lint.lifecycle.closed_forms import placed, rollout_is_stuck
+from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.matrix import EVENTS, Effort, Simulation
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.telling import Telling, size_after
+from kubesched_lint.model.decode.workloads import decode_workload
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import ZONE, Node
+from tests.lifecycle.made_settings import nodes, workload
+
+thorough = settings(
+    max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+KINDS = ("Deployment", "StatefulSet", "DaemonSet")
+
+
+@thorough
+@given(nodes(), workload("web", KINDS), workload("db", KINDS, most=2), st.sampled_from(EVENTS))
+def test_bounds_by_counting_enclose_every_end_of_any_scheduler(cluster, web, db, event):
+    setting = Setting(cluster, Inventory(), (web, db))
+    simulation = Simulation(setting, Effort(states=3000))
+    assume(not simulation._idle(event, 0))
+    story = setting.story((0, 1), expected=False, most_states=3000)
+    ends = Telling(setting, (0, 1), story, [n.name for n in cluster]).ends(event, 0) if story.sound else None
+    assume(ends)
+    told = count(setting, event, 0)
+    for end in ends:
+        bound = told.wanted - end.lack
+        stuck = end.blocked if event == "drain" else not end.outcome.complete
+        assert min(bound, told.wanted) <= told.most.pods, told.most.why
+        if told.is_fine:
+            assert bound >= told.wanted, told.least.why
+        if event == "rollout" or event == "drain":
+            assert not (told.is_fine and stuck), told.least.why
+            if told.always_stuck and not (event == "drain" and not _was_there(end)):
+                assert stuck, told.most.why
+        else:
+            assert bound >= told.least.pods, told.least.why
+
+
+def _was_there(end) -> bool:
+    """Whether the drained node held a pod of the workload at all."""
+    return end.blocked
+
+
+@thorough
+@given(nodes(), workload("web", ("Deployment",), most=5))
+def test_closed_forms_are_what_the_search_finds(cluster, web):
+    setting = Setting(cluster, Inventory(), (web,))
+    exact = placed(setting, 0, web.replicas)
+    assume(exact is not None)
+    story = setting.story((0,), expected=False, most_states=5000)
+    assume(story.sound)
+    ends = Telling(setting, (0,), story, []).ends("deploy", 0)
+    assert {e.outcome.bound for e in ends} == {exact.pods}, exact.why
+
+
+def test_a_rollout_without_a_spare_domain_is_stuck_exactly_where_the_closed_form_says():
+    for domains in range(1, 5):
+        cluster = tuple(Node(f"n{i}", {ZONE: f"z{i}"}, allocatable={"cpu": 4000, "pods": 110}) for i in range(domains))
+        for replicas in range(1, domains + 1):
+            web = _apart(replicas)
+            setting = Setting(cluster, Inventory(), (web,))
+            story = setting.story((0,), expected=False, most_states=5000)
+            ends = Telling(setting, (0,), story, []).ends("rollout", 0)
+            assert {not e.outcome.complete for e in ends} == {rollout_is_stuck(web, replicas, domains)}
+            told = count(setting, "rollout", 0)
+            assert told.always_stuck == rollout_is_stuck(web, replicas, domains)
+
+
+def test_scaling_down_halves_what_has_no_autoscaler():
+    setting = Setting((), Inventory(), (_apart(5),))
+    assert size_after(setting, "scale-down", 0) == 3
+
+
+def _apart(replicas: int):
+    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": ZONE}
+    spec = {
+        "containers": [{"name": "c"}],
+        "affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}},
+    }
+    body = {
+        "replicas": replicas,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {"metadata": {"labels": {"app": "web"}}, "spec": spec},
+    }
+    value = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": body}
+    return decode_workload(value, "default")

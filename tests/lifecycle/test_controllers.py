@@ -1,0 +1,142 @@
+"""What one sync of each controller does, as the v1.36 sources say."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint.lifecycle.controllers import daemonset, deployment, replicaset, statefulset
+from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds, scaled
+from kubesched_lint.lifecycle.controllers.daemonset import OnNode
+from kubesched_lint.lifecycle.controllers.deployment import ReplicaSetSize as Size
+from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions
+from kubesched_lint.lifecycle.controllers.statefulset import Member
+from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.model.workload import Strategy
+
+QUARTER = Strategy(max_surge="25%", max_unavailable="25%")
+SURGE = Strategy(max_surge=1, max_unavailable=0)
+IN_PLACE = Strategy(max_surge=0, max_unavailable=1)
+
+
+# deployment/util/deployment_util.go, ResolveFenceposts
+@pytest.mark.parametrize(
+    ("strategy", "replicas", "resolved"),
+    [
+        (QUARTER, 3, (1, 0)),
+        (QUARTER, 4, (1, 1)),
+        (QUARTER, 8, (2, 2)),
+        (Strategy(max_surge="0%", max_unavailable="10%"), 3, (0, 1)),
+    ],
+)
+def test_surge_rounds_up_and_unavailable_down_and_both_zero_is_one_unavailable(strategy, replicas, resolved):
+    assert rolling_bounds(strategy, replicas) == resolved
+
+
+# daemon/util/daemonset_util.go, SurgeCount and UnavailableCount
+def test_both_percentages_of_a_daemonset_round_up():
+    assert daemon_bounds(Strategy(max_surge="10%", max_unavailable="10%"), 3) == (1, 1)
+    assert daemon_bounds(Strategy(max_surge=0, max_unavailable=0), 3) == (0, 1)
+    assert scaled("nonsense", 10, up=True) == 0
+
+
+# deployment/rolling.go
+@pytest.mark.parametrize(
+    ("strategy", "sets", "sizes"),
+    [
+        (SURGE, [], {1: 3}),
+        (SURGE, [Size(0, 3, 3)], {1: 1}),
+        (SURGE, [Size(0, 3, 3), Size(1, 1, 0)], {}),  # stuck: the new pod waits, no old one may go
+        (SURGE, [Size(0, 3, 3), Size(1, 1, 1)], {0: 2}),
+        (IN_PLACE, [Size(0, 3, 3)], {0: 2}),
+        (SURGE, [Size(0, 3, 2)], {1: 1}),
+        (SURGE, [Size(0, 3, 2), Size(1, 1, 0)], {}),
+        (SURGE, [Size(0, 3, 2), Size(1, 1, 1)], {0: 2}),  # the unhealthy old pod, and no other
+        (QUARTER, [Size(1, 3, 3)], {}),
+        (SURGE, [Size(1, 5, 5)], {1: 3}),
+        (Strategy("Recreate"), [Size(0, 3, 3)], {0: 0}),
+        (Strategy("Recreate"), [Size(1, 1, 0)], {1: 3}),
+    ],
+)
+def test_a_sync_of_a_deployment_of_three_scales_up_within_surge_and_else_down_within_unavailable(strategy, sets, sizes):
+    assert deployment.sync(strategy, 3, 1, sets) == sizes
+
+
+def test_unhealthy_pods_of_the_oldest_revision_are_cleaned_up_first():
+    # 5 pods, at least 2 available, 1 new one that is not: 2 may go, and both that wait are of revision 0.
+    assert deployment.sync(IN_PLACE, 3, 2, [Size(0, 2, 0), Size(1, 2, 2), Size(2, 1, 0)]) == {0: 0}
+
+
+# deployment/sync.go, scale
+def test_scaling_amid_a_rollout_keeps_the_proportions():
+    # 10 replicas, surge 3: 8 old and 5 new pods; to 15 with surge 4 adds 6 pods, 4 and 2.
+    strategy = Strategy(max_surge="25%", max_unavailable="25%")
+    assert deployment.rescale(strategy, 10, 15, 1, [Size(0, 8, 8), Size(1, 5, 3)]) == {0: 12, 1: 7}
+    assert deployment.rescale(strategy, 10, 0, 1, [Size(0, 8, 8), Size(1, 5, 3)]) == {0: 0, 1: 0}
+    assert deployment.rescale(strategy, 4, 2, 0, [Size(0, 4, 4)]) == {0: 2}
+
+
+# controller_utils.go, ActivePodsWithRanks
+def test_waiting_pods_go_first_then_those_with_most_siblings_by_ranks_that_do_not_change():
+    assert list(replicaset.victims(2, [(0, 3, 3)], 1)) == [(1, ())]
+    assert list(replicaset.victims(0, [(0, 1, 1), (1, 3, 3)], 2)) == [(0, ((1, 2),))]
+    drawn = {victims for _, victims in replicaset.victims(0, [(0, 3, 3), (1, 3, 3), (2, 3, 3)], 5)}
+    assert ((0, 1), (1, 3), (2, 1)) in drawn, "3/3/3 scaled to 4 was seen to give 2/0/2"
+
+
+# statefulset/stateful_set_control.go
+@pytest.mark.parametrize(
+    ("members", "ordered", "told"),
+    [
+        ({}, True, statefulset.Sync(create=(0,))),
+        ({}, False, statefulset.Sync(create=(0, 1, 2))),
+        ({0: Member(1, False)}, True, statefulset.Sync()),
+        ({0: Member(0, False), 1: Member(0, True), 2: Member(0, True)}, True, statefulset.Sync()),  # the stuck rule
+        ({i: Member(0, True) for i in range(3)}, True, statefulset.Sync(delete=(2,))),
+        ({0: Member(0, True), 1: Member(0, True), 2: Member(1, False)}, False, statefulset.Sync()),
+        ({0: Member(0, True), 1: Member(0, True), 2: Member(0, False)}, False, statefulset.Sync(delete=(2,))),
+        ({i: Member(1, True) for i in range(5)}, True, statefulset.Sync(delete=(4,))),
+        ({i: Member(1, True) for i in range(5)}, False, statefulset.Sync(delete=(4, 3))),
+    ],
+)
+def test_a_statefulset_of_three_creates_upwards_and_deletes_downwards(members, ordered, told):
+    assert statefulset.sync(members, 3, 1, ordered=ordered) == told
+
+
+def test_ordinals_below_the_partition_keep_their_revision():
+    members = {i: Member(0, True) for i in range(3)}
+    assert statefulset.sync(members, 3, 1, ordered=True, partition=3) == statefulset.Sync()
+
+
+# daemon/update.go
+def test_a_daemonset_without_surge_replaces_waiting_old_pods_at_once_and_others_as_far_as_allowed():
+    nodes = {0: OnNode(old=1), 1: OnNode(old=1), 2: OnNode(old_waiting=1)}
+    sure, candidates, most = daemonset.update(nodes, 0b111, Strategy(max_surge=0, max_unavailable=1))
+    assert sure.delete == ((2, "old"),)
+    assert candidates == (0, 1)
+    assert most == 0, "the waiting pod counts as the one that may be unavailable"
+    assert daemonset.update(nodes, 0b111, Strategy(max_surge=0, max_unavailable=2))[2] == 1
+
+
+def test_a_surging_daemonset_creates_beside_and_deletes_when_the_new_pod_runs():
+    nodes = {0: OnNode(old=1), 1: OnNode(old=1, new=1), 2: OnNode(old=1, new_waiting=1)}
+    sure, candidates, most = daemonset.update(nodes, 0b111, Strategy(max_surge=2, max_unavailable=0))
+    assert sure.delete == ((1, "old"),)
+    assert candidates == (0,)
+    assert most == 1
+
+
+# disruption/disruption.go
+@pytest.mark.parametrize(
+    ("budget", "expected", "healthy", "allowed"),
+    [
+        ({"max_unavailable": 1}, 3, 3, 1),
+        ({"max_unavailable": 1}, 3, 2, 0),
+        ({"max_unavailable": 0}, 3, 3, 0),
+        ({"min_available": 2}, 3, 3, 1),
+        ({"min_available": "50%"}, 3, 3, 1),
+        ({"min_available": "100%"}, 3, 3, 0),
+        ({"max_unavailable": 1}, 0, 0, 0),
+    ],
+)
+def test_a_budget_allows_what_is_healthy_beyond_what_it_desires(budget, expected, healthy, allowed):
+    assert allowed_disruptions(DisruptionBudget("default", "b", **budget), expected, healthy) == allowed

@@ -1,0 +1,59 @@
+"""The search with all its reductions finds the very outcome sets of a tiny explorer that has none."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.outcomes import outcome as counted
+from kubesched_lint.lifecycle.telling import with_new_template
+from kubesched_lint.model.inventory import Inventory
+from tests.lifecycle import tiny_explorer
+from tests.lifecycle.made_settings import nodes, workload
+
+thorough = settings(
+    max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+
+
+@thorough
+@given(nodes(), workload("web"), workload("db", most=2), st.booleans(), st.booleans(), st.booleans())
+def test_outcome_sets_are_those_of_an_explorer_without_reductions(cluster, web, db, both, together, expected):
+    workloads = [web, db] if both else [web]
+    assume(sum(w.replicas for w in workloads) <= 5)
+    # Missed wake-ups are for the search alone: the tiny explorer's scheduler tries every pod at any time.
+    assume(not any(w.pod.required_affinity or len(w.pod.required_anti_affinity) > 1 for w in workloads))
+    story = Story(cluster, Inventory(), foreseen=workloads, expected=expected)
+    story.deploy(workloads, together=together)
+
+    pods = [[story.admitted(w, 0)] for w in workloads]
+    tiny = tiny_explorer.TinyExplorer(cluster, workloads, pods, expected=expected)
+    ends = {frozenset()}
+    sizes = [0] * len(workloads)
+    for i, w in enumerate(workloads):
+        sizes[i] = w.replicas
+        if not together or i == len(workloads) - 1:
+            ends = tiny.ends(ends, [0] * len(workloads), sizes)
+    assert _sets(story) == {_told(e, [0] * len(workloads)) for e in ends}
+
+    pods[0].append(story.admitted(web, 1))
+    story.rollout(with_new_template(web))
+    newest = [1] + [0] * (len(workloads) - 1)
+    ends = tiny.ends(ends, newest, sizes)
+    assert _sets(story) == {_told(e, newest) for e in ends}
+
+
+def _sets(story: Story):
+    motion = story.phases[-1].motion
+    found = set()
+    for state in story.states:
+        ends = [counted(motion, wish, state) for wish in motion.wishes]
+        found.add(tuple((e.bound, e.pending, e.new) for e in ends))
+    return found
+
+
+def _told(end, newest):
+    return tuple(tiny_explorer.outcome(end, number, revision) for number, revision in enumerate(newest))

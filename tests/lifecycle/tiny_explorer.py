@@ -1,0 +1,128 @@
+"""A search without any reduction: pods with names, every order of every step, no canonical forms, no counting.
+
+It shares only the scheduler and the controllers' single syncs with the real search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.lifecycle.controllers import deployment, statefulset
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.framework import diagnose
+from kubesched_lint.scheduler.scoring import owner_selector, score
+
+
+@dataclass(frozen=True)
+class Named:
+    """One pod; ``node`` -1 while it waits."""
+
+    workload: int
+    revision: int
+    name: int
+    node: int = -1
+
+
+Pods = frozenset[Named]
+
+
+class TinyExplorer:
+    def __init__(self, nodes, workloads: list[Workload], pods: list[list[Pod]], *, expected: bool) -> None:
+        self.index = NodeIndex(nodes)
+        self.workloads = workloads
+        self.pods = pods
+        self.expected = expected
+
+    def ends(self, start: set[Pods], newest: list[int], replicas: list[int]) -> set[Pods]:
+        """All states in which nothing moves."""
+        seen, stack, final = set(start), list(start), set()
+        while stack:
+            state = stack.pop()
+            after = list(self._next(state, newest, replicas))
+            if not after:
+                final.add(state)
+            for other in after:
+                if other not in seen:
+                    seen.add(other)
+                    stack.append(other)
+        return final
+
+    def _next(self, state: Pods, newest: list[int], replicas: list[int]):
+        for pod in state:
+            if pod.node < 0:
+                for node in self._landings(state, pod):
+                    yield state - {pod} | {replace(pod, node=node)}
+        for number, workload in enumerate(self.workloads):
+            mine = [p for p in state if p.workload == number]
+            step = self._deployment if workload.kind == "Deployment" else self._stateful
+            yield from step(state, mine, number, newest[number], replicas[number])
+
+    def _landings(self, state: Pods, pod: Named):
+        cluster = ClusterState(self.index, Inventory())
+        for other in sorted(state, key=repr):
+            if other.node >= 0:
+                cluster.place(self.pods[other.workload][other.revision], other.node)
+        spec = self.pods[pod.workload][pod.revision]
+        feasible = diagnose(spec, cluster).feasible
+        if self.expected and feasible & (feasible - 1):
+            owner = owner_selector(self.workloads[pod.workload], spec.labels)
+            feasible = score(spec, cluster, feasible, owner).best
+        return positions(feasible)
+
+    def _deployment(self, state, mine, number, newest, replicas):
+        revisions = sorted({p.revision for p in mine})
+        sets = [
+            deployment.ReplicaSetSize(
+                r, sum(p.revision == r for p in mine), sum(p.revision == r and p.node >= 0 for p in mine)
+            )
+            for r in revisions
+        ]
+        sizes = deployment.sync(self.workloads[number].strategy, replicas, newest, sets)
+        if not sizes:
+            return
+        ends = {state}
+        for revision, size in sizes.items():
+            have = [p for p in mine if p.revision == revision]
+            if size > len(have):
+                fresh = self._names(state, number, size - len(have))
+                ends = {s | {Named(number, revision, n) for n in fresh} for s in ends}
+            else:
+                ends = {s - gone for s in ends for gone in self._victims(mine, have, len(have) - size)}
+        yield from ends
+
+    def _victims(self, mine, have, count):
+        """Waiting pods first, then those with the most siblings on their node; equals are drawn."""
+
+        def rank(pod: Named) -> tuple[int, int]:
+            return (pod.node >= 0, -sum(p.node == pod.node for p in mine) if pod.node >= 0 else 0)
+
+        worst = sorted(map(rank, have))[:count]
+        for gone in combinations(sorted(have, key=repr), count):
+            if sorted(map(rank, gone)) == worst:
+                yield frozenset(gone)
+
+    def _stateful(self, state, mine, number, newest, replicas):
+        members = {p.name: statefulset.Member(p.revision, p.node >= 0) for p in mine}
+        workload = self.workloads[number]
+        told = statefulset.sync(members, replicas, newest, ordered=workload.pod_management != "Parallel")
+        if told.create:
+            yield state | {Named(number, newest, o) for o in told.create}
+        if told.delete:
+            yield frozenset(p for p in state if p.workload != number or p.name not in told.delete)
+
+    def _names(self, state, number, count):
+        taken = {p.name for p in state if p.workload == number}
+        return [n for n in range(len(taken) + count) if n not in taken][:count]
+
+
+def outcome(state: Pods, number: int, newest: int) -> tuple[int, int, int]:
+    """Bound, pending and new pods of a workload."""
+    mine = [p for p in state if p.workload == number]
+    bound = sum(p.node >= 0 for p in mine)
+    return bound, len(mine) - bound, sum(p.revision == newest for p in mine)

@@ -11,6 +11,8 @@ from kubesched_lint.model.workload import Workload
 if TYPE_CHECKING:
     from kubesched_lint.analysis.facts import Facts
 
+OLD_PODS = "the old pods stand on nodes that the new ones may use as well"
+"""On what every proof about a rollout stands: a change that also moves the workload elsewhere finds other room."""
 _REVISION_LABELS = frozenset({"pod-template-hash", "controller-revision-hash"})
 
 

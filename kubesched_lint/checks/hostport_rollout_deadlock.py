@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.ports import REASON, taken_by_running
-from kubesched_lint.analysis.rollout import fenceposts
+from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.workload import Workload
 
@@ -29,7 +29,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             f"and maxUnavailable resolves to 0: {REASON}",
             demand=replicas + 1,
             supply=free,
-            assumes=facts.node_premises(workload) if alone else facts.running_premises(workload),
+            assumes=(*(facts.node_premises if alone else facts.running_premises)(workload), OLD_PODS),
         ),
         severity=None if alone else Severity.WARNING,
         values={"port": port.port, "replicas": replicas, "usable": free, "surge": surge},

@@ -22,11 +22,12 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     usable, replicas = facts.usable(workload), facts.replicas(workload)
     if not workload.stays or not usable or facts.index.unknown_resources & usable:
         return
-    most = _slots(facts.empty, usable)
+    most = _slots(facts.empty, usable, replicas)
     bare = most < replicas
-    supply = most if bare else _slots(facts.state, usable)
+    supply = most if bare else _slots(facts.state, usable, replicas)
     if supply >= replicas:
         return
+    most = _slots(facts.empty, usable)
     yield Hazard(
         at=workload.replicas_path,
         evidence=proof(
@@ -67,6 +68,12 @@ def _daemons(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def _slots(state: ClusterState, nodes: NodeSet) -> int:
+def _slots(state: ClusterState, nodes: NodeSet, enough: int | None = None) -> int:
+    """Places for pods on ``nodes``, counted no further than is ``enough``."""
     free = state.ledger.free(PODS)
-    return int(sum(max(0, free[i]) for i in positions(nodes)))
+    found = 0
+    for position in positions(nodes):
+        found += int(max(0, free[position]))
+        if enough is not None and found >= enough:
+            break
+    return found

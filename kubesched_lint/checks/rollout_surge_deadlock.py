@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.rollout import fenceposts, repels_across_revisions
+from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, repels_across_revisions
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
@@ -47,7 +47,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                     f"({', '.join(room.domains)}), and maxUnavailable resolves to 0",
                     demand=replicas + 1,
                     supply=len(room.domains),
-                    assumes=facts.node_premises(workload),
+                    assumes=(*facts.node_premises(workload), OLD_PODS),
                 ),
                 values={**values, "key": term.topology_key, "domains": room.domains},
                 related=related,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.rollout import fenceposts, selects_every_revision
+from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, selects_every_revision
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.labels import Selector
@@ -36,7 +36,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 f"{constraint.min_domains}; maxUnavailable resolves to 0",
                 demand=replicas + 1,
                 supply=supply,
-                assumes=facts.node_premises(workload),
+                assumes=(*facts.node_premises(workload), OLD_PODS),
             ),
             values={
                 "minimum": constraint.min_domains,

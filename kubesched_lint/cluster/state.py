@@ -69,7 +69,7 @@ class ClusterState:
         self.labelled: dict[Hashable, tuple[Pod, Pod]] = {}
         """Pods as scheduler.binding labels them, so that alike ones stay one object."""
         self.removed_in_cycle: list[Placement] = []
-        """Pods that preemption took away on trial: PodTopologySpread subtracts even those it did not count."""
+        """Pods that preemption took away on trial: PodTopologySpread subtracts even those it had not counted."""
         self.place_all(objects.pods)
         for pod in objects.pods:
             if not pod.node and pod.nominated_node:

@@ -99,6 +99,14 @@ def test_claims_take_the_smallest_volumes_smallest_claim_first() -> None:
     assert feasible(using("big", "small"), state(TWO, volumes=both[1:], **objects)) == []
 
 
+def test_the_smaller_claim_chooses_first_even_to_the_harm_of_the_larger() -> None:
+    claims = (claim("large", "local", request=5, selector=selecting(tier="fast")), claim("small", "local", request=2))
+    volumes = (volume("fast", capacity=5, labels={"tier": "fast"}), volume("slow", capacity=9))
+    where = state(TWO, claims=claims, volumes=volumes, storage_classes=(LOCAL,))
+    assert feasible(using("large", "small"), where) == []
+    assert feasible(using("large"), where) == ["n0", "n1"]
+
+
 @pytest.mark.parametrize(
     "fields",
     [

@@ -100,9 +100,9 @@ def _skewed(pod: Pod, constraint: SpreadConstraint, counted: NodeSet, state: Clu
 
 
 def _ghosts(selector: Selector | None, namespace: str, counted: NodeSet, state: ClusterState) -> list[int]:
-    """Where preemption took away pods that had not been counted: updateWithPod subtracts them all the same.
+    """Where preemption took away terminating pods: not counted before, updateWithPod subtracts them all the same.
 
-    It asks neither whether the pod is terminating nor whether the selector is empty.
+    It does not ask for an empty selector either, but there a count below zero is below all others and changes nothing.
     """
     if selector is None or not state.removed_in_cycle:
         return []
@@ -111,6 +111,6 @@ def _ghosts(selector: Selector | None, namespace: str, counted: NodeSet, state: 
         for p in state.removed_in_cycle
         if counted >> p.position & 1
         and p.pod.namespace == namespace
-        and (selector.is_empty or p.pod_class.terminating)
+        and p.pod_class.terminating
         and selector.matches(p.pod.labels)
     ]

@@ -108,12 +108,12 @@ class Connection:
                 return _FailedError(
                     "there is no such host; is the cluster of this context still there, and the VPN up?"
                 )
+            case e.NewConnectionError():
+                return _FailedError("the connection was refused; is the API server running?")
             case e.ConnectTimeoutError():
                 return _FailedError(f"no connection within {_CONNECT_SECONDS:.0f} s; is the VPN up?")
             case e.ReadTimeoutError():
                 return _FailedError(f"no answer for {what} within {self.read_seconds:g} s (--request-timeout)")
-            case e.NewConnectionError():
-                return _FailedError("the connection was refused; is the API server running?")
             case e.ProxyError():
                 return _FailedError(f"the proxy failed: {error}")
         return _FailedError(f"the connection broke while {what} was read: {_reason(error)}")
@@ -140,7 +140,7 @@ def connect(context: str | None = None, *, read_seconds: float = READ_SECONDS) -
         if context is None and _is_inside():
             config.load_incluster_config(client_configuration=settings)
         else:
-            config.load_kube_config(context=context, client_configuration=settings)
+            config.load_kube_config(_kubeconfig(), context=context, client_configuration=settings)
     except ConfigException as error:
         raise CaptureError(_no_config(context, error)) from None
     except Exception as error:  # a kubeconfig with a wrong shape raises whatever its reader trips over
@@ -161,18 +161,25 @@ def _config() -> Any:
     return config
 
 
+def _kubeconfig() -> str:
+    """Files as kubectl takes them, parted by colons; the client asks the environment only when it is imported."""
+    import os
+
+    return os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
+
+
 def _is_inside() -> bool:
     """Whether this runs in a pod and nobody has set a kubeconfig."""
     import os
 
-    if os.environ.get("KUBECONFIG") or os.path.exists(os.path.expanduser("~/.kube/config")):
+    if os.environ.get("KUBECONFIG") or os.path.exists(_kubeconfig()):
         return False
     return "KUBERNETES_SERVICE_HOST" in os.environ
 
 
 def _no_config(context: str | None, error: Exception) -> str:
     try:
-        contexts, _ = _config().list_kube_config_contexts()
+        contexts, _ = _config().list_kube_config_contexts(_kubeconfig())
     except Exception:
         return f"no cluster to talk to: {error}. Set KUBECONFIG, or run inside a pod"
     names = [str(known.get("name")) for known in contexts]

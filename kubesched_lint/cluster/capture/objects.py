@@ -15,6 +15,7 @@ from kubesched_lint.cluster.capture.parts import (
     NotedMeta,
     Nothing,
     Part,
+    Phase,
     Selector,
     Taint,
     TemplateMeta,
@@ -27,10 +28,6 @@ class Namespace(Part):
 
 
 # --- storage --------------------------------------------------------------------------------------------------------
-
-
-class Phase(Part):
-    phase: str | None = None
 
 
 class Claim(Part):

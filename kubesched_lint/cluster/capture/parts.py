@@ -151,6 +151,12 @@ class Named(Part):
     name: str | None = None
 
 
+class ResourceClaim(Part):
+    name: str | None = None
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
 class ResourceClaimUse(Part):
     name: str | None = None
     request: str | None = None
@@ -200,9 +206,14 @@ class ClaimSpec(Part):
     selector: Selector | None = None
 
 
+class Phase(Part):
+    phase: str | None = None
+
+
 class ClaimTemplate(Part):
     metadata: NotedMeta | None = None
     spec: ClaimSpec | None = None
+    status: Phase | None = None
 
 
 class EphemeralVolume(Part):
@@ -260,7 +271,7 @@ class PodSpec(Part):
     priority_class_name: str | None = None
     preemption_policy: str | None = None
     runtime_class_name: str | None = None
-    resource_claims: list[Named] | None = None
+    resource_claims: list[ResourceClaim] | None = None
 
 
 # --- pods, workloads, nodes -----------------------------------------------------------------------------------------

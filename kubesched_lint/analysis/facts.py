@@ -25,6 +25,7 @@ from kubesched_lint.model.policy import Autoscaler, LimitRange, PriorityClass, R
 from kubesched_lint.model.workload import Workload
 
 if TYPE_CHECKING:
+    from kubesched_lint.analysis.growth import Plan
     from kubesched_lint.analysis.potential import Potential
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.cluster.index import NodeIndex
@@ -209,6 +210,13 @@ class Facts:
         from kubesched_lint.analysis.potential import potential_of
 
         return potential_of(self)
+
+    @cached_property
+    def growth(self) -> Plan:
+        """What the pools would add for this set; empty without pools."""
+        from kubesched_lint.analysis.growth import growth_plan
+
+        return growth_plan(self)
 
     @cached_property
     def without_pools(self) -> Facts:

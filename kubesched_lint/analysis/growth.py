@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.potential import Offer
-from kubesched_lint.analysis.trial import queued_pods, scheduled_pod
+from kubesched_lint.analysis.trial import pods_wanted, queued_pods, scheduled_pod
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.templates import fits_limits
@@ -80,18 +80,20 @@ class Plan:
     added: tuple[Added, ...] = ()
     nodes: tuple[Node, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
+    skipped: str = ""
+    """Why nothing was planned, where something should have been."""
 
     def of(self, workload: Workload) -> Verdict | None:
         return next((v for v in self.verdicts if v.workload is workload), None)
 
 
 def growth_plan(facts: Facts, seed: int = 1) -> Plan:
-    """What the pools add for the set, and the verdict on each workload. Empty without pools. Pure.
-
-    The caller keeps the set within ``MOST_PODS`` pods.
-    """
+    """What the pools add for the set, and the verdict on each workload. Empty without pools. Pure."""
     if not facts.pools or facts.cluster is None:
         return Plan()
+    wanted = pods_wanted(facts.without_pools)
+    if wanted > MOST_PODS:
+        return Plan(skipped=f"growth is planned for at most {MOST_PODS:,} pods; these manifests make {wanted:,}")
     return _Growth(facts, seed).plan()
 
 

@@ -65,3 +65,30 @@ def _on(position: int, workload: Workload, daemon: Workload, facts: Facts, *, fo
         return LockedOut(facts.index.names[position], count, reasons, reachable=not forced)
     finally:
         state.undo(mark)
+
+
+def too_small(workload: Workload, daemon: Workload, facts: Facts) -> str | None:
+    """What pools may make too small, sizing a node before the DaemonSet is there; None if all kinds hold both."""
+    from kubesched_lint.analysis.potential import room_beside
+    from kubesched_lint.cluster.index import NodeIndex
+    from kubesched_lint.cluster.state import ClusterState
+    from kubesched_lint.lifecycle.controllers.daemonset import with_daemon_tolerations
+    from kubesched_lint.scheduler.capacity import copies
+    from kubesched_lint.scheduler.framework import static_feasible
+
+    pod, itself = facts.pod(workload), with_daemon_tolerations(facts.pod(daemon))
+    kinds = [offer for offer in facts.potential.offers if itself in offer.daemons]
+    rooms = [room_beside(o.template.shape.allocatable, (d for d in o.daemons if d != itself)) for o in kinds]
+    index = NodeIndex([o.template.node(1, room) for o, room in zip(kinds, rooms, strict=True)])
+    fitting = static_feasible(pod, index)
+    for position, most in copies(pod, ClusterState(index), fitting, facts.replicas(workload)):
+        template, room = kinds[position].template, rooms[position]
+        where = f"a new {template.shape.name} of pool {template.pool.name}"
+        if room is None:
+            return f"what {where} offers is unknown"
+        taken = {"pods": most, **{name: most * amount for name, amount in pod.requests.items()}}
+        for name, amount in (("pods", 1), *itself.requests.items()):
+            if amount > room.get(name, 0) - taken.get(name, 0):
+                pods = "1 pod leaves" if most == 1 else f"{most} pods leave"
+                return f"{where}, sized without the DaemonSet, has too little {name}: {pods} it no place"
+    return None

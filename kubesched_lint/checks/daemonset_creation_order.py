@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.sharing import LockedOut, locked_out
+from kubesched_lint.analysis.sharing import LockedOut, locked_out, too_small
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.workload import Workload
 
@@ -38,15 +38,19 @@ def _evidence(workload: Workload, daemon: Workload, facts: Facts) -> Evidence | 
     if facts.cluster is None:
         return pattern(f"{order}; no cluster given")
     shared = facts.reach(daemon).tolerated & facts.usable(workload)
-    if shared:
-        found = locked_out(workload, daemon, shared, facts)
+    if shared & facts.today:
+        found = locked_out(workload, daemon, shared & facts.today, facts)
         if found is not None and found.reachable:
             return witness(f"{order}; no room is left on {found.node}", trace=_trace(workload, daemon, found))
         if found is not None:
             return pattern(f"{order}; on {found.node} the two may not fit together ({', '.join(found.reasons)})")
     elif not facts.reach(daemon).matching:
         return pattern(f"{order}; no node of this group exists yet")
-    return pattern(f"{order}; the nodes come from an autoscaler") if facts.cluster.is_elastic else None
+    if shared & ~facts.today:
+        found_new = too_small(workload, daemon, facts)
+        if found_new is not None:
+            return pattern(f"{order}; {found_new}")
+    return pattern(f"{order}; the nodes come from an autoscaler") if facts.is_elastic else None
 
 
 def _trace(workload: Workload, daemon: Workload, found: LockedOut) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     reach = facts.reach(workload)
     if workload.kind != "DaemonSet" or reach.tolerated:
         return
-    nodes = facts.index.all.bit_count()
+    nodes = facts.today.bit_count()
     if reach.matching:
         taints = facts.taints_in_the_way(workload, reach.matching)
         yield Hazard(

@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.joint import Problem, demands_of, overfull
 from kubesched_lint.analysis.trial import SEEDS, pods_wanted, waiting_everywhere
 from kubesched_lint.findings import Hazard, UncheckedError, witness
 
 
 def check(facts: Facts, *, most_pods: int) -> Iterator[Hazard]:
-    wanted = pods_wanted(facts)
+    now = facts.without_pools
+    wanted = pods_wanted(now)
     if wanted > most_pods:
         raise UncheckedError(f"tries out at most {most_pods:,} pods (param most_pods); these manifests make {wanted:,}")
-    if facts.index.unknown_resources:
+    if now.index.unknown_resources:
         raise UncheckedError("needs the resources of every node (allocatable)")
-    for waiting in waiting_everywhere(facts):
+    for waiting in waiting_everywhere(now):
         workload = waiting.workload
-        placed = waiting.wanted - waiting.fewest
+        verdict = facts.growth.of(workload) if facts.pools else None
+        pending = waiting.fewest if verdict is None else min(waiting.fewest, verdict.left)
+        if not pending:
+            continue  # the pools add nodes for them
+        said = waiting.message if verdict is None else verdict.message or waiting.message
+        placed = waiting.wanted - pending
         yield Hazard(
             at=workload.replicas_path if workload.kind != "DaemonSet" else ("metadata", "name"),
             source=workload.source,
@@ -27,13 +34,15 @@ def check(facts: Facts, *, most_pods: int) -> Iterator[Hazard]:
                 trace=(
                     f"the set is deployed in {facts.premises.apply_order} order",
                     f"{placed} of {waiting.wanted} pods of {workload} are placed",
-                    f"the next one: {waiting.message}",
+                    f"the next one: {said}",
                 ),
             ),
             values={
                 "object": str(workload),
-                "pending": waiting.fewest,
+                "pending": pending,
                 "wanted": waiting.wanted,
-                "reason": waiting.message.partition(": ")[2].partition(". ")[0] or waiting.message,
+                "reason": said.partition(": ")[2].partition(". ")[0] or said,
+                "pools": tuple(pool.name for pool in facts.pools),
             },
+            variant="pools" if verdict is not None else "default",
         )

@@ -14,7 +14,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     pod = facts.pod(workload)
     if workload.kind == "DaemonSet" or pod.node_name or facts.reach(workload).matching:
         return  # a DaemonSet without nodes makes no pods: daemonset-matches-no-node
-    nodes = facts.index.all.bit_count()
+    nodes = facts.today.bit_count()
     miss = facts.node_miss(workload)
     yield Hazard(
         at=miss.at,

@@ -12,7 +12,7 @@ from kubesched_lint.model.workload import Workload
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    usable = facts.usable(workload)
+    usable = facts.usable(workload) & facts.distinct
     if not usable:
         return  # nothing can be said about the labels of no nodes; other rules name that cause
     count = usable.bit_count()

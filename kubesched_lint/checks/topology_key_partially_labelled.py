@@ -11,7 +11,7 @@ from kubesched_lint.model.workload import Workload
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    usable = facts.usable(workload)
+    usable = facts.usable(workload) & facts.distinct
     pod = facts.pod(workload)
     wishes: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [
         (t, "anti_affinity") for t in pod.required_anti_affinity

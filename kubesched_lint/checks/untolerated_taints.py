@@ -13,9 +13,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     reach = facts.reach(workload)
     if workload.kind == "DaemonSet" or not reach.matching or reach.tolerated:
         return
-    taints = facts.taints_in_the_way(workload, reach.matching)
+    taints = facts.taints_in_the_way(workload, reach.matching & facts.distinct)
     pod = facts.pod(workload)
-    count = reach.matching.bit_count()
+    count = (reach.matching & facts.distinct).bit_count()
     yield Hazard(
         at=(*pod.path, "tolerations"),
         key=True,

@@ -151,7 +151,9 @@ class Cluster:
         parts = [f"{_count(len(self.inventory.nodes), 'node')}"]
         if self.has("Pod"):
             parts.append(_count(len(self.inventory.pods), "pod"))
-        what = f"{' and '.join(parts)} from {self.path or 'a cluster'}"
+        if self.inventory.node_pools:
+            parts.append(_count(len(self.inventory.node_pools), "pool"))
+        what = f"{', '.join(parts[:-1])}{' and ' if parts[:-1] else ''}{parts[-1]} from {self.path or 'a cluster'}"
         if self.origin == "sketch":
             what += " (a sketch)"
         if self.captured_at:

@@ -49,7 +49,8 @@ def lint(
     premises = Premises(options.apply_order, options.kubernetes_version, complete)
     run = _Run(manifests, options, premises)
     settled = None if cluster is None else cluster.settled()
-    run.rules(rules, Facts(manifests.inventory, settled, premises))
+    facts = Facts(manifests.inventory, settled, premises)
+    run.rules(rules, facts)
     if cluster is not None and settled is not cluster:
         run.today(rules, Facts(manifests.inventory, cluster, premises), cluster)
     judged = tuple(_without_yielding(_told_once(run.judged, manifests)))
@@ -64,9 +65,18 @@ def lint(
             workloads=len(manifests.inventory.workloads),
             unread_kinds=manifests.unread_kinds,
             rules=run.ran,
+            notes=tuple(_pool_notes(facts)),
         ),
     )
     return report, judged
+
+
+def _pool_notes(facts: Facts) -> Iterator[str]:
+    """What the pools are and what they would add."""
+    if facts.pools and facts.cluster is not None:
+        from kubesched_lint.analysis.pool_notes import pool_notes
+
+        yield from pool_notes(facts)
 
 
 class _Run:

@@ -36,7 +36,8 @@ def check(request: Request, options: Options, rulebook: Rulebook) -> Report:
     cluster, problem = _cluster(request)
     report, _ = lint(manifests, cluster, options, rules)
     report = suppress(report, manifests, rulebook, rules, options)
-    notes = (*_set_notes(manifests), *_version_notes(options), *(cluster.notes if cluster else ()))
+    of_cluster = cluster.notes if cluster else ()
+    notes = (*_set_notes(manifests), *_version_notes(options), *of_cluster, *report.summary.notes)
     summary = replace(report.summary, cluster=_sentence(cluster), notes=notes)
     return replace(report, errors=(*problem, *report.errors), summary=summary)
 

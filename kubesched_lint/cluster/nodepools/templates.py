@@ -24,6 +24,15 @@ _WELL_KNOWN = {"karpenter.sh/capacity-type": ("on-demand", "spot")}
 # What a nodeSelector alone may ask of Autopilot.
 _AUTOPILOT_KEYS = ("cloud.google.com/compute-class", "cloud.google.com/gke-spot")
 _AUTOPILOT_SIZES = tuple(f"e2-standard-{n}" for n in (2, 4, 8, 16, 32))
+_CLOUDS = (
+    "karpenter.k8s.",
+    "karpenter.azure.com/",
+    "topology.k8s.aws/",
+    "eks.amazonaws.com/",
+    "cloud.google.com/",
+    "kubernetes.azure.com/",
+    "node.kubernetes.io/windows-build",
+)
 OTHER = "other machine types"
 _MOST_CHOICES = 256
 
@@ -132,7 +141,9 @@ def _choices(
     pool: NodePool, shape: Shape, wishes: Wishes
 ) -> Iterator[tuple[Labels, tuple[Taint, ...], tuple[str, ...]]]:
     """Labels and taints of every choice among the values that the pool leaves open, and which keys were chosen."""
-    fixed = {OS: "linux", **({} if shape.name == OTHER else {INSTANCE_TYPE: shape.name})}
+    fixed = {} if shape.name == OTHER else {INSTANCE_TYPE: shape.name}
+    if not any(r.key == OS for r in pool.requirements):
+        fixed[OS] = "linux"
     fixed.update({**shape.labels, **pool.labels})
     keys = dict.fromkeys(r.key for r in pool.requirements if r.key not in fixed and r.key != ZONE)
     if pool.maker == KARPENTER:
@@ -142,6 +153,9 @@ def _choices(
         if shape.name == OTHER:
             keys[INSTANCE_TYPE] = None
     values = {key: _values(pool, key, wishes) for key in keys}
+    if pool.maker == KARPENTER:  # a cloud sets more labels than our table has: what is asked for may be among them
+        untold = (key for key in wishes.asked if key not in fixed and key not in values and key.startswith(_CLOUDS))
+        values |= {key: (None, *wishes.values(key)) for key in untold}
     if pool.separates:
         values |= {key: (None, *wishes.values(key)) for key in _AUTOPILOT_KEYS if wishes.values(key)}
     chosen = tuple(key for key, found in values.items() if len(found) > 1)

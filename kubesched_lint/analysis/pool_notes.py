@@ -1,0 +1,64 @@
+"""Lines for a footer: which pools there are, what is not known of them, and what they would add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.growth import GROWN, Plan, Verdict
+from kubesched_lint.cluster.nodepools.templates import is_open, shapes
+from kubesched_lint.model.nodepool import NodePool
+from kubesched_lint.model.quantity import show
+
+_MOST = 5
+"""Pools or workloads that are told one by one."""
+
+
+def pool_notes(facts: Facts) -> Iterator[str]:
+    """Sentences, for a set on a cluster with pools."""
+    pools = facts.pools
+    yield f"nodes may come from {', '.join(map(_told, pools[:_MOST]))}{_more(len(pools), 'pools')}"
+    zoneless = [pool.name for pool in pools if pool.zones is None]
+    if zoneless:
+        yield f"{_names(zoneless)} tell no zones: those of the nodes of today are taken, and any that a pod asks for"
+    unknown = [pool.name for pool in pools if is_open(pool)]
+    if unknown:
+        yield f"{_names(unknown)} may use machine types of unknown size: on those every request fits"
+    yield from growth_notes(facts.growth)
+
+
+def growth_notes(plan: Plan) -> Iterator[str]:
+    """What a plan adds, by workload."""
+    if plan.skipped:
+        yield plan.skipped
+    told = [v for v in plan.verdicts if v.added]
+    for verdict in told[:_MOST]:
+        yield _verdict(verdict)
+    if len(told) > _MOST:
+        yield f"and {len(told) - _MOST} more workloads; in all {' and '.join(map(str, plan.added))}"
+
+
+def _verdict(verdict: Verdict) -> str:
+    workload = verdict.workload
+    pods = "1 pod" if verdict.grown == 1 else f"{verdict.grown} pods"
+    fit = "fits" if verdict.grown == 1 else "fit"
+    added = " and ".join(map(str, verdict.added))
+    rest = "" if verdict.kind == GROWN else f", and {verdict.left} more nowhere: {verdict}"
+    return f"{pods} of {workload.namespace}/{workload.name} {fit} after adding {added}{rest}"
+
+
+def _told(pool: NodePool) -> str:
+    """``pool general (2 zones, 1 machine type, nodes at most 10)``."""
+    kinds = len(shapes(pool))
+    parts = [] if pool.zones is None else [", ".join(pool.zones) if len(pool.zones) < 4 else f"{len(pool.zones)} zones"]
+    parts.append("1 machine type" if kinds == 1 else f"{kinds} machine types")
+    parts += [f"at most {show(name, amount)} {name}" for name, amount in pool.limits.items()]
+    return f"pool {pool.name} ({'; '.join(filter(None, parts))})"
+
+
+def _names(pools: list[str]) -> str:
+    return f"pool{'' if len(pools) == 1 else 's'} {', '.join(pools[:_MOST])}{_more(len(pools), '')}"
+
+
+def _more(count: int, noun: str) -> str:
+    return f" and {count - _MOST} more {noun}".rstrip() if count > _MOST else ""

@@ -1,0 +1,116 @@
+"""What ties a pod to zones, where the pools could serve it but for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from kubesched_lint.analysis.claims import (
+    bound_volume,
+    has_free_volume,
+    nodes_of_volume,
+    storage_class_of,
+    topology_nodes,
+    unbound_claims,
+)
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.neighbours import may_be_answered_by_set, nodes_near_running
+from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.findings import Path
+from kubesched_lint.model.labels import Requirement
+from kubesched_lint.model.node import REGION, ZONE
+from kubesched_lint.model.pod import NodeSelectorTerm, Pod
+from kubesched_lint.model.workload import Workload
+
+_KEYS = (ZONE, REGION, "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region")
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """``nodes`` are the usable ones that the pin leaves; ``zones`` where it leads, as far as it tells."""
+
+    kind: str
+    """``selector``, ``volume``, ``class`` or ``affinity``."""
+    at: Path
+    nodes: NodeSet
+    zones: tuple[str, ...]
+    name: str = ""
+    """Of the volume or the class."""
+
+
+def outside_pools(workload: Workload, facts: Facts) -> Iterator[Pin]:
+    """Pins that leave no node which a pool could add, though without them a pool could add some."""
+    usable = facts.usable(workload)
+    if usable & ~facts.today:
+        pins: Iterator[Pin] = (p for p in _of_others(workload, facts) if not p.nodes & ~facts.today)
+    else:
+        pins = _of_selector(workload, facts, usable)
+    yield from pins
+
+
+def _of_selector(workload: Workload, facts: Facts, usable: NodeSet) -> Iterator[Pin]:
+    """nodeSelector and required node affinity by zone or region."""
+    from kubesched_lint.scheduler.framework import static_reach
+
+    pod = facts.pod(workload)
+    asked = list(_asked(pod))
+    if not asked or not static_reach(_anywhere(pod), facts.index)[2] & ~facts.today:
+        return
+    zones = tuple(dict.fromkeys(value for r in asked if r.operator == "In" for value in r.values))
+    yield Pin("selector", asked[0].path, usable, zones)
+
+
+def _asked(pod: Pod) -> Iterator[Requirement]:
+    for key, value in pod.node_selector.items():
+        if key in _KEYS:
+            yield Requirement(key, "In", (value,), (*pod.path, "nodeSelector", key))
+    for term in pod.required_node_terms or ():
+        yield from (r for r in term.expressions if r.key in _KEYS)
+
+
+def _anywhere(pod: Pod) -> Pod:
+    """The pod without its wishes for zones."""
+    terms = tuple(map(_without_zone, pod.required_node_terms or ()))
+    free = any(not (t.expressions or t.fields) for t in terms)  # a term of zones alone would hold everywhere
+    return replace(
+        pod,
+        node_selector={k: v for k, v in pod.node_selector.items() if k not in _KEYS},
+        required_node_terms=None if free or pod.required_node_terms is None else terms,
+    )
+
+
+def _without_zone(term: NodeSelectorTerm) -> NodeSelectorTerm:
+    return replace(term, expressions=tuple(r for r in term.expressions if r.key not in _KEYS))
+
+
+def _of_others(workload: Workload, facts: Facts) -> Iterator[Pin]:
+    """Volumes, storage classes, and required affinity to pods that run."""
+    usable = facts.usable(workload)
+    for volume in workload.pod.volumes:
+        bound = bound_volume(facts, workload.namespace, volume.claim) if volume.claim else None
+        if bound is not None:
+            values = _values(bound.node_terms or ())
+            where = nodes_of_volume(facts, workload, volume)
+            yield Pin("volume", (*volume.path, "claimName"), where, values or _labelled(bound.labels), bound.name)
+    for claim, at in unbound_claims(facts, workload):
+        storage_class = storage_class_of(facts, claim)
+        if storage_class is None or has_free_volume(facts, storage_class.name):
+            continue
+        terms = storage_class.allowed_topologies
+        if terms:
+            zones = tuple(v for term in terms for values in term.values() for v in values)
+            yield Pin("class", at, topology_nodes(facts, terms) & usable, zones, storage_class.name)
+    affinity = [t for t in facts.pod(workload).required_affinity if t.topology_key in _KEYS]
+    near = nodes_near_running(facts, workload) if affinity else None
+    if near is not None and not may_be_answered_by_set(facts, workload):
+        there = facts.index.domains(affinity[0].topology_key).items()
+        zones = tuple(zone for zone, nodes in there if nodes & near)
+        yield Pin("affinity", affinity[0].path, near & usable, zones)
+
+
+def _values(terms: Sequence[NodeSelectorTerm]) -> tuple[str, ...]:
+    return tuple(v for t in terms for r in t.expressions if r.operator == "In" for v in r.values)
+
+
+def _labelled(labels: object) -> tuple[str, ...]:
+    return tuple(str(labels[key]) for key in _KEYS if isinstance(labels, dict) and key in labels)

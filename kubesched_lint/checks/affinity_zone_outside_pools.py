@@ -1,0 +1,49 @@
+"""Affinity, a volume or its class ties the pods to a zone in which no pool makes nodes and today's are not enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.zone_pins import Pin, outside_pools
+from kubesched_lint.findings import Hazard, Severity, proof
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    if not workload.stays:
+        return
+    replicas = facts.replicas(workload)
+    for pin in outside_pools(workload, facts):
+        there = pin.nodes & facts.today
+        bare = facts.copies(workload, replicas, there, bare=True)
+        supply = facts.copies(workload, replicas, there)
+        if supply < replicas:
+            yield _hazard(workload, facts, pin, replicas, supply, taken=bare >= replicas)
+            return
+
+
+def _hazard(workload: Workload, facts: Facts, pin: Pin, replicas: int, supply: int, *, taken: bool) -> Hazard:
+    served = {zone for pool in facts.pools for zone in pool.zones or ()}
+    zones = tuple(sorted(served))
+    return Hazard(
+        at=pin.at,
+        evidence=proof(
+            f"{replicas} pods > {supply} that the nodes of today hold there, and no pool makes nodes there "
+            f"(pools serve {', '.join(zones) or 'other zones'})",
+            demand=replicas,
+            supply=supply,
+            assumes=facts.running_premises(workload),
+        ),
+        # Pods of others may go from the nodes that exist.
+        severity=Severity.WARNING if taken else None,
+        values={
+            "pending": replicas - supply,
+            "replicas": replicas,
+            "zones": pin.zones or ("elsewhere",),
+            "served": zones or ("other zones",),
+            "pools": tuple(pool.name for pool in facts.pools),
+            "pinned_by": pin.name,
+        },
+        variant={"selector": "default"}.get(pin.kind, pin.kind),
+    )

@@ -1,0 +1,66 @@
+"""A zone that a pool could serve is no topology domain before a node is there: the scheduler balances without it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.spread import counted_nodes
+from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.model.node import HOSTNAME
+from kubesched_lint.model.pod import SpreadConstraint
+from kubesched_lint.model.workload import Workload
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    replicas = facts.replicas(workload)
+    pod = facts.pod(workload)
+    if not workload.stays or replicas < 2:
+        return
+    for constraint in pod.spread:
+        key, selector = constraint.topology_key, constraint.selector
+        if not constraint.is_hard or selector is None or not selector.matches(pod.labels):
+            continue
+        if key == HOSTNAME:
+            continue  # a new node is a new domain wherever it comes
+        existing, fresh, pools, blind = _domains(workload, constraint, facts)
+        total = len(existing) + len(fresh)
+        if not fresh or (constraint.min_domains or 1) > max(1, len(existing)):
+            continue  # minDomains makes pods wait, for which an autoscaler opens the others
+        room = facts.copies(workload, replicas, facts.usable(workload) & facts.today)
+        if not blind and not (existing and room):
+            continue  # what waits from the start is spread by the autoscaler itself
+        yield Hazard(
+            at=constraint.path,
+            evidence=pattern(f"{len(existing)} of {total} domains of {key} have nodes today"),
+            values={
+                "replicas": replicas,
+                "key": key,
+                "existing": existing,
+                "fresh": fresh,
+                "pools": pools,
+                "total": total,
+            },
+            related=(Place(workload.replicas_path, f"{replicas} replicas wanted here"),),
+            variant="default" if existing else "none",
+        )
+
+
+def _domains(
+    workload: Workload, constraint: SpreadConstraint, facts: Facts
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], bool]:
+    """Domains with nodes, those that pools could open, which pools, and whether none of these sees empty zones."""
+    counted = counted_nodes(workload, constraint, facts)
+    coming = facts.usable(workload) & ~facts.today
+    existing, fresh, opened = [], [], 0
+    for value, nodes in facts.index.domains(constraint.topology_key).items():
+        if nodes & counted & facts.today:
+            existing.append(value)
+        elif nodes & coming:
+            fresh.append(value)
+            opened |= nodes & coming
+    offers = [facts.potential.by_name[facts.index.names[i]].template.pool for i in positions(opened)]
+    pools = {pool.name: pool for pool in offers}
+    blind = not any(pool.sees_empty_zones for pool in pools.values())
+    return tuple(existing), tuple(fresh), tuple(pools), blind

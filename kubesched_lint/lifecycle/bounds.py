@@ -43,10 +43,6 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet) -> I
         yield Counted(0, "no node that it may use")
         return
     room = dict(copies(pod, cluster, usable, wanted))
-    total = sum(room.values())
-    if total < wanted:
-        what = "host ports" if pod.host_ports else tightest_resource(pod, cluster, usable)
-        yield Counted(total, f"room for {total} by {what} on {usable.bit_count()} usable nodes")
     for term in pod.required_anti_affinity:
         if setting.selects(term, pod, pod) and not usable & ~index.with_key(term.topology_key):
             domains = [d for d in index.domains(term.topology_key).values() if d & usable]
@@ -60,6 +56,10 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet) -> I
     for term in pod.required_affinity:
         if not any(_may_select(setting, term, pod, other) for other in setting.pods) and not _runs(setting, term, pod):
             yield Counted(0, f"no pod that its affinity on {term.topology_key} selects")
+    total = sum(room.values())
+    if total < wanted:
+        what = "host ports" if pod.host_ports else tightest_resource(pod, cluster, usable)
+        yield Counted(total, f"room for {total} by {what} on {usable.bit_count()} usable nodes")
 
 
 def _may_select(setting: Setting, term: PodAffinityTerm, holder: Pod, other: Pod) -> bool:
@@ -148,6 +148,8 @@ def least_placed(
     if len(hard) + len(apart) > 1 or len(apart) < len(pod.required_anti_affinity):
         return Counted(0, "several constraints work together")
     open_ = diagnose(pod, setting.cluster).feasible & ~without
+    if not open_:
+        return Counted(0, "no node that it may use")
     if _is_repelled(setting, number):
         return Counted(0, "pods of others may repel it")
     closed = _fillable(setting, number, wanted, open_) + _port_takers(setting, number)
@@ -163,7 +165,9 @@ def least_placed(
         single = index.one_node_each(hard[0].topology_key)
         if nodes_fewer and single and not gone:
             return Counted(0, f"a cordoned node is a domain of {hard[0].topology_key} that still counts")
-        return _least_spread(setting, number, hard[0], open_, closed + nodes_fewer * (not single), wanted, without, nodes_fewer)
+        return _least_spread(
+            setting, number, hard[0], open_, closed + nodes_fewer * (not single), wanted, without, nodes_fewer
+        )
     if pod.host_ports:
         closed += wanted - 1  # its own pods
     left = open_.bit_count() - closed - nodes_fewer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubesched_lint.cluster.nodeset import of
 from kubesched_lint.lifecycle.bounds import Counted, least_daemons, least_placed, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
-from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
+from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions, covers
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import size_after, zones
@@ -30,6 +30,8 @@ class Tally:
 
 def count(setting: Setting, event: str, number: int) -> Tally:
     """Sound for every scheduler that respects the filters and every order of events."""
+    if event == "deploy" and setting.running.get(number):
+        return _applied(setting, number)
     match event:
         case "rollout":
             return _rollout(setting, number)
@@ -63,6 +65,12 @@ def _rollout(setting: Setting, number: int) -> Tally:
     if workload.kind == "Deployment" and workload.strategy.type == "RollingUpdate":
         surge, unavailable = rolling_bounds(workload.strategy, wanted)
     told = _placed(setting, number, wanted)
+    if workload.kind == "DaemonSet" and setting.pods[number].host_ports and daemon_bounds(workload.strategy, wanted)[0]:
+        told.never_stuck = False
+        told.always_stuck = told.least.pods > 0
+        why = "a surging pod needs the host port that the old pod on its node holds"
+        told.most = Counted(wanted, why)
+        return told
     more = _least(setting, number, wanted + surge)
     told.never_stuck = more.pods >= wanted + surge
     if told.never_stuck:
@@ -75,6 +83,13 @@ def _rollout(setting: Setting, number: int) -> Tally:
         if room.pods <= wanted:
             told.always_stuck = True
             told.most = Counted(room.pods, f"{room.why}; with maxUnavailable 0 no old pod makes way for the new one")
+    return told
+
+
+def _applied(setting: Setting, number: int) -> Tally:
+    """To what runs already, applying the manifest is a rollout; from how many pods it starts is not counted."""
+    told = _rollout(setting, number)
+    told.always_stuck = told.most.pods < told.wanted
     return told
 
 

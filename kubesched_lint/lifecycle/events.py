@@ -205,6 +205,7 @@ class Story:
         known = [w for w in workloads if (w.kind, w.namespace, w.name) in self.numbers]
         for workload in known:
             phase = self.rollout(workload)
+            phase.name = "deploy"
         workloads = [w for w in workloads if w not in known]
         for group in [workloads] if together else [[w] for w in workloads]:
             for workload in group:

@@ -170,7 +170,7 @@ class Simulation:
         blocked = self._budget(event, number, not told.never_stuck)
         fine = told.is_fine
         if fine or told.always_stuck or told.most.pods < wanted:
-            stuck = told.always_stuck and event in ("rollout", "drain")
+            stuck = told.always_stuck and event in ("deploy", "rollout", "drain")
             cell = Cell(
                 event,
                 FINE if fine else BAD,
@@ -188,6 +188,7 @@ class Simulation:
 
     def _from_runs(self, event: str, number: int, told: Tally, bound: Range, blocked: str) -> Cell:
         ends = self._run_ends(event, number)
+        why = f"counting leaves {bound} of {told.wanted}: {told.least.why}"
         seen, stuck, always = _judged(event, ends)
         verdict = DEPENDS if seen == DEPENDS else UNKNOWN
         text = words(event, told.wanted, bound, stuck=stuck, always_stuck=False, blocked=blocked if stuck else "")
@@ -207,7 +208,7 @@ class Simulation:
             always,
             False,
             text,
-            told.least.why,
+            why,
             missing=missing,
             assumes=self._premises(number),
         )
@@ -268,6 +269,8 @@ def _judged(event: str, ends: Sequence[End]) -> tuple[str, bool, bool]:
 def _is_stuck(event: str, end: End) -> bool:
     if event == "drain":
         return end.blocked
+    if event == "deploy":
+        return end.outcome.old > 0  # it ran before: applying the manifest is a rollout that does not end
     return event == "rollout" and not end.outcome.complete
 
 

@@ -13,26 +13,27 @@ MOST_STEPS = 40
 def witness(end: End) -> Witness:
     """The end with the course of events that leads there."""
     scenes = trace(end.story.phases, end.state)
-    lines = [line for scene in scenes if (line := _line(scene, end.where if scene is scenes[-1] else ""))]
+    revised = {number for number, wish in end.story.wishes.items() if wish.revision}
+    lines = [_line(scene, revised, end.where if scene is scenes[-1] else "") for scene in scenes]
     return Witness(end.outcome.bound, end.outcome.complete, tuple(lines), end.where)
 
 
-def _line(scene: Scene, where: str) -> str:
-    steps = [words for step, _ in scene.steps if (words := _words(scene, step))]
+def _line(scene: Scene, revised: set[int], where: str) -> str:
+    steps = [words for step, _ in scene.steps if (words := _words(scene, step, revised))]
     if len(steps) > MOST_STEPS:
         steps = [*steps[:MOST_STEPS], f"and {len(steps) - MOST_STEPS} more steps"]
     name = f"{scene.name} {where}".rstrip()
     return f"{name}: {', '.join(steps) if steps else 'nothing moves'}"
 
 
-def _words(scene: Scene, step: Step) -> str:
+def _words(scene: Scene, step: Step, revised: set[int]) -> str:
     if step.slot < 0:
         return "the drain gives up" if step.what == "give up" else ""
     cast = scene.stage.cast
     number, revision, ordinal = cast.slots[step.slot]
     workload = cast.revisions[number][revision]
     name = f"{workload.name}-{ordinal}" if ordinal >= 0 else workload.name
-    if len(cast.pods[number]) > 1 and workload.kind != "StatefulSet":
+    if number in revised and workload.kind != "StatefulSet":
         name += f" rev {revision + 1}"
     node = scene.stage.index.names[step.position] if step.position >= 0 else ""
     match step.what:

@@ -172,19 +172,18 @@ class Setting:
         if found is None:
             found = [0] * len(self.nodes)
             for number in range(len(self.workloads)):
-                self._reserve(found, resource, number, 1)
+                self._reserve(found, resource, number, self._per_node(self.workloads[number]))
             self._reserved[resource] = found
         if self.workloads[apart_from].kind == "DaemonSet":
             found = list(found)
-            self._reserve(found, resource, apart_from, -1)
+            self._reserve(found, resource, apart_from, -1)  # the pod in question; beside a surging one its elder stays
         return found
 
-    def _reserve(self, found: list[int], resource: str, number: int, sign: int) -> None:
-        pod, workload = self.pods[number], self.workloads[number]
-        if workload.kind == "DaemonSet":
-            each = (1 if resource == "pods" else pod.requests.get(resource, 0)) * self._per_node(workload)
+    def _reserve(self, found: list[int], resource: str, number: int, count: int) -> None:
+        if self.workloads[number].kind == "DaemonSet":
+            each = count * (1 if resource == "pods" else self.pods[number].requests.get(resource, 0))
             for position in positions(self.usable[number]) if each else ():
-                found[position] += sign * each
+                found[position] += each
 
     @cached_property
     def _reserved(self) -> dict[str, list[int]]:

@@ -65,7 +65,7 @@ def words(event: str, wanted: int, bound: Range, *, stuck: bool, always_stuck: b
     """``3/3 ok``, ``stuck``, ``2–3/3``, ``3/9 −6``."""
     if blocked:
         return f"blocked ({blocked})" if always_stuck else f"may block ({blocked})"
-    if event == "rollout" and stuck:
+    if event in ("deploy", "rollout") and stuck:
         return "stuck" if always_stuck else "may get stuck"
     if bound.least >= wanted:
         return f"{wanted}/{wanted} ok"

@@ -86,7 +86,7 @@ def _details(outlook: Outlook, workload: Workload, cells: Sequence[Cell], palett
     yield ""
     yield palette.bold(str(workload))
     for cell in shown:
-        proven = ", proven for any scheduler" if cell.proven else ""
+        proven = ", proven for any scheduler" if cell.proven and cell.verdict == BAD else ""
         yield f"  {_TITLES.get(cell.event, cell.event)}: {cell.text}: {_HEADINGS[cell.verdict]}{proven}"
         yield f"    because: {cell.why}"
         place = outlook.place(cell)

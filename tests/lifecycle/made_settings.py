@@ -58,6 +58,9 @@ def workload(draw, app: str, kinds=("Deployment", "StatefulSet"), most: int = 3)
     }
     if kind == "StatefulSet":
         body["podManagementPolicy"] = draw(st.sampled_from(["OrderedReady", "Parallel"]))
+    elif kind == "DaemonSet":
+        surge, unavailable = draw(st.sampled_from([(1, 0), (0, 1), (0, 2)]))
+        body["updateStrategy"] = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
     else:
         surge, unavailable = draw(st.sampled_from([(1, 0), (0, 1), ("50%", "50%"), ("25%", "25%")]))
         body["strategy"] = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}

@@ -1,0 +1,250 @@
+"""The matrix of ``simulate``, on the founding documents' cases that need the passage of time and on a small shop."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kubesched_lint.cluster.read import read_cluster
+from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.session import read_manifests
+from kubesched_lint.engine.simulate import Outlook, simulate
+from kubesched_lint.lifecycle.matrix import EVENTS, Effort
+from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.report.outlook import as_html_fragment, as_json, as_text
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+SEEDS = FIXTURES / "seeds"
+
+
+def outlook(path: Path, cluster: Path, events=EVENTS, pictured: str = "", **effort: int) -> Outlook:
+    options = Options()
+    return simulate(
+        read_manifests([str(path)], options), read_cluster(str(cluster)), options, events, Effort(**effort), pictured
+    )
+
+
+def seed(name: str, cluster: str = "cluster.yaml", **more) -> Outlook:
+    return outlook(SEEDS / name, SEEDS / name / cluster, **more)
+
+
+def cell(told: Outlook, workload: str, event: str) -> Cell:
+    row = next(r for r in told.rows if told.workloads[r.number].name == workload)
+    return next(c for c in row.cells if c.event == event)
+
+
+def manifest(folder: Path, *objects: dict) -> Path:
+    import yaml
+
+    file = folder / "manifests.yaml"
+    file.write_text("---\n".join(yaml.safe_dump(o) for o in objects))
+    return file
+
+
+def deployment(name: str, replicas: int, spec: dict | None = None, **more) -> dict:
+    body = {
+        "replicas": replicas,
+        "selector": {"matchLabels": {"app": name}},
+        "template": {
+            "metadata": {"labels": {"app": name}},
+            "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "100m"}}}], **(spec or {})},
+        },
+        **more,
+    }
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": body}
+
+
+# --- the founding documents -----------------------------------------------------------------------------------------
+
+
+def test_a2_one_reader_and_one_writer_stand_on_each_node_of_the_pair():
+    told = seed("A2", pictured="deploy")
+    assert cell(told, "reader", "deploy").text == "3/3 ok"
+    pairs = [box.pods for _, boxes in told.after.columns for box in boxes if box.name.startswith("pair")]
+    assert [sum(count for _, _, count in pods) for pods in pairs] == [2, 2, 2]
+
+
+def test_a3_what_comes_first_takes_the_room_with_a_witness_each_way():
+    told = seed("A3", "tight.yaml")
+    here = cell(told, "writer", "deploy")
+    assert (here.verdict, here.bound.least, here.bound.most) == ("depends", 0, 3)
+    assert "reader → pair" in "".join(here.worst.lines)
+    assert "writer → pair" in "".join(here.best.lines)
+
+
+def test_b9_a_rollout_with_no_spare_domain_is_stuck_and_the_term_is_to_blame():
+    told = seed("B9")
+    here = cell(told, "web", "rollout")
+    assert (here.verdict, here.text, here.proven) == ("bad", "stuck", True)
+    assert "maxUnavailable 0" in here.why
+    assert here.message.startswith("0/4 nodes are available: 4 node(s) didn't match pod anti-affinity rules.")
+    place = told.place(here)
+    line = Path(place.path).read_text().splitlines()[place.span.line - 1]
+    assert "labelSelector" in line or "topologyKey" in line
+    assert cell(told, "web", "deploy").verdict == "fine"
+
+
+def test_b3_the_autoscaler_makes_it_worse():
+    here = cell(seed("B3-hpa"), "web", "hpa-max")
+    assert (here.text, here.verdict, here.proven) == ("2/6 −4", "bad", True)
+
+
+def test_b5_either_suffers_as_the_order_will_have_it():
+    told = seed("B5")
+    assert cell(told, "a", "deploy").verdict == cell(told, "b", "deploy").verdict == "depends"
+
+
+def test_c3_c4_even_at_deploy_uneven_after_a_rollout_without_a_version_label():
+    skews = {(s.skew.event): s.skew for s in seed("C4").skews}
+    assert skews["deploy"].ends == (((7, 7, 7), 20),)
+    assert skews["rollout"].worst >= 2
+    assert len(skews["rollout"].ends) > 1
+
+
+def test_c6_match_label_keys_keep_a_rollout_even():
+    skews = {(s.skew.event): s.skew for s in seed("C6").skews}
+    assert skews["rollout"].ends == (((7, 7, 7), 20),)
+
+
+def test_d4_one_of_each_per_node_and_with_two_nodes_one_of_each_waits():
+    three, two = seed("D4", "3-nodes.yaml"), seed("D4", "2-nodes.yaml")
+    assert [cell(three, name, "deploy").text for name in ("redis-cache", "web-server")] == ["3/3 ok"] * 2
+    assert [cell(two, name, "deploy").text for name in ("redis-cache", "web-server")] == ["2/3 −1"] * 2
+    assert "domain of kubernetes.io/hostname" in cell(two, "redis-cache", "deploy").why
+
+
+def test_e6_the_zone_of_the_volumes_takes_all_twenty_with_it():
+    told = seed("E6", events=("deploy", "zone-loss"), states=300)
+    assert cell(told, "db", "deploy").text == "20/20 ok"
+    loss = cell(told, "db", "zone-loss")
+    assert loss.worst.bound == 0
+    assert loss.worst.where == "eu-west-1a"
+
+
+# --- other cells ----------------------------------------------------------------------------------------------------
+
+THREE = FIXTURES / "clusters" / "three-zones.yaml"
+
+
+def test_a_budget_that_allows_nothing_blocks_the_drain(tmp_path):
+    budget = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "keep"},
+        "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}},
+    }
+    told = outlook(manifest(tmp_path, deployment("web", 6), budget), THREE, events=("deploy", "drain"))
+    here = cell(told, "web", "drain")
+    assert here.verdict in ("bad", "depends")
+    assert "blocked (PDB keep)" in here.text or "may block (PDB keep)" in here.text
+    assert "the drain gives up" in "".join(here.worst.lines)
+
+
+def test_a_daemonset_that_surges_on_its_own_host_port_is_stuck(tmp_path):
+    port = {"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+    agent = deployment("agent", 0, port, updateStrategy={"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}})
+    agent["kind"] = "DaemonSet"
+    del agent["spec"]["replicas"]
+    told = outlook(manifest(tmp_path, agent), THREE, events=("deploy", "rollout"))
+    assert cell(told, "agent", "deploy").text == "6/6 ok"
+    assert cell(told, "agent", "rollout").text == "stuck"
+
+
+def test_losing_a_node_or_a_zone_is_told_over_every_node_and_zone(tmp_path):
+    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "topology.kubernetes.io/zone"}
+    apart = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    told = outlook(manifest(tmp_path, deployment("web", 3, apart)), THREE, events=("node-loss", "zone-loss"))
+    assert cell(told, "web", "node-loss").text == "3/3 ok", "each zone has a second node"
+    assert cell(told, "web", "zone-loss").text == "2/3 −1"
+
+
+def test_what_runs_already_is_replaced_and_never_added_to(tmp_path):
+    """Three pods of the old revision hold the three zones: with no surge to spare the new ones take their places."""
+    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "topology.kubernetes.io/zone"}
+    apart = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    pods = "".join(
+        f"- {{apiVersion: v1, kind: Pod, metadata: {{name: web-abc-{i}, labels: {{app: web, pod-template-hash: abc}}}},"
+        f" spec: {{nodeName: worker-eu-west-1{zone}-1, containers: [{{name: c}}]}}}}\n"
+        for i, zone in enumerate("abc")
+    )
+    sketch = tmp_path / "cluster.yaml"
+    sketch.write_text(f"{THREE.read_text()}objects:\n{pods}")
+    in_place = {"strategy": {"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}}
+    told = outlook(manifest(tmp_path, deployment("web", 3, apart, **in_place)), sketch, events=("deploy", "rollout"))
+    here = cell(told, "web", "deploy")
+    assert (here.text, here.verdict) == ("3/3 ok", "fine")
+    stuck = outlook(manifest(tmp_path, deployment("web", 3, apart)), sketch, events=("deploy",))
+    here = cell(stuck, "web", "deploy")
+    assert (here.text, here.verdict) == ("stuck", "bad")
+    assert here.bound.least == 3, "the old pods run on"
+
+
+def test_large_clusters_are_told_by_counting_without_a_search(tmp_path):
+    sketch = tmp_path / "cluster.yaml"
+    sketch.write_text(
+        "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes:\n"
+        "- {name: w, count: 100, zones: [a, b, c], allocatable: {cpu: '4', memory: 16Gi, pods: '110'}}\n"
+    )
+    told = outlook(manifest(tmp_path, deployment("web", 50)), sketch)
+    assert {c.verdict for r in told.rows for c in r.cells} == {"fine", "none"}
+    assert cell(told, "web", "deploy").bound.by in ("closed-form", "bound")
+
+
+# --- reports --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shop() -> Outlook:
+    return outlook(FIXTURES / "shop", THREE, pictured="zone-loss")
+
+
+def test_the_text_shows_matrix_reasons_and_picture(shop):
+    text = as_text(shop)
+    assert "shop/cache  Deployment   3/6 −3  stuck" in text
+    assert "cache.yaml:18:15" in text
+    assert "before zone-loss:" in text
+    assert "waiting: " in text
+    assert as_text(shop, color=True) != text
+
+
+def test_the_json_names_evidence_for_every_cell_that_is_not_fine(shop):
+    value = json.loads(as_json(shop))
+    for workload in value["workloads"]:
+        for told in workload["cells"]:
+            if told["verdict"] == "bad":
+                assert told["because"]
+                assert told["worst"]
+                assert told["assumes"]
+
+
+def test_the_fragment_is_one_escaped_table(shop):
+    fragment = as_html_fragment(shop)
+    assert fragment.startswith('<table class="kubesched-matrix">')
+    assert fragment.count("<tr>") == 1 + len(shop.rows)
+
+
+def test_the_same_seed_tells_the_same_story(shop):
+    assert as_text(outlook(FIXTURES / "shop", THREE, pictured="zone-loss")) == as_text(shop)
+
+
+def test_an_unknown_event_is_named():
+    with pytest.raises(ValueError, match="unknown event 'flood'"):
+        seed("B9", events=("flood",))
+
+
+def test_the_command_prints_the_matrix_and_exits_by_what_is_proven():
+    from typer.testing import CliRunner
+
+    from kubesched_lint.cli.simulate import app
+
+    runner = CliRunner()
+    bad = runner.invoke(
+        app, [str(SEEDS / "B9"), "-c", str(SEEDS / "B9" / "cluster.yaml"), "--events", "deploy,rollout"]
+    )
+    assert bad.exit_code == 1, bad.output
+    assert "stuck" in bad.output
+    fine = runner.invoke(app, [str(SEEDS / "B9"), "-c", str(SEEDS / "B9" / "cluster.yaml"), "--events", "deploy"])
+    assert fine.exit_code == 0
+    assert runner.invoke(app, [str(SEEDS / "B9"), "-c", "nowhere.yaml"]).exit_code == 2

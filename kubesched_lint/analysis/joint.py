@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.model.pod import Pod
@@ -17,6 +18,9 @@ from kubesched_lint.model.workload import Workload
 
 GROUPS = ("resources", "host ports", "anti-affinity", "spread", "affinity")
 _MOST_VARIABLES = 20_000
+_MOST_SOLVED = 40
+"""Workloads that the integer programme is asked about; a larger set is only counted."""
+_MOST_TOLD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +119,14 @@ def _demands(facts: Facts) -> Iterator[Demand]:
 
 
 def impossible(facts: Facts) -> Iterator[Impossible]:
-    """Small sets of two or more workloads that cannot all run, each of which could by itself."""
+    """Small sets of two or more workloads that cannot all run, each of which could by itself; the first few."""
     demands = [d for d in demands_of(facts) if _fits_alone(facts, d)]
-    while len(demands) > 1:
-        culprits = _smallest(facts, demands)
-        if culprits is None:
+    for _ in range(_MOST_TOLD):
+        problem = Problem(facts, demands)
+        culprits = overfull(problem)
+        if culprits is None and len(demands) <= _MOST_SOLVED:
+            culprits = _smallest(facts, demands)
+        if culprits is None or len(culprits.demands) < 2:
             return
         yield culprits
         last = culprits.demands[-1]
@@ -127,14 +134,55 @@ def impossible(facts: Facts) -> Iterator[Impossible]:
 
 
 def _fits_alone(facts: Facts, demand: Demand) -> bool:
-    return _placeable(Problem(facts, [demand]), GROUPS) >= demand.count
+    """By the bounds that the rules on single workloads use: what fails them is told there."""
+    workload, count = demand.workload, demand.count
+    if workload.kind == "DaemonSet":
+        return True
+    if id(workload) in facts.blocked or facts.copies(workload, count) < count:
+        return False
+    for term in demand.pod.required_anti_affinity:
+        if facts.repels_itself(workload, term):
+            room = facts.room(workload, term.topology_key, term)
+            if room.is_bounded and len(room.domains) < count:
+                return False
+    for constraint in demand.pod.spread:
+        if constraint.is_hard:
+            bound = spread_room(workload, constraint, facts)
+            if bound is not None and bound.total < count:
+                return False
+    return True
+
+
+def overfull(problem: Problem) -> Impossible | None:
+    """A set of nodes of which more is asked than it has, and few workloads that suffice to show it."""
+    for nodes in {d.nodes for d in problem.demands}:
+        confined = [d for d in problem.demands if d.nodes & ~nodes == 0]
+        for r, name in enumerate(problem.resources):
+            room = sum(max(c.room[r], 0) * c.size for c in problem.classes if c.nodes & nodes)
+            asked = sorted(((problem.request(d)[r] * d.count, i) for i, d in enumerate(confined)), reverse=True)
+            taken: list[int] = []
+            total = 0
+            for amount, i in asked:
+                taken.append(i)
+                total += amount
+                if total > room:
+                    chosen = tuple(confined[i] for i in sorted(taken))
+                    return _overfull(problem, chosen, r, name, room)
+    return None
+
+
+def _overfull(problem: Problem, chosen: tuple[Demand, ...], r: int, name: str, room: int) -> Impossible:
+    wanted = sum(d.count for d in chosen)
+    placed = _packed(sorted((problem.request(d)[r], d.count) for d in chosen), room)
+    because = "the pod limit" if name == PODS else name
+    return Impossible(chosen, wanted, placed, (because,))
 
 
 def _smallest(facts: Facts, demands: Sequence[Demand]) -> Impossible | None:
     """The set reduced until every workload and every group of conditions is needed for the contradiction."""
-    kept = list(demands)
-    if not _contradicts(facts, kept, GROUPS):
+    if not _contradicts(facts, demands, GROUPS):
         return None
+    kept = list(demands)
     for demand in demands:
         rest = [d for d in kept if d is not demand]
         if len(rest) > 1 and _contradicts(facts, rest, GROUPS):

@@ -17,6 +17,8 @@ def check(facts: Facts, *, most_pods: int) -> Iterator[Hazard]:
         raise UncheckedError(f"tries out at most {most_pods:,} pods (param most_pods); these manifests make {wanted:,}")
     if now.index.unknown_resources:
         raise UncheckedError("needs the resources of every node (allocatable)")
+    if overfull(Problem(now, demands_of(now))) is not None and not facts.pools:
+        raise UncheckedError("the set as a whole does not fit (set-does-not-fit), so the order decides who waits")
     for waiting in waiting_everywhere(now):
         workload = waiting.workload
         verdict = facts.growth.of(workload) if facts.pools else None

@@ -14,6 +14,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     pod = facts.pod(workload)
     if not workload.stays or replicas < 2 or pod.spread or pod.host_ports:
         return
+    if any(facts.repels_itself(workload, term) for term in pod.required_affinity):
+        return  # they are to be together
     terms = [*pod.required_anti_affinity, *(w.term for w in pod.preferred_anti_affinity)]
     if any(facts.repels_itself(workload, term) for term in terms):
         return

@@ -257,3 +257,10 @@ def test_places_for_pods_are_counted(pods: str, severity: Severity | None) -> No
     small = THREE.replace("memory: 16Gi", f"memory: 16Gi, pods: '{pods}'")
     hazards = found("pod-count-limit", workload(top="replicas: 4"), small)
     assert [h.severity for h in hazards] == ([severity] if severity else [])
+
+
+def test_replicas_that_are_to_be_together_are_not_asked_to_stand_apart() -> None:
+    together = repelling("").replace("podAntiAffinity", "podAffinity").replace(", }", "}")
+    assert found("no-spread-or-anti-affinity", workload(spec=together)) == []
+    assert len(found("no-spread-or-anti-affinity", workload())) == 1
+    assert found("no-spread-or-anti-affinity", workload(top="replicas: 1")) == []

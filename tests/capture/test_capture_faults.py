@@ -195,7 +195,11 @@ def test_karpenter_is_captured_where_it_is_installed(api: ApiServer) -> None:
     inner["nodeClassRef"] = {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "al2023"}
     pool = {
         "metadata": {"name": "general", "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "hunter2"}},
-        "spec": {"template": {"metadata": {"labels": {"team": "a"}}, "spec": inner}, "limits": {"cpu": "100"}, "weight": 5},
+        "spec": {
+            "template": {"metadata": {"labels": {"team": "a"}}, "spec": inner},
+            "limits": {"cpu": "100"},
+            "weight": 5,
+        },
     }
     node_class = {
         "metadata": {"name": "al2023"},

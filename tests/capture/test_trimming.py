@@ -300,7 +300,9 @@ OBJECTS: dict[str, dict[str, Any]] = {
         "maximumVolumeSize": "3Gi",
         "nodeTopology": {"matchLabels": {"zone": "a"}},
     },
-    "DeviceClass": {"spec": {"extendedResourceName": "acme.com/gpu", "config": [{"opaque": {"parameters": "hunter2"}}]}},
+    "DeviceClass": {
+        "spec": {"extendedResourceName": "acme.com/gpu", "config": [{"opaque": {"parameters": "hunter2"}}]}
+    },
     "PodGroup": {"spec": {"schedulingPolicy": {"gang": {"minCount": 4}}}},
 }
 

@@ -1,0 +1,122 @@
+"""``snapshot`` and ``--cluster live`` as a person types them, with the real client and a kubeconfig."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.capture.stand_in import ApiServer, reset, status
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(*args: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kubesched_lint", *args],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def folder(kubeconfig: Path) -> Path:
+    work = kubeconfig.parent / "work"
+    work.mkdir()
+    return work
+
+
+def test_a_snapshot_is_taken_and_linted_with(api: ApiServer, folder: Path) -> None:
+    done = run("snapshot", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("cluster.json.gz: 60 Node, 199 Pod, ")
+    assert "missing" not in done.stderr
+    assert [f.name for f in folder.iterdir()] == ["cluster.json.gz"], "no temporary file is left"
+    packed = (folder / "cluster.json.gz").read_bytes()
+    assert b"hunter2" not in gzip.decompress(packed)
+    assert len(packed) < 20_000
+    assert all("limit=500" in path for path in api.asked("pods"))
+
+    by_file = run("lint", str(ROOT / "fixtures/shop"), "-c", "cluster.json.gz", "-f", "json", cwd=folder)
+    live = run("lint", str(ROOT / "fixtures/shop"), "-c", "live", "-f", "json", cwd=folder)
+    named = run("lint", str(ROOT / "fixtures/shop"), "-c", "live:here", "-f", "json", cwd=folder)
+    reports = [json.loads(found.stdout) for found in (by_file, live, named)]
+    assert reports[0]["findings"] == reports[1]["findings"] == reports[2]["findings"]
+    assert reports[0]["findings"]
+    assert "60 nodes and 199 pods from live, captured just now" in live.stdout
+
+
+def test_lint_says_why_a_live_cluster_cannot_be_asked(folder: Path) -> None:
+    done = run("lint", str(ROOT / "fixtures/shop"), "-c", "live:nowhere", cwd=folder)
+    assert done.returncode == 2
+    assert "there is no context `nowhere`" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_gaps_are_told_with_what_to_do(api: ApiServer, folder: Path) -> None:
+    api.fails("/api/v1/persistentvolumes", status(403))
+    done = run("snapshot", "-o", "c.json", cwd=folder)
+    assert done.returncode == 0
+    assert "missing: persistentvolumes: forbidden (403)\ndocs/snapshot.md has the ClusterRole" in done.stderr
+    said = run("lint", str(ROOT / "fixtures/shop"), "-c", "c.json", cwd=folder)
+    assert "gaps: persistentvolumes: forbidden (403)" in said.stdout
+
+
+def test_failure_leaves_the_old_file_and_no_other(api: ApiServer, folder: Path) -> None:
+    (folder / "c.json").write_text("old")
+    api.fails("/version", *[reset] * 4)
+    done = run("snapshot", "-o", "c.json", cwd=folder)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {api.url}: the connection broke while version was read")
+    assert done.stderr.count("\n") == 1
+    assert [(f.name, f.read_text()) for f in folder.iterdir()] == [("c.json", "old")]
+
+
+def test_a_folder_that_is_not_there_is_one_message(api: ApiServer, folder: Path) -> None:
+    done = run("snapshot", "-o", "none/c.json", cwd=folder)
+    assert (done.returncode, done.stderr) == (2, "error: none/c.json: cannot be written: No such file or directory\n")
+
+
+def test_redaction_on_the_command_line(api: ApiServer, folder: Path) -> None:
+    one = run("snapshot", "--redact", "-o", "-", cwd=folder)
+    other = run("snapshot", "--redact", "-o", "-", cwd=folder)
+    assert one.returncode == other.returncode == 0
+    assert '"redacted":true' in one.stdout
+    assert "shop" not in one.stdout
+    assert one.stdout.partition("items")[2] != other.stdout.partition("items")[2], "a key of its own each time"
+    keyed = [run("snapshot", "-o", "-", cwd=folder, KUBESCHED_LINT_REDACT_KEY="k").stdout for _ in range(2)]
+    assert keyed[0].partition("items")[2] == keyed[1].partition("items")[2]
+    assert "shop" not in keyed[0]
+
+
+def test_progress_is_shown_on_a_terminal_only(api: ApiServer, folder: Path) -> None:
+    quiet = run("snapshot", cwd=folder)
+    assert "\r" not in quiet.stderr
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "kubesched_lint", "snapshot"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stderr=theirs,
+        timeout=60,
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 65536):
+            shown += piece
+    except OSError:  # the other end is closed
+        pass
+    os.close(ours)
+    assert done.returncode == 0
+    assert b"pods: 199 of 199" in shown
+    assert b"\r\x1b[Kcluster.json.gz: 60 Node" in shown, "the line of progress is cleared first"

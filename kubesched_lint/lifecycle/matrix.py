@@ -59,6 +59,26 @@ class Simulation:
         reason = self._idle(event, number)
         if reason:
             return nothing(event, reason)
+        cell = self._answer(event, number)
+        return self._beside_preemption(cell, number)
+
+    def _beside_preemption(self, cell: Cell, number: int) -> Cell:
+        """Nothing is simulated of preemption: what it could turn is not established."""
+        setting = self.setting
+        weaker = setting.outranks(number) if cell.verdict != FINE else ""
+        if weaker:
+            what = f"preemption: its priority {setting.pods[number].priority} is above that of {weaker}"
+            return _doubted(cell, what)
+        if cell.verdict == FINE:
+            rank = setting.pods[number].priority or 0
+            for i, other in enumerate(setting.pods):
+                shares = setting.usable[i] & setting.usable[number]
+                if (other.priority or 0) > rank and shares and not count(setting, "deploy", i).is_fine:
+                    what = f"preemption: {setting.workloads[i]} outranks it, and may be short of room"
+                    return _doubted(cell, what)
+        return cell
+
+    def _answer(self, event: str, number: int) -> Cell:
         told = count(self.setting, event, number)
         if told.is_fine:
             return self._from_bounds(event, number, told)
@@ -250,6 +270,11 @@ def story_nodes(story: Story) -> dict[str, int]:
                 name = story.nodes[position].name
                 found[name] = found.get(name, 0) + sum(n for _, n in held)
     return found
+
+
+def _doubted(cell: Cell, missing: str) -> Cell:
+    text = cell.text if cell.text.endswith("?") else f"{cell.text} ?"
+    return replace(cell, verdict=UNKNOWN, proven=False, text=text, missing=(*cell.missing, missing))
 
 
 def _busiest(nodes: dict[str, int], most: int) -> list[str]:

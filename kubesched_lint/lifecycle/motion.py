@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 
 from kubesched_lint.lifecycle import parallel
-from kubesched_lint.lifecycle.controllers import daemonset, deployment, replicaset, statefulset
-from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds
+from kubesched_lint.lifecycle.controllers import deployment, replicaset, statefulset
+from kubesched_lint.lifecycle.daemons import Daemons, synced
 from kubesched_lint.lifecycle.hints import wakes_on_bind, wakes_on_delete
 from kubesched_lint.lifecycle.stage import Stage
 from kubesched_lint.lifecycle.world import (
@@ -85,19 +85,15 @@ class Motion:
         self._wish = {w.workload: w for w in self.wishes}
         self.may_miss = stage.may_miss()
         self._tallied: tuple[State | None, Tally] = (None, Tally({}, {}))
-        self._targets = {
-            w.workload: daemonset.targets(self.cast.pods[w.workload][w.revision], stage.index)
-            for w in self.wishes
-            if self._kind(w) == "DaemonSet"
-        }
+        self._daemons = {w.workload: Daemons(stage, w) for w in self.wishes if self._kind(w) == "DaemonSet"}
 
     def _kind(self, wish: Wish) -> str:
         return wish.spec.kind
 
     def desired(self, wish: Wish) -> int:
         """How many pods a workload wants: for a DaemonSet the nodes it targets."""
-        if wish.workload in self._targets:
-            return self._targets[wish.workload][0].bit_count()
+        if wish.workload in self._daemons:
+            return self._daemons[wish.workload].run.bit_count()
         return wish.replicas
 
     # --- all moves --------------------------------------------------------------------------------------------------
@@ -194,12 +190,7 @@ class Motion:
         return Step("bind", slot, position), self.settle(after, slot)
 
     def synced(self, state: State, slot: int) -> State:
-        """An event of a DaemonSet's pod makes its controller look: waiting pods of lost nodes go."""
-        if not state.orphans:
-            return state
-        workload = self.cast.slots[slot].workload
-        kept = tuple(q for q in state.orphans if self.cast.slots[q[0]].workload != workload)
-        return state._replace(orphans=kept)
+        return synced(self.cast, state, slot)
 
     # --- waking -----------------------------------------------------------------------------------------------------
 
@@ -238,7 +229,7 @@ class Motion:
     def _created(self, wish: Wish, state: State) -> State:
         kind = self._kind(wish)
         if kind == "DaemonSet":
-            return self._created_daemons(wish, state)
+            return self._daemons[wish.workload].created(state)
         if kind == "StatefulSet" and parallel.is_pooled(wish):
             return parallel.created(self.cast, wish, state)
         if kind == "StatefulSet":
@@ -278,24 +269,13 @@ class Motion:
                 found.append(deployment.ReplicaSetSize(revision, size, bound))
         return found
 
-    def _created_daemons(self, wish: Wish, state: State) -> State:
-        run, stay = self._targets[wish.workload]
-        strategy = wish.spec.strategy
-        nodes = self._daemons(wish, state)
-        slot = self.cast.slot(wish.workload, wish.revision)
-        create = daemonset.manage(nodes, run, stay, strategy).create
-        create += daemonset.update(nodes, run, strategy)[0].create
-        for position in create:
-            state = with_pinned(state, position, slot, FRESH, 1)
-        return state
-
     # --- deleting ---------------------------------------------------------------------------------------------------
 
     def _deletions(self, wish: Wish, state: State) -> Iterator[tuple[Step, State, tuple[int, ...]]]:
         """``(step, state, slots of the bound pods that went)`` for each thing the controller may do."""
         kind = self._kind(wish)
         if kind == "DaemonSet":
-            yield from self._deleted_daemons(wish, state)
+            yield from self._daemons[wish.workload].deletions(state)
         elif kind == "StatefulSet" and parallel.is_pooled(wish):
             yield from parallel.deletions(self.cast, wish, state)
         elif kind == "StatefulSet":
@@ -380,65 +360,3 @@ class Motion:
             if self.cast.slots[q[0]].workload == workload and self.cast.slots[q[0]].ordinal == ordinal
         )
         return Step("delete", slot), with_waiting(state, slot, status, -1), ()
-
-    # --- DaemonSets -------------------------------------------------------------------------------------------------
-
-    def _daemons(self, wish: Wish, state: State) -> dict[int, daemonset.OnNode]:
-        run, _ = self._targets[wish.workload]
-        found = {}
-        for position in range(len(self.stage.index)):
-            old = old_waiting = new = new_waiting = 0
-            for slot, count in state.bound[position]:
-                owner, revision, _ = self.cast.slots[slot]
-                if owner == wish.workload:
-                    new, old = (new + count, old) if revision == wish.revision else (new, old + count)
-            for slot, _, count in state.pinned[position]:
-                owner, revision, _ = self.cast.slots[slot]
-                if owner == wish.workload:
-                    if revision == wish.revision:
-                        new_waiting += count
-                    else:
-                        old_waiting += count
-            if run >> position & 1 or old or old_waiting or new or new_waiting:
-                found[position] = daemonset.OnNode(old, old_waiting, new, new_waiting)
-        return found
-
-    def _deleted_daemons(self, wish: Wish, state: State) -> Iterator[tuple[Step, State, tuple[int, ...]]]:
-        run, stay = self._targets[wish.workload]
-        strategy = wish.spec.strategy
-        nodes = self._daemons(wish, state)
-        sure, candidates, most = daemonset.update(nodes, run, strategy)
-        nobody: tuple[int, ...] = ()
-        doomed = dict.fromkeys((*daemonset.manage(nodes, run, stay, strategy).delete, *sure.delete))
-        if doomed:
-            after, gone = state, nobody
-            for position, which in doomed:
-                after, gone = self._without_daemons(wish, position, which, after, gone)
-            yield Step("delete", self.cast.slot(wish.workload, wish.revision)), self._without_orphans(wish, after), gone
-        if not most:
-            return
-        slot = self.cast.slot(wish.workload, wish.revision)
-        surging = bool(daemon_bounds(strategy, run.bit_count())[0])
-        for position in self.stage.symmetry.distinct(state, candidates):
-            if surging:
-                after, gone = with_pinned(state, position, slot, FRESH, 1), nobody
-            else:
-                after, gone = self._without_daemons(wish, position, "old", state, nobody)
-            yield Step("surge" if surging else "delete", slot, position), self._without_orphans(wish, after), gone
-
-    def _without_orphans(self, wish: Wish, state: State) -> State:
-        return self.synced(state, self.cast.slot(wish.workload, wish.revision))
-
-    def _without_daemons(
-        self, wish: Wish, position: int, which: str, state: State, gone: tuple[int, ...]
-    ) -> tuple[State, tuple[int, ...]]:
-        for slot, count in state.bound[position]:
-            owner, revision, _ = self.cast.slots[slot]
-            if owner == wish.workload and (which == "all" or revision != wish.revision):
-                state = with_bound(state, position, slot, -count)
-                gone = (*gone, slot)
-        for slot, status, count in state.pinned[position]:
-            owner, revision, _ = self.cast.slots[slot]
-            if owner == wish.workload and (which == "all" or revision != wish.revision):
-                state = with_pinned(state, position, slot, status, -count)
-        return state, gone

@@ -86,6 +86,20 @@ class Setting:
             return wanted + rolling_bounds(workload.strategy, wanted)[0]
         return wanted * self._per_node(workload) if workload.kind == "DaemonSet" else wanted
 
+    def outranks(self, number: int) -> str:
+        """A pod, in words, that this workload's pods might preempt; empty where there is none."""
+        pod = self.pods[number]
+        if pod.preemption_policy == "Never":
+            return ""
+        rank = pod.priority or 0
+        for i, other in enumerate(self.pods):
+            if (other.priority or 0) < rank and self.usable[i] & self.usable[number]:
+                return str(self.workloads[i])
+        for bound in self.objects.pods:
+            if (bound.pod.priority or 0) < rank and bound.node:
+                return f"pod {bound.namespace}/{bound.name}"
+        return ""
+
     # --- coupling ---------------------------------------------------------------------------------------------------
 
     @cached_property

@@ -430,6 +430,12 @@ class Facts:
         return apply_order(self.manifests.workloads, self.premises.apply_order)
 
     @cached_property
+    def as_deployed(self) -> tuple[Workload, ...]:
+        """The same, but of several variants of one object only the last: that is what applying them all leaves."""
+        last = {workload.ref: workload for workload in self.in_order}
+        return tuple(workload for workload in self.in_order if last[workload.ref] is workload)
+
+    @cached_property
     def _ranks(self) -> Mapping[int, int]:
         return {id(w): rank for rank, w in enumerate(self.in_order)}
 

@@ -6,6 +6,7 @@ with the extra ``solver`` an integer programme (HiGHS) sees what counting cannot
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -104,7 +105,10 @@ def demands_of(facts: Facts) -> tuple[Demand, ...]:
 
 
 def _demands(facts: Facts) -> Iterator[Demand]:
+    written = Counter(w.ref for w in facts.manifests.workloads)
     for workload in facts.manifests.workloads:
+        if written[workload.ref] > 1:
+            continue  # one object in several variants, overlays perhaps: nobody knows which of them is deployed
         usable = facts.usable(workload)
         if workload.kind == "DaemonSet":
             usable &= facts.today  # on nodes to come their room is deducted

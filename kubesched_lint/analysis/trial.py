@@ -46,7 +46,7 @@ class Queued:
 
 def pods_wanted(facts: Facts) -> int:
     """How many pods a trial would place."""
-    return sum(_wanted(w, facts) for w in facts.manifests.workloads)
+    return sum(_wanted(w, facts) for w in facts.as_deployed)
 
 
 def waiting_everywhere(facts: Facts) -> Iterator[Waiting]:
@@ -64,7 +64,7 @@ def _trial(facts: Facts, seed: int) -> dict[int, tuple[int, str]]:
     state = facts.state
     mark = state.mark()
     try:
-        asking = (one for workload in facts.in_order for one in queued_pods(workload, facts))
+        asking = (one for workload in facts.as_deployed for one in queued_pods(workload, facts))
         queue = [(one, Placer(one.pod, state, one.owner, seed=seed)) for one in asking]
         progress = True
         while progress:

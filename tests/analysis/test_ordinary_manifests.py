@@ -264,3 +264,14 @@ def test_replicas_that_are_to_be_together_are_not_asked_to_stand_apart() -> None
     assert found("no-spread-or-anti-affinity", workload(spec=together)) == []
     assert len(found("no-spread-or-anti-affinity", workload())) == 1
     assert found("no-spread-or-anti-affinity", workload(top="replicas: 1")) == []
+
+
+def test_variants_of_one_object_are_not_added_up() -> None:
+    big = workload(top="replicas: 2", container="resources: {requests: {cpu: '4'}}")
+    two_apps = (
+        big
+        + "---\n"
+        + workload(name="b", labels="app: b", top="replicas: 2", container="resources: {requests: {cpu: '4'}}")
+    )
+    assert len(found("set-does-not-fit", two_apps, THREE)) == 1
+    assert found("set-does-not-fit", big + "---\n" + big, THREE) == []

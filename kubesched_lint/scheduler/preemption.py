@@ -49,8 +49,12 @@ class Preemption:
     """So many nodes might be freed that upstream tries only some, from a random start: any candidate may be chosen."""
 
 
-def preempt(pod: Pod, diagnosis: Diagnosis, state: ClusterState) -> Preemption:
-    """Dry-runs preemption for a pod that ``diagnose`` found no node for. ``state`` is as before when this returns."""
+def preempt(pod: Pod, diagnosis: Diagnosis, state: ClusterState, *, offset: int = 0) -> Preemption:
+    """Dry-runs preemption for a pod that ``diagnose`` found no node for. ``state`` is as before when this returns.
+
+    ``offset`` is where among the nodes that might be freed the search begins; upstream draws it. It matters only
+    where they are more than are tried (``sampled``).
+    """
     prefix = "no new claims to deallocate, " if has(state.kubernetes_version, DYNAMIC_RESOURCES) else ""
     if diagnosis.gated or not diagnosis.total:
         return Preemption()
@@ -60,7 +64,10 @@ def preempt(pod: Pod, diagnosis: Diagnosis, state: ClusterState) -> Preemption:
         return Preemption("not found")
     if pod.preemption_policy == "Never":
         return Preemption(f"{prefix}preemption: {NEVER}")
-    candidates, failures = _dry_run(pod, diagnosis, state)
+    potential = list(positions(diagnosis.resolvable))
+    wanted = min(len(potential), max(MIN_CANDIDATES, len(potential) * MIN_CANDIDATES_PERCENT // 100))
+    start = offset % max(len(potential), 1)
+    candidates, failures = _dry_run(pod, potential[start:] + potential[:start], wanted, state)
     if not candidates:
         histogram: dict[str, int] = {}
         for reasons in failures.values():
@@ -71,21 +78,24 @@ def preempt(pod: Pod, diagnosis: Diagnosis, state: ClusterState) -> Preemption:
         tail = f"0/{diagnosis.total} nodes are available: {counted_reasons(histogram)}."
         return Preemption(f"{prefix}preemption: {tail}")
     best = _best(candidates)
-    potential = diagnosis.resolvable.bit_count()
-    sampled = max(MIN_CANDIDATES, potential * MIN_CANDIDATES_PERCENT // 100) < potential
-    return Preemption("", best[0], tuple(best), sampled)
+    return Preemption("", best[0], tuple(best), sampled=wanted < len(potential))
 
 
 def _dry_run(
-    pod: Pod, diagnosis: Diagnosis, state: ClusterState
+    pod: Pod, potential: Sequence[int], wanted: int, state: ClusterState
 ) -> tuple[list[Candidate], Mapping[int, Sequence[str]]]:
-    """Candidates, and for each other node that was tried the reasons why evicting does not help there."""
+    """Candidates, and for each other node that was tried the reasons why evicting does not help there.
+
+    The search ends with ``wanted`` candidates, provided that one of them violates no budget (DryRunPreemption).
+    """
     budgets = state.objects.budgets
     everyone = [p.bound for p in state.placements() if p.bound is not None] if budgets else []
     allowed = [(budget, allowed_disruptions(budget, everyone)) for budget in budgets]
     candidates: list[Candidate] = []
     failures: dict[int, Sequence[str]] = {}
-    for position in positions(diagnosis.resolvable):
+    for position in potential:
+        if len(candidates) >= wanted and any(not c.violations for c in candidates):
+            break
         mark = state.mark()
         found = _select_victims(pod, position, allowed, state)
         state.undo(mark)

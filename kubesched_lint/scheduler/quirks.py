@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 DEFAULT_VERSION = "1.36"
 
@@ -73,6 +74,7 @@ def has(version: str, quirk: Quirk) -> bool:
     return quirk.since <= minor and (quirk.until is None or minor < quirk.until)
 
 
+@lru_cache(maxsize=64)
 def parse(version: str) -> tuple[int, int]:
     """``(major, minor)`` of ``v1.36.2``, ``1.36+`` or ``1.36``. Raises ValueError."""
     parts = version.lstrip("v").split(".")

@@ -21,6 +21,7 @@ from kubesched_lint.model.policy import Namespace
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.preemption import Candidate, Preemption, preempt
+from kubesched_lint.scheduler.quirks import DEFAULT_VERSION, parse
 from kubesched_lint.scheduler.scoring import score
 from kubesched_lint.scheduler.tolerance import first_untolerated
 
@@ -80,9 +81,12 @@ def replay(
     """Every decision record of a case with our prediction, in order.
 
     Of a record only ``pod`` is read to predict; ``node``, ``victims``, ``volumes_after`` and ``started`` serve to go
-    on to the next one, and where ``node`` is missing altogether we go on with our own choice. Raises DecodeError.
+    on to the next one, and where ``node`` is missing altogether we go on with our own choice. Raises DecodeError,
+    and ValueError for a version that is none.
     """
-    state, started = _state(case, kubernetes_version or str(case.get("kubernetes") or "1.36"))
+    version = kubernetes_version or str(case.get("kubernetes") or DEFAULT_VERSION)
+    parse(version)
+    state, started = _state(case, version)
     objects = state.objects
     waiting: BoundPod | None = None
     node: str | None

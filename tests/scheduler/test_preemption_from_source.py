@@ -150,8 +150,20 @@ def test_more_than_a_hundred_candidates_are_tried_only_in_part() -> None:
     """GetOffsetAndNumCandidates: from a random start, a tenth and at least 100."""
     many = [node(f"n{i}", allocatable=SMALL) for i in range(101)]
     pods = [filler(f"b{i}", f"n{i}") for i in range(101)]
-    assert tried(WANTING, state(many, *pods)).sampled
+    where = state(many, *pods)
+    some = tried(WANTING, where)
+    assert some.sampled
+    assert [c.position for c in some.equals] == list(range(100))
+    later = preempt(WANTING, diagnose(WANTING, where), where, offset=50)
+    assert [c.position for c in later.equals] == [*range(50, 101), *range(49)]
     assert not tried(WANTING, state(many[:100], *pods[:100])).sampled
+
+
+def test_the_search_goes_on_until_a_candidate_violates_no_budget() -> None:
+    many = [node(f"n{i}", allocatable=SMALL) for i in range(103)]
+    pods = [filler(f"b{i}", f"n{i}", app="db" if i < 102 else "free") for i in range(103)]
+    none_allowed = DisruptionBudget("shop", "b", selecting(app="db"), disruptions_allowed=0)
+    assert outcome(WANTING, state(many, *pods, budgets=(none_allowed,))) == ("n102", ["b102"])
 
 
 def test_spread_subtracts_even_pods_it_had_not_counted() -> None:

@@ -69,7 +69,7 @@ class Simulation:
         if weaker:
             what = f"preemption: its priority {setting.pods[number].priority} is above that of {weaker}"
             return _doubted(cell, what)
-        if cell.verdict == FINE:
+        if cell.verdict in (FINE, DEPENDS):
             rank = setting.pods[number].priority or 0
             for i, other in enumerate(setting.pods):
                 shares = setting.usable[i] & setting.usable[number]
@@ -133,7 +133,7 @@ class Simulation:
         wanted = max(e.outcome.wanted for e in ends)
         verdict, stuck, always = _judged(event, ends)
         bound = Range(wanted - max(e.lack for e in ends), wanted - min(e.lack for e in ends), "search")
-        proven = any_ends is not None and _judged(event, any_ends) == (verdict, stuck, always)
+        proven = verdict != DEPENDS and any_ends is not None and _judged(event, any_ends) == (verdict, stuck, always)
         cell = Cell(
             event,
             verdict,

@@ -9,18 +9,20 @@ import re
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from kubesched_lint.manifests.scalars import ScalarError, key_of, key_text, resolved, tagged
+from kubesched_lint.manifests.scalars import ScalarError, key_of, key_text, resolved, shown, tagged
 
 MOST_DEPTH = 200
 MOST_ALIASED = 400_000
 """Values that aliases of one document may add; go-yaml v2 begins to refuse at about as many."""
+MOST_DIRECTIVES = 100
+"""``%TAG`` lines: libyaml compares each with all before it."""
 EXACT, BLOCK, LITERAL = 0, 1, 2
 """Whether a node ends at its mark, with its last child, or with its last line of text."""
 
-Node: TypeAlias = "tuple[Any, Any, Any, int]"
-"""Start mark, end mark, what is inside, and one of EXACT, BLOCK, LITERAL.
+Node: TypeAlias = "tuple[int, int, Any, int]"
+"""Start and end as offsets into the text, what is inside, and one of EXACT, BLOCK, LITERAL.
 
-Inside a mapping: key → (start and end mark of the key, node of the value); inside a list: nodes; inside a scalar: None.
+Inside a mapping: key → (start and end of the key, node of the value); inside a list: nodes; inside a scalar: None.
 """
 
 _TWICE = "kubectl keeps the last, Kustomize refuses the file"
@@ -50,11 +52,12 @@ class ComplexKeyError(BuildError):
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """``root`` is None for an empty document. ``rest`` is the line of text behind ``...`` (0: none)."""
+    """``start`` is the offset of the value, -1 for an empty document; ``rest`` the line of text behind ``...`` or 0."""
 
     value: Any
-    root: Node | None
+    start: int = -1
     rest: int = 0
+    root: Node | None = None
 
 
 def build(text: str, line: int = 1) -> Any:
@@ -65,13 +68,23 @@ def build(text: str, line: int = 1) -> Any:
     return tree(text, line).value
 
 
-def tree(text: str, line: int = 1) -> Tree:
-    """As ``build``, with the place of every value. Marks count from 0, inside ``text``."""
+def tree(text: str, line: int = 1, *, places: bool = False) -> Tree:
+    """As ``build``, with the place of every value if ``places`` are wanted."""
+    try:
+        return _tree(text, line, places)
+    except _TwiceError:
+        _tree(text, line, True)  # raises, with both places
+        raise
+
+
+def _tree(text: str, line: int, places: bool) -> Tree:
+    if text.startswith("%") and text.count("\n%") > MOST_DIRECTIVES:
+        raise BuildError(f"more than {MOST_DIRECTIVES} directives", line, 1)
     import yaml
 
     module: Any = yaml
     try:
-        return _Builder(module, module.cyaml.CParser(text), line).run()
+        return _Builder(module, text, line, places).run()
     except yaml.reader.ReaderError:
         raise _bad_character(text, line) from None
     except yaml.MarkedYAMLError as error:
@@ -96,19 +109,23 @@ def _words(error: Any, text: str, mark: Any) -> str:
     return f"not YAML: {_PLAIN_WORDS.get(problem, problem)}{context}"
 
 
-class _Open:
-    """A mapping or list under construction; ``inside`` holds the nodes of ``value``."""
+class _TwiceError(Exception):
+    """A key is written twice, and only a second reading will know where it was written first."""
 
-    __slots__ = ("added", "anchor", "height", "inside", "key", "key_start", "merged", "merging", "start", "value")
+
+class _Open:
+    """A mapping or list under construction; ``inside`` holds the nodes of ``value``, if places are wanted."""
+
+    __slots__ = ("added", "anchor", "height", "inside", "key", "merged", "merging", "named", "start", "value")
 
     def __init__(self, value: Any, inside: Any, event: Any) -> None:
         self.value = value
         self.inside = inside
-        self.start = event.start_mark
+        self.start: int = event.start_mark.index
         self.anchor: str | None = event.anchor
         self.key: str | None = None
-        self.key_start: tuple[Any, Any] | None = None
-        """The marks of the key whose value comes next; None where a key comes next."""
+        self.named: tuple[int, int] | None = None
+        """Start and end of the key whose value comes next; None where a key comes next."""
         self.merging = False
         self.merged: set[str] = set()
         """Keys that only a ``<<`` gave: they may be written once more."""
@@ -120,9 +137,11 @@ class _Open:
 class _Builder:
     """Keeps a stack of open collections; every finished value is handed to the one on top."""
 
-    def __init__(self, yaml: Any, parser: Any, line: int) -> None:
-        self._parser = parser
+    def __init__(self, yaml: Any, text: str, line: int, places: bool) -> None:
+        self._parser = yaml.cyaml.CParser(text)
+        self._text = text
         self._line = line
+        self._places = places
         self._on = {
             yaml.ScalarEvent: self._scalar,
             yaml.MappingStartEvent: self._mapping,
@@ -131,12 +150,14 @@ class _Builder:
             yaml.SequenceEndEvent: self._end,
             yaml.AliasEvent: self._alias,
         }
+        self._refusal = yaml.MarkedYAMLError
         self._last = yaml.StreamEndEvent, yaml.DocumentEndEvent
         # Anchor → its value, its node, how many values it adds, how deep it is.
-        self._anchors: dict[str, tuple[Any, Node, int, int]] = {}
+        self._anchors: dict[str, tuple[Any, Node | None, int, int]] = {}
         self._stack: list[_Open] = []
         self._aliased = 0
         self._value: Any = None
+        self._start = -1
         self._root: Node | None = None
 
     def run(self) -> Tree:
@@ -145,56 +166,69 @@ class _Builder:
             act = on.get(kind)
             if act is not None:
                 act(event)
-        # kubectl parts documents at "---" alone: what stands behind "..." it never reads.
-        rest = 0
-        while kind is not last[0]:
-            event = get()
-            kind = event.__class__
-            if kind in self._on:
-                rest = event.start_mark.line + 1
-                break
-        return Tree(self._value, self._root, rest)
+        rest = self._behind_end(event.explicit) if kind is last[1] else 0
+        return Tree(self._value, self._start, rest, self._root)
+
+    def _behind_end(self, explicit: bool) -> int:
+        """The line of text behind ``...``: kubectl parts documents at ``---`` alone and never reads it."""
+        try:
+            while (kind := (event := self._parser.get_event()).__class__) is not self._last[0]:
+                if kind in self._on:
+                    return int(event.start_mark.line) + 1
+        except self._refusal as error:
+            if not explicit:
+                raise
+            mark = error.problem_mark or error.context_mark
+            return int(mark.line) + 1
+        return 0
 
     def _error(self, mark: Any, message: str, kind: type[BuildError] = BuildError) -> BuildError:
         return kind(message, mark.line + self._line, mark.column + 1)
 
     def _scalar(self, event: Any) -> None:
-        start, end = event.start_mark, event.end_mark
         top = self._stack[-1] if self._stack else None
-        if top is not None and top.key_start is None and top.value.__class__ is dict:
+        if top is not None and top.named is None and top.value.__class__ is dict:
             self._key(top, event)
             return
         try:
             value = _scalar_of(event)
         except ScalarError as error:
-            raise self._error(start, str(error)) from None
-        node = (start, end, None, LITERAL if event.style in ("|", ">") else EXACT)
+            raise self._error(event.start_mark, str(error)) from None
+        node = None
+        if self._places:
+            kind = LITERAL if event.style in ("|", ">") else EXACT
+            node = (event.start_mark.index, event.end_mark.index, None, kind)
         if event.anchor:
             self._anchors[event.anchor] = (value, node, 1, 0)
+        if top is None:
+            self._start = event.start_mark.index
         self._give(value, node)
 
     def _key(self, top: _Open, event: Any) -> None:
-        start = event.start_mark
         plain = event.implicit[0] and event.tag is None
         if plain and event.value == "<<":
-            top.key_start = (start, event.end_mark)
+            top.named = (event.start_mark.index, event.end_mark.index)
             top.merging = True
             return
         try:
             key = key_of(event.value) if plain else key_text(_scalar_of(event))
         except ScalarError as error:
-            raise self._error(start, str(error)) from None
+            raise self._error(event.start_mark, str(error)) from None
         if event.anchor:
-            node = (start, event.end_mark, None, EXACT)
+            node = (event.start_mark.index, event.end_mark.index, None, EXACT)
             self._anchors[event.anchor] = (resolved(event.value) if plain else key, node, 1, 0)
-        self._named(top, key, start, event.end_mark)
+        self._named(top, key, event)
 
-    def _named(self, top: _Open, key: str, start: Any, end: Any) -> None:
-        if key in top.value and key not in top.merged:
-            first = top.inside[key][0][0].line + self._line
-            raise self._error(start, f"the key {key!r} is written twice, here and in line {first}: {_TWICE}")
-        top.merged.discard(key)
-        top.key, top.key_start = key, (start, end)
+    def _named(self, top: _Open, key: str, event: Any) -> None:
+        start = event.start_mark
+        if key in top.value:
+            if key not in top.merged:
+                if not self._places:
+                    raise _TwiceError
+                first = self._line + self._text.count("\n", 0, top.inside[key][0][0])
+                raise self._error(start, f"the key {shown(key)} is written twice, here and in line {first}: {_TWICE}")
+            top.merged.discard(key)
+        top.key, top.named = key, (start.index, event.end_mark.index)
 
     def _mapping(self, event: Any) -> None:
         self._push({}, {}, event)
@@ -206,14 +240,19 @@ class _Builder:
         if len(self._stack) >= MOST_DEPTH:
             raise self._error(event.start_mark, f"nested deeper than {MOST_DEPTH} levels")
         top = self._stack[-1] if self._stack else None
-        if top is not None and top.key_start is None and top.value.__class__ is dict:
+        if top is None:
+            self._start = event.start_mark.index
+        elif top.named is None and top.value.__class__ is dict:
             raise self._error(event.start_mark, _COMPLEX, ComplexKeyError)
         self._stack.append(_Open(value, inside, event))
 
     def _end(self, event: Any) -> None:
         done = self._stack.pop()
-        flow = event.end_mark.index > event.start_mark.index  # the closing bracket; a block ends with nothing
-        node = (done.start, event.end_mark, done.inside, EXACT if flow else BLOCK)
+        done.added += len(done.value)
+        node = None
+        if self._places:
+            flow = event.end_mark.index > event.start_mark.index  # the closing bracket; a block ends with nothing
+            node = (done.start, event.end_mark.index, done.inside, EXACT if flow else BLOCK)
         if done.anchor:
             self._anchors[done.anchor] = (done.value, node, done.added, done.height)
         if self._stack:
@@ -226,60 +265,62 @@ class _Builder:
         name, start = event.anchor, event.start_mark
         if name not in self._anchors:
             within = any(frame.anchor == name for frame in self._stack)
-            raise self._error(
-                start, f"the anchor &{name} contains itself" if within else f"the alias *{name} has no anchor"
-            )
+            words = f"the anchor &{name[:60]} contains itself" if within else f"the alias *{name[:60]} has no anchor"
+            raise self._error(start, words)
         value, target, added, height = self._anchors[name]
-        top = self._stack[-1] if self._stack else None
         self._aliased += added
         if self._aliased > MOST_ALIASED:
             raise self._error(start, f"aliases expand to more than {MOST_ALIASED:,} values")
-        if top is None:
-            return
-        if top.key_start is None and top.value.__class__ is dict:
+        top = self._stack[-1]  # an alias cannot be a root: its anchor would be outside the document
+        if top.named is None and top.value.__class__ is dict:
             if height:
                 raise self._error(start, _COMPLEX, ComplexKeyError)
             try:
                 key = key_text(value)
             except ScalarError as error:
                 raise self._error(start, str(error)) from None
-            self._named(top, key, start, event.end_mark)
+            self._named(top, key, event)
             return
         if len(self._stack) + height > MOST_DEPTH:
             raise self._error(start, f"nested deeper than {MOST_DEPTH} levels")
         top.added += added
         top.height = max(top.height, height + 1)
-        self._give(value, (start, event.end_mark, target[2], EXACT))
+        self._give(value, (start.index, event.end_mark.index, target[2], EXACT) if target else None)
 
-    def _give(self, value: Any, node: Node) -> None:
+    def _give(self, value: Any, node: Node | None) -> None:
+        """Hands a finished value to what it stands in."""
         if not self._stack:
             self._value, self._root = value, node
             return
         top = self._stack[-1]
         if top.value.__class__ is list:
             top.value.append(value)
-            top.inside.append(node)
+            if node:
+                top.inside.append(node)
             return
-        marks = top.key_start
+        named, top.named = top.named, None
         if top.merging:
             top.merging = False
-            self._merge(top, value, node)
+            self._merge(top, value, node, named)
         else:
             top.value[top.key] = value
-            top.inside[top.key] = (marks, node)
-        top.key_start = None
+            if node:
+                top.inside[top.key] = (named, node)
 
-    def _merge(self, top: _Open, value: Any, node: Node) -> None:
+    def _merge(self, top: _Open, value: Any, node: Node | None, named: tuple[int, int] | None) -> None:
         """``<<``: what is merged overrides keys before it and is overridden by keys after it; earlier bases win."""
-        bases = [(value, node)] if value.__class__ is dict else []
-        if value.__class__ is list:
-            bases = list(zip(value, node[2], strict=True))[::-1]
-        if (not bases and value != []) or not all(base.__class__ is dict for base, _ in bases):
-            raise self._error(node[0], "<< needs a mapping or a list of mappings")
-        for base, (_, _, inside, _) in bases:
-            top.merged |= base.keys() - (top.value.keys() - top.merged)
+        bases = value[::-1] if value.__class__ is list else [value]
+        if not all(base.__class__ is dict for base in bases):
+            assert named is not None
+            before = self._text.rfind("\n", 0, named[0])
+            line = self._line + self._text.count("\n", 0, named[0])
+            raise BuildError("<< needs a mapping or a list of mappings", line, named[0] - before)
+        for base in bases:
+            top.merged.update(key for key in base if key not in top.value or key in top.merged)
             top.value.update(base)
-            top.inside.update(inside)
+        if node:
+            for _, _, inside, _ in node[2][::-1] if value.__class__ is list else [node]:
+                top.inside.update(inside)
 
 
 def _scalar_of(event: Any) -> Any:

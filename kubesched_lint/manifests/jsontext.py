@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 from kubesched_lint.manifests.building import MOST_DEPTH, BuildError, build
+from kubesched_lint.manifests.scalars import shown
 
 _BLANK = " \t\r\n"
 _TOO_DEEP = f"nested deeper than {MOST_DEPTH} levels"
@@ -24,6 +25,7 @@ def objects(text: str) -> Iterator[tuple[Any, str, int]]:
 
     decoder = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number)
     at = _skip(text, 0)
+    line = 1 + text.count("\n", 0, at)
     while at < len(text):
         try:
             value, end = decoder.raw_decode(text, at)
@@ -36,8 +38,10 @@ def objects(text: str) -> Iterator[tuple[Any, str, int]]:
             raise BuildError(f"not JSON: {_TOO_DEEP}", *_place(text, at)) from None
         except ValueError as error:  # NaN, or a number of more digits than Python converts
             raise BuildError(f"not JSON: {error}", *_place(text, at)) from None
-        yield value, text[at:end], text.count("\n", 0, at) + 1
-        at = _skip(text, end)
+        yield value, text[at:end], line
+        behind = _skip(text, end)
+        line += text.count("\n", at, behind)
+        at = behind
 
 
 class _TwiceError(Exception):
@@ -49,7 +53,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         left = dict(pairs)
         twice = next(name for name, _ in pairs if left.pop(name, _once) is _once)
-        raise _TwiceError(f"the key {twice!r} is written twice in one object")
+        raise _TwiceError(f"the key {shown(twice)} is written twice in one object")
     return found
 
 

@@ -141,8 +141,8 @@ class _Reader:
             yield Skipped(self._path, part.line, HELM)
         elif counted is not None:
             yield counted
-        elif found.root is not None and found.value is not None:
-            line = part.line + part.text.count("\n", 0, found.root[0].index)
+        elif found.value is not None:
+            line = part.line + part.text.count("\n", 0, found.start)
             yield from self._objects(index, part, found.value, (), False, line)
         if found.rest:
             where = part.line + found.rest - 1

@@ -10,6 +10,7 @@ from kubesched_lint.findings import Path, Span
 if TYPE_CHECKING:
     from kubesched_lint.manifests.building import Node
 
+_MOST_VALUES = 2_000_000
 _Ends = tuple[int, int]
 """Offsets into the text."""
 
@@ -50,7 +51,7 @@ def _find(root: Node, path: Path, text: str, key: bool) -> _Ends:
             named = None
             break
         named, node = found
-    return named if key and named else (node[0].index, _end(node, text))
+    return named if key and named else (node[0], _end(node, text))
 
 
 def _child(node: Node, step: str | int) -> tuple[_Ends | None, Node] | None:
@@ -59,16 +60,19 @@ def _child(node: Node, step: str | int) -> tuple[_Ends | None, Node] | None:
         return (None, inside[step]) if inside.__class__ is list and 0 <= step < len(inside) else None
     if inside.__class__ is not dict or step not in inside:
         return None
-    (start, end), child = inside[step]
-    return (start.index, end.index), child
+    found: tuple[_Ends, Node] = inside[step]
+    return found
 
 
 @lru_cache(maxsize=4)
 def _root(text: str) -> Node | None:
+    """None where there is none, and for a text of so many values that to place them all would fill the memory."""
+    if text.count(",") + text.count("\n") > _MOST_VALUES:
+        return None
     from kubesched_lint.manifests.building import BuildError, tree
 
     try:
-        return tree(text).root
+        return tree(text, places=True).root
     except BuildError:  # JSON with escapes or keys that YAML does not know: the object as a whole is place enough
         return None
 
@@ -80,22 +84,22 @@ def _end(node: Node, text: str) -> int:
     while True:
         start, end, inside, kind = node
         if kind == EXACT:
-            return int(end.index)
+            return end
         if kind == LITERAL:
-            return _literal_end(text, start.index, end.index)
+            return _literal_end(text, start, end)
         children = inside if inside.__class__ is list else [child for _, child in inside.values()]
         # What a merge brought in stands elsewhere.
-        own = [c for c in children if start.index <= c[0].index <= end.index]
+        own = [child for child in children if start <= child[0] <= end]
         if not own:
-            return int(start.index)
-        node = max(own, key=lambda c: (c[0].index, c[1].index))
+            return start
+        node = max(own, key=lambda child: child[:2])
 
 
 def _literal_end(text: str, start: int, end: int) -> int:
-    block = text[start:end]
-    header = block.partition("\n")[0].partition("#")[0]
-    if "+" in header:
+    """The mark may stand some lines further down, before what follows."""
+    lines = text[start:end].split("\n")
+    if "+" in lines[0].partition("#")[0]:
         return end
-    # The mark may already stand in the line of what follows.
-    bare = block.rstrip(" ")
-    return start + len(bare.rstrip("\n \t") if bare.endswith("\n") else bare.rstrip())
+    while len(lines) > 1 and not lines[-1].strip():
+        end -= len(lines.pop()) + 1
+    return end

@@ -16,6 +16,8 @@ from kubesched_lint.manifests.scalars import ScalarError, key_of, resolved
 
 MOST_DEPTH = 100
 _REMEMBERED = 1 << 16
+_LONG = 400
+"""Longer lines are not remembered, and longer flow collections not read here."""
 
 # Characters that end plain reading: controls, exotic line breaks and blanks, byte order marks, non-characters.
 _ODD = r"\x00-\x1f\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u3000\ud800-\udfff\ufeff\ufffe\uffff"
@@ -103,6 +105,8 @@ def tail_of(text: str) -> Any:
     if kind == "block":
         return Special(found)
     if kind == "flow":
+        if len(text) > _LONG:
+            raise NotPlainError
         try:
             return Special("", read_flow(text)[0])
         except FlowError:
@@ -144,15 +148,13 @@ def read_plain(text: str) -> dict[str, Any]:
     """The mapping that a document of plain block YAML is. Raises NotPlainError."""
     lines = text.split("\n")
     count = len(lines)
+    number = _behind_marker(lines)
     root: dict[str, Any] = {}
     here: Any = root
-    indent, at, number = 0, 0, 0
+    indent = 0
+    key: str | None
     waiting: str | None = None  # a key of ``here`` whose value, if any, begins in a later line
     stack: list[tuple[Any, int]] = []
-    if lines[0][:3] == "---":
-        if _MARKER.fullmatch(lines[0]) is None:
-            raise NotPlainError
-        number = 1
     while number < count:
         line = lines[number]
         number += 1
@@ -161,9 +163,9 @@ def read_plain(text: str) -> dict[str, Any]:
             at, column, key = head
             if not key:
                 continue
-            value = tail_of(after)
+            value = tail_of(after) if len(after) < _LONG else tail_of.__wrapped__(after)
         else:
-            at, column, key, value = line_of(line)  # type: ignore[assignment]
+            at, column, key, value = line_of(line) if len(line) < _LONG else line_of.__wrapped__(line)
             if at < 0:
                 continue
 
@@ -213,6 +215,14 @@ def read_plain(text: str) -> dict[str, Any]:
     return root
 
 
+def _behind_marker(lines: list[str]) -> int:
+    if lines[0][:3] != "---":
+        return 0
+    if _MARKER.fullmatch(lines[0]) is None:
+        raise NotPlainError
+    return 1
+
+
 def _special(found: Special, lines: list[str], number: int, indent: int) -> tuple[Any, int]:
     """The value, and the number of the line that comes next."""
     if not found.header:
@@ -220,13 +230,9 @@ def _special(found: Special, lines: list[str], number: int, indent: int) -> tupl
     content = literal_lines(lines, number, indent)
     body = [line[content[1] :] for line in lines[number : content[0]]]
     text = "\n".join(body).rstrip("\n")
-    if not text or (_ODD_TEXT.search(text) and not _only_tabs(text)):
+    if not text or _ODD_TEXT.search(text.replace("\t", "").replace("\n", "")):
         raise NotPlainError
     return text + "\n" if found.header == "|" else text, content[0]
-
-
-def _only_tabs(text: str) -> bool:
-    return _ODD_TEXT.search(text.replace("\t", "").replace("\n", "")) is None
 
 
 def literal_lines(lines: list[str], number: int, indent: int) -> tuple[int, int]:

@@ -10,7 +10,6 @@ from kubesched_lint.manifests.plain import NotPlainError, tail_of
 HELM = "Helm source: not YAML before it is rendered (helm template CHART | kubesched-lint lint -)"
 _RENDERED = "lint the rendered output (kubectl kustomize DIR)"
 
-_TEMPLATED = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 # A template where a value or a line begins: no YAML that anybody means.
 _BARE_TEMPLATE = re.compile(r"^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?(?:\{\{|\{%)", re.MULTILINE)
 _OF_HELM = re.compile(r"\{\{-?\s*(?:\.|\$|include\b|template\b|printf\b|default\b)")
@@ -20,7 +19,7 @@ _KEY_LINE = re.compile(r"([ ]*)(-[ ]+)?([A-Za-z]\w*):(?:[ ]+([|>]))?")
 
 def is_templated(text: str) -> bool:
     """Whether the text holds ``{{ … }}``; only asked of text that is no valid manifest."""
-    return _TEMPLATED.search(text) is not None
+    return any(0 <= text.find(begin) < text.rfind(end) for begin, end in (("{{", "}}"), ("{%", "%}")))
 
 
 def breaks_by_template(text: str, line: int) -> bool:

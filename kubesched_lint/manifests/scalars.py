@@ -32,6 +32,11 @@ class ScalarError(ValueError):
     """A scalar that kubectl refuses."""
 
 
+def shown(text: str) -> str:
+    """For a message: quoted, and no longer than a line."""
+    return repr(text if len(text) <= 60 else f"{text[:59]}…")
+
+
 def resolved(text: str) -> Scalar:
     """The value of an untagged plain scalar. Raises ScalarError for infinities and NaN, which JSON cannot say."""
     if not text:
@@ -99,7 +104,7 @@ def tagged(tag: str, text: str, *, plain: bool = True) -> Scalar:
     if name == "int" and isinstance(number, float):
         value = number
     if type(value) is not _TAGS[name]:
-        raise ScalarError(f"{text!r} is no {name}: kubectl refuses the tag !!{name}")
+        raise ScalarError(f"{shown(text)} is no {name}: kubectl refuses the tag !!{name}")
     return value
 
 
@@ -126,7 +131,7 @@ def key_of(text: str) -> str:
     if isinstance(number, float):
         return _short_float(number)
     if number >= 1 << 63:
-        raise ScalarError(f"the key {text} is beyond 64 bits: kubectl refuses it")
+        raise ScalarError(f"the key {shown(text)} is beyond 64 bits: kubectl refuses it")
     return str(number)
 
 
@@ -143,26 +148,23 @@ def key_text(value: Scalar) -> str:
 
 def _short_float(value: float) -> str:
     """Go's ``FormatFloat(value, 'g', -1, 32)``: the shortest digits that give the same single-precision number."""
-    from struct import pack, unpack
-
-    try:
-        single = unpack("f", pack("f", value))[0]
-    except OverflowError:
-        return "-.inf" if value < 0 else ".inf"
-    digits = next(d for n in range(9) if float(d := f"{single:.{n}e}") == single or n == 8 or _same(d, single))
+    single = _single(value)
+    if single - single != 0:
+        return "-.inf" if single < 0 else ".inf"
+    digits = next(d for n in range(9) if _single(float(d := f"{single:.{n}e}")) == single)
     mantissa, _, exponent = digits.partition("e")
-    power = int(exponent)
+    mantissa, power = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa, int(exponent)
     if power < -4 or power >= 6:
-        return f"{_trimmed(mantissa)}e{'-' if power < 0 else '+'}{abs(power):02d}"
-    places = max(0, len(_trimmed(mantissa).replace(".", "").lstrip("-")) - 1 - power)
+        return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
+    places = max(0, len(mantissa.replace(".", "").lstrip("-")) - 1 - power)
     return f"{float(digits):.{places}f}"
 
 
-def _trimmed(mantissa: str) -> str:
-    return mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+def _single(value: float) -> float:
+    """The nearest single-precision number."""
+    from struct import pack, unpack
 
-
-def _same(digits: str, single: float) -> bool:
-    from struct import pack
-
-    return pack("f", float(digits)) == pack("f", single)
+    try:
+        return float(unpack("f", pack("f", value))[0])
+    except OverflowError:
+        return float("-inf" if value < 0 else "inf")

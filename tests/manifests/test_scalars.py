@@ -60,7 +60,7 @@ def test_merge_keys_apply_where_they_stand(text: str, value: object) -> None:
         ("a: b: c", "mapping values are not allowed", 1, 5),
         ("a: \x00", "U+0000", 1, 4),
         ("{a: 1}: b", "cannot be a key", 1, 1),
-        ("<<: 3", "<< needs a mapping", 1, 5),
+        ("<<: 3", "<< needs a mapping", 1, 1),
     ],
 )
 def test_what_is_wrong_is_one_message_at_its_place(text: str, words: str, line: int, column: int) -> None:

@@ -198,11 +198,19 @@ def _assuming(judged: Judged, premise: str) -> Judged:
 
 
 def _without_yielding(judged: Iterable[Judged]) -> Iterator[Judged]:
-    """One cause, one finding: a rule is silent where one that names the cause better has spoken on the same object."""
+    """One cause, one finding: a rule is silent where one that names the cause better has spoken on the same object.
+
+    An error never yields to less: a note nearby does not explain it away.
+    """
     judged = list(judged)
-    spoken = {(j.rule.slug, j.finding.object) for j in judged}
+    spoken: dict[tuple[str, ObjectRef], Severity] = {}
     for one in judged:
-        if not any((better, one.finding.object) in spoken for better in one.rule.yields_to):
+        key = (one.rule.slug, one.finding.object)
+        spoken[key] = max(spoken.get(key, Severity.NOTE), one.finding.severity)
+    for one in judged:
+        said = [spoken.get((better, one.finding.object)) for better in one.rule.yields_to]
+        enough = one.finding.severity if one.finding.severity is Severity.ERROR else Severity.NOTE
+        if not any(severity is not None and severity >= enough for severity in said):
             yield one
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -36,7 +39,32 @@ class Color(StrEnum):
     NEVER = "never"
 
 
-@app.command()
+class _Lint(TyperCommand):
+    """Lets ``--changed`` stand alone: Typer knows no option whose value may be left out."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, list(_with_base(args)))
+
+
+def _with_base(args: list[str]) -> Iterator[str]:
+    """``--changed BASE`` as ``--changed=BASE``. What is a path is none: the manifests may follow a bare one."""
+    rest = iter(args)
+    for arg in rest:
+        if arg == "--":
+            yield arg
+            yield from rest
+        elif arg != "--changed":
+            yield arg
+        else:
+            following = next(rest, None)
+            if following is None or following.startswith("-") or os.path.exists(following):
+                yield "--changed=HEAD"
+                yield from _with_base([*([] if following is None else [following]), *rest])
+            else:
+                yield f"--changed={following}"
+
+
+@app.command(cls=_Lint)
 def lint(
     paths: Annotated[
         list[str],
@@ -83,6 +111,14 @@ def lint(
     partial: Annotated[
         bool, typer.Option("--partial", help="The paths are part of a larger set: absence proves nothing.")
     ] = False,
+    changed: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[BASE]",
+            help="Tell only findings touched by what git shows as changed: since the last commit, or since the branch "
+            "left BASE. Everything is still read.",
+        ),
+    ] = None,
     color: Annotated[Color, typer.Option(help="Colour in text output.")] = Color.AUTO,
 ) -> None:
     """Check manifests against a cluster and report what will not be scheduled.
@@ -94,9 +130,11 @@ def lint(
       helm template shop | kubesched-lint lint - --cluster sketch.yaml
 
       kubesched-lint lint manifests/ -c cluster.yaml --format github --format sarif=out.sarif
+
+      kubesched-lint lint manifests/ -c cluster.yaml --changed=origin/main
     """
     from kubesched_lint.cli.output import show
-    from kubesched_lint.engine.options import KUBERNETES_VERSIONS, Options
+    from kubesched_lint.engine.options import KUBERNETES_VERSIONS, ChangedError, Options
     from kubesched_lint.engine.session import Request, check
     from kubesched_lint.report.exit_code import FAIL_ON, exit_code
     from kubesched_lint.report.formats import FormatError
@@ -118,9 +156,9 @@ def lint(
     rulebook = Rulebook.shipped()
     try:
         chosen = targets(tuple(formats or ("text",)))
-        report = check(Request(tuple(paths), cluster, elastic), options, rulebook)
+        report = check(Request(tuple(paths), cluster, elastic, changed), options, rulebook)
         show(report, chosen, rulebook, color.value)
-    except (FormatError, OutputError, UnknownRuleError) as error:
+    except (ChangedError, FormatError, OutputError, UnknownRuleError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
     raise typer.Exit(exit_code(report, FAIL_ON[fail_on.value], strict_skips))

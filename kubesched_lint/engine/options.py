@@ -11,6 +11,10 @@ PROFILES = ("ci", "strict", "editor")
 KUBERNETES_VERSIONS = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
 
 
+class ChangedError(Exception):
+    """Why nobody can tell what ``--changed`` asks for, as one message for the user."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """``params`` maps slug → parameter → value; ``severities`` maps slug → severity."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
@@ -19,27 +19,43 @@ from kubesched_lint.validation.schema import RECORDED
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to read. ``elastic`` None: seen from the nodes' labels."""
+    """What to read. ``elastic`` None: seen from the nodes' labels.
+
+    ``changed`` names a commit: only findings that a change since then touches are told.
+    """
 
     paths: tuple[str, ...]
     cluster: str | None = None
     elastic: bool | None = None
+    changed: str | None = None
 
 
 def check(request: Request, options: Options, rulebook: Rulebook) -> Report:
-    """Reads, lints and suppresses. Raises UnknownRuleError for a rule that is not there.
+    """Reads, lints and suppresses. Raises UnknownRuleError for a rule that is not there, and ChangedError.
 
     A cluster that cannot be read is one error of the report; the manifests are then checked without one.
     """
     rules = rulebook.select(options.profile, options.select, options.ignore)
+    narrow = None if request.changed is None else _narrowing(request.changed, request.paths)
     manifests = read_manifests(request.paths, options)
     cluster, problem = _cluster(request)
     report, _ = lint(manifests, cluster, options, rules)
     report = suppress(report, manifests, rulebook, rules, options)
+    if narrow is not None:
+        report = narrow(report, manifests, options.namespace)
     of_cluster = cluster.notes if cluster else ()
     notes = (*_set_notes(manifests), *_version_notes(options), *of_cluster, *report.summary.notes)
     summary = replace(report.summary, cluster=_sentence(cluster), notes=notes)
     return replace(report, errors=(*problem, *report.errors), summary=summary)
+
+
+def _narrowing(base: str, paths: Sequence[str]) -> Callable[[Report, ManifestSet, str], Report]:
+    """What leaves a report only that which has changed; git is asked at once, for it may say no."""
+    from functools import partial
+
+    from kubesched_lint.engine.changed import changes_since, only_changed
+
+    return partial(only_changed, changes_since(base, paths))
 
 
 def read_manifests(paths: Sequence[str], options: Options) -> ManifestSet:

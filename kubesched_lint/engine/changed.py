@@ -1,0 +1,183 @@
+"""Findings that a change touches: the whole set is read, and only what lies in changed lines or documents is told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from kubesched_lint.engine.options import ChangedError
+from kubesched_lint.engine.reading import ManifestSet, ref_of
+from kubesched_lint.findings import Finding, ObjectRef, Report
+
+HEAD = "HEAD"
+"""What is compared with unless a base is named: all that is not committed."""
+_WHOLE = (1, 1 << 60)
+
+Lines = tuple[tuple[int, int], ...]
+"""Ranges of lines, from 1, both ends included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """``lines``: real path → changed lines. ``roots`` are the work trees that were compared, as real paths."""
+
+    base: str
+    lines: Mapping[str, Lines]
+    roots: tuple[str, ...]
+
+    def touches(self, path: str, first: int, last: int) -> bool:
+        """Whether any line of a range has changed; what is in no work tree (standard input) always counts."""
+        real = os.path.realpath(path)
+        if not any(real.startswith(f"{root.rstrip(os.sep)}{os.sep}") for root in self.roots):
+            return True
+        return any(start <= last and first <= end for start, end in self.lines.get(real, ()))
+
+
+def only_changed(changes: Changes, report: Report, manifests: ManifestSet, namespace: str) -> Report:
+    """The report without findings whose places, and whose objects' documents, are as they were.
+
+    ``namespace`` is that of objects which name none.
+    """
+    documents = _spans(manifests, namespace)
+    changed = {
+        ref
+        for ref, places in documents.items()
+        if any(changes.touches(path, first, last) for path, first, last in places)
+    }
+    kept = tuple(f for f in report.findings if f.object in changed or _is_touched(f, changes))
+    hidden = sum(f.suppressed is None for f in report.findings) - sum(f.suppressed is None for f in kept)
+    since = "the last commit" if changes.base == HEAD else changes.base
+    others = f"{hidden} finding{'' if hidden == 1 else 's'} elsewhere {'is' if hidden == 1 else 'are'} left out"
+    note = f"only what changed since {since} is told; {others if hidden else 'there is no finding elsewhere'}"
+    notes = (*report.summary.notes, note)
+    return replace(report, findings=kept, summary=replace(report.summary, notes=notes))
+
+
+def _spans(manifests: ManifestSet, namespace: str) -> dict[ObjectRef, list[tuple[str, int, int]]]:
+    """Where the document of each object stands: path, first and last line."""
+    found: dict[ObjectRef, list[tuple[str, int, int]]] = {}
+    for document in manifests.documents:
+        span = document.span(()) if document.prefix else None
+        lines = document.text.count("\n") + (not document.text.endswith("\n"))
+        first = span.line if span else document.line
+        last = span.end_line if span else document.line + max(lines - 1, 0)
+        found.setdefault(ref_of(document, namespace), []).append((document.path, first, last))
+    return found
+
+
+def _is_touched(finding: Finding, changes: Changes) -> bool:
+    places = (finding.location, *(related.location for related in finding.related))
+    return any(changes.touches(p.path, p.span.line, max(p.span.line, p.span.end_line)) for p in places)
+
+
+# --- git ------------------------------------------------------------------------------------------------------------
+
+
+def changes_since(base: str, paths: Sequence[str]) -> Changes:
+    """What differs between the work tree and the commit at which it left ``base``. Raises ChangedError."""
+    roots = tuple(dict.fromkeys(_root(path) for path in paths if path != "-"))
+    lines: dict[str, Lines] = {}
+    for root in roots:
+        start = _start(root, base)
+        lines.update(_differences(root, start))
+        lines.update((path, (_WHOLE,)) for path in _untracked(root))
+    return Changes(base, lines, roots)
+
+
+def _root(path: str) -> str:
+    """The top of the work tree that a path lies in."""
+    folder = path if os.path.isdir(path) else os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        folder = "."  # the path is told as missing when it is read
+    code, out, error = _git(folder, "rev-parse", "--show-toplevel")
+    if code:
+        if "not a git repository" in error:
+            raise ChangedError(f"--changed: {path} is in no git repository, so nobody can tell what has changed")
+        raise ChangedError(f"--changed: git does not look into {path}: {error.strip()}")
+    return os.path.realpath(out.decode("utf-8", "surrogateescape").rstrip("\n"))
+
+
+def _start(root: str, base: str) -> str:
+    """The commit to compare with: where the current branch left ``base``."""
+    if base == HEAD:
+        code, out, _ = _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        if code:  # no commit yet: everything is new
+            return _git(root, "hash-object", "-t", "tree", os.devnull)[1].decode().strip()
+        return out.decode().strip()
+    code, out, _ = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
+    shallow = _git(root, "rev-parse", "--is-shallow-repository")[1].strip() == b"true"
+    hint = "; the clone is shallow: fetch more history (fetch-depth: 0)" if shallow else ""
+    if code:
+        raise ChangedError(f"--changed: {root} has no commit `{base}`{hint}")
+    commit = out.decode().strip()
+    code, out, _ = _git(root, "merge-base", commit, HEAD)
+    if code:
+        raise ChangedError(f"--changed: HEAD and `{base}` have no commit in common{hint}")
+    return out.decode().strip()
+
+
+def _differences(root: str, start: str) -> Iterator[tuple[str, Lines]]:
+    code, out, error = _git(
+        *(root, "-c", "core.quotePath=false", "diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv"),
+        *("--text", "--find-renames", "--ignore-submodules", "--diff-filter=d", "--src-prefix=a/", "--dst-prefix=b/"),
+        *(start, "--"),
+    )
+    if code:
+        raise ChangedError(f"--changed: git diff failed in {root}: {error.strip()}")
+    text = out.decode("utf-8", "surrogateescape")
+    for path, lines in changed_lines(text.split("\n")):
+        yield os.path.realpath(os.path.join(root, path)), lines
+
+
+def _untracked(root: str) -> Iterator[str]:
+    out = _git(root, "ls-files", "--others", "--exclude-standard", "-z")[1]
+    for name in out.decode("utf-8", "surrogateescape").split("\0"):
+        if name:
+            yield os.path.realpath(os.path.join(root, name))
+
+
+def changed_lines(diff: Iterable[str]) -> Iterator[tuple[str, Lines]]:
+    """Path and lines of each file of a unified diff without context.
+
+    Where lines were only taken away, the lines on either side count as changed.
+    """
+    path, left = "", 0
+    found: list[tuple[int, int]] = []
+    for line in diff:
+        if left:
+            left -= not line.startswith("\\")
+        elif line.startswith("+++ "):
+            if path:
+                yield path, tuple(found)
+            path, found = _unquoted(line[4:]).removeprefix("b/"), []
+        elif line.startswith("@@ "):
+            old, new = line.split(" ")[1:3]
+            first, count = _range(new)
+            left = _range(old)[1] + count
+            found.append((first, first + count - 1) if count else (first, first + 1))
+    if path:
+        yield path, tuple(found)
+
+
+def _range(text: str) -> tuple[int, int]:
+    first, comma, count = text[1:].partition(",")
+    return int(first), int(count) if comma else 1
+
+
+def _unquoted(name: str) -> str:
+    """git writes odd names as C strings, and ends those with spaces by a tab."""
+    if not name.startswith('"'):
+        return name.removesuffix("\t")
+    raw = name.strip("\t")[1:-1].encode("utf-8", "surrogateescape")
+    return raw.decode("unicode_escape").encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+def _git(folder: str, *arguments: str) -> tuple[int, bytes, str]:
+    import subprocess
+
+    try:
+        done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, check=False)
+    except FileNotFoundError:
+        raise ChangedError("--changed: git is not installed") from None
+    return done.returncode, done.stdout, done.stderr.decode("utf-8", "replace")

@@ -234,7 +234,7 @@ class Motion:
             return parallel.created(self.cast, wish, state)
         if kind == "StatefulSet":
             for ordinal in self._stateful(wish, state).create:
-                slot = self.cast.slot(wish.workload, wish.revision, ordinal)
+                slot = self.cast.slot(wish.workload, wish.revision_of(ordinal), ordinal)
                 state = with_waiting(state, slot, FRESH, 1)
             return state
         counts = self._tally(state)

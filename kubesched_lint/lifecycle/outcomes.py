@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from kubesched_lint.lifecycle.motion import Motion
@@ -64,7 +64,3 @@ def outcomes(motion: Motion, states: Iterable[State]) -> list[dict[int, Outcome]
     for state in states:
         found[tuple(outcome(motion, wish, state) for wish in motion.wishes)] = None
     return [{w.workload: o for w, o in zip(motion.wishes, each, strict=True)} for each in found]
-
-
-def span(values: Sequence[int], by: str) -> Range:
-    return Range(min(values), max(values), by)

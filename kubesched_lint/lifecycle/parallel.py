@@ -66,9 +66,11 @@ def created(cast: Cast, wish: Wish, state: State) -> State:
     fresh = tuple(o for o in range(wish.replicas) if o not in have)
     if not fresh:
         return state
+    old = old or wish.revision_of(fresh[0]) != wish.revision
     # Amid an update the controller compares ordinals of both revisions: then each pod has its own.
     for ordinals in [(o,) for o in fresh] if old else [fresh]:
-        state = with_waiting(state, cast.pool(wish.workload, wish.revision, ordinals), FRESH, len(ordinals))
+        revision = wish.revision_of(ordinals[0])
+        state = with_waiting(state, cast.pool(wish.workload, revision, ordinals), FRESH, len(ordinals))
     return state
 
 

@@ -6,10 +6,8 @@ pods of each slot are bound there, how many DaemonSet pods wait for it, and, apa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.storage import PersistentVolume
@@ -135,6 +133,14 @@ class Wish(NamedTuple):
     spec: Workload
     """The object as applied last: strategy, partition and claims are its."""
 
+    def revision_of(self, ordinal: int) -> int:
+        """At which revision a StatefulSet makes an ordinal: below its partition at the one before the newest.
+
+        Mirrors newVersionedStatefulSetPod of ``pkg/controller/statefulset/stateful_set_utils.go`` (v1.36).
+        """
+        held_back = ordinal < self.spec.strategy.partition and self.spec.strategy.type == "RollingUpdate"
+        return self.revision - 1 if held_back and self.revision else self.revision
+
 
 class Step(NamedTuple):
     """One thing that happened, for traces."""
@@ -228,16 +234,3 @@ def _settled(queue: Queue) -> Queue:
         key = (slot, SETTLED if status == FRESH else status)
         counts[key] = counts.get(key, 0) + count
     return tuple(sorted((s, t, n) for (s, t), n in counts.items()))
-
-
-def standing(state: State, slots: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """(position, pods of these slots), nodes without any left out."""
-    wanted = frozenset(slots)
-    for position, held in enumerate(state.bound):
-        count = sum(n for slot, n in held if slot in wanted)
-        if count:
-            yield position, count
-
-
-def chosen(nodes: NodeSet) -> tuple[int, ...]:
-    return tuple(positions(nodes))

@@ -262,3 +262,26 @@ def test_the_command_prints_the_matrix_and_exits_by_what_is_proven():
     fine = runner.invoke(app, [str(SEEDS / "B9"), "-c", str(SEEDS / "B9" / "cluster.yaml"), "--events", "deploy"])
     assert fine.exit_code == 0
     assert runner.invoke(app, [str(SEEDS / "B9"), "-c", "nowhere.yaml"]).exit_code == 2
+
+
+def test_ordinals_below_the_partition_come_back_at_the_revision_they_had(tmp_path):
+    from dataclasses import replace
+
+    from kubesched_lint.lifecycle.events import Story
+    from kubesched_lint.lifecycle.outcomes import outcome
+    from kubesched_lint.lifecycle.telling import with_new_template
+    from kubesched_lint.model.inventory import Inventory
+
+    options = Options()
+    body = deployment("db", 3)
+    body["kind"] = "StatefulSet"
+    (db,) = read_manifests([str(manifest(tmp_path, body))], options).inventory.workloads
+    db = replace(db, strategy=replace(db.strategy, partition=2))
+    story = Story(read_cluster(str(THREE)).inventory.nodes, Inventory(), foreseen=[db])
+    story.deploy([db], together=True)
+    story.rollout(with_new_template(db))
+    for node in [n.name for n in story.nodes[:5]]:
+        phase = story.lose([node])
+    for state in phase.found.finals:
+        end = outcome(phase.motion, story.wishes[0], state)
+        assert (end.bound, end.new, end.old) == (3, 1, 2)

@@ -33,9 +33,8 @@ def sync(
     ordered: bool,
     partition: int = 0,
     on_delete: bool = False,
-    oldest: int | None = None,
 ) -> Sync:
-    """``oldest`` is the revision that ordinals below ``partition`` are created at: the one the set is current at."""
+    """``members`` by ordinal; the first ``replicas`` are wanted, those from ``partition`` on at revision ``newest``."""
     missing = []
     for ordinal in range(replicas):
         member = members.get(ordinal)

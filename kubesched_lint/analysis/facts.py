@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from kubesched_lint.scheduler.capacity import Shortage
 
 
+_EVERYWHERE = ("kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch")
+
+
 @dataclass(frozen=True, slots=True)
 class Premises:
     """What the user told us beside manifests and snapshot."""
@@ -248,7 +251,10 @@ class Facts:
         if found is None:
             from kubesched_lint.scheduler.framework import static_reach
 
-            found = Reach(*static_reach(self.pod(workload), self.index))
+            matching, tolerated, usable = static_reach(self.pod(workload), self.index)
+            if workload.kind == "DaemonSet":
+                usable &= self.today  # on nodes to come its room is deducted
+            found = Reach(matching, tolerated, usable)
             self._reach[id(workload)] = found
         return found
 
@@ -456,6 +462,23 @@ class Facts:
     def daemon_sets(self) -> tuple[Workload, ...]:
         return tuple(w for w in self.manifests.workloads if w.kind == "DaemonSet")
 
+    def daemons_for(self, dedication: Mapping[str, str]) -> Iterator[Workload]:
+        """The DaemonSets that are sent, by name, to nodes among those of ``dedication``, in the order of the set."""
+        found = [at for item in dedication.items() for at in self._dedicated.get(item, ())]
+        for at in sorted(found):
+            daemon = self.daemon_sets[at]
+            if dedicated_to(daemon).items() <= dedication.items():
+                yield daemon
+
+    @cached_property
+    def _dedicated(self) -> Mapping[tuple[str, str], Sequence[int]]:
+        """One item of what they are dedicated to → numbers of DaemonSets: a set may have hundreds for other nodes."""
+        found: dict[tuple[str, str], list[int]] = {}
+        for at, daemon in enumerate(self.daemon_sets):
+            for item in sorted(dedicated_to(daemon).items())[:1]:
+                found.setdefault(item, []).append(at)
+        return found
+
     # -- lookups -----------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -491,6 +514,11 @@ class Facts:
         for limit in (*live, *self.manifests.limit_ranges):
             found[limit.namespace] = (*found.get(limit.namespace, ()), limit)
         return found
+
+
+def dedicated_to(workload: Workload) -> Mapping[str, str]:
+    """The group of nodes that its node selector names; architecture and system name none."""
+    return {k: v for k, v in workload.pod.node_selector.items() if k not in _EVERYWHERE}
 
 
 def request_path(workload: Workload, resource: str) -> Path:

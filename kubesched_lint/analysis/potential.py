@@ -198,8 +198,8 @@ def _counts(facts: Facts, offers: Sequence[Offer]) -> Iterator[int]:
         pod, most = facts.pod(workload), most_pods(workload, facts)
         for position in positions(static_feasible(pod, index)):
             counts[position] += -(-most // _each(pod, offers[position], most))
-    # One at least: a node that nobody can use shows which label or taint is in the way.
-    return (max(1, count) for count in counts)
+    # One more: that one of them is lost then proves nothing, and one that nobody can use shows what is in the way.
+    return (count + 1 for count in counts)
 
 
 def most_pods(workload: Workload, facts: Facts) -> int:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from kubesched_lint.analysis.claims import (
     bound_volume,
     has_free_volume,
-    nodes_of_volume,
     storage_class_of,
     topology_nodes,
     unbound_claims,
@@ -20,6 +19,7 @@ from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import REGION, ZONE
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod
+from kubesched_lint.model.storage import PersistentVolume
 from kubesched_lint.model.workload import Workload
 
 _KEYS = (ZONE, REGION, "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region")
@@ -27,7 +27,7 @@ _KEYS = (ZONE, REGION, "failure-domain.beta.kubernetes.io/zone", "failure-domain
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """``nodes`` are the usable ones that the pin leaves; ``zones`` where it leads, as far as it tells."""
+    """``nodes`` are those that the pin leaves; ``zones`` where it leads, as far as it tells."""
 
     kind: str
     """``selector``, ``volume``, ``class`` or ``affinity``."""
@@ -42,7 +42,9 @@ def outside_pools(workload: Workload, facts: Facts) -> Iterator[Pin]:
     """Pins that leave no node which a pool could add, though without them a pool could add some."""
     usable = facts.usable(workload)
     if usable & ~facts.today:
-        pins: Iterator[Pin] = (p for p in _of_others(workload, facts) if not p.nodes & ~facts.today)
+        pins: Iterator[Pin] = (
+            replace(p, nodes=p.nodes & usable) for p in _of_others(workload, facts) if not p.nodes & ~facts.today
+        )
     else:
         pins = _of_selector(workload, facts, usable)
     yield from pins
@@ -84,14 +86,12 @@ def _without_zone(term: NodeSelectorTerm) -> NodeSelectorTerm:
 
 
 def _of_others(workload: Workload, facts: Facts) -> Iterator[Pin]:
-    """Volumes, storage classes, and required affinity to pods that run."""
-    usable = facts.usable(workload)
+    """Volumes, storage classes, and required affinity to pods that run; their nodes, whatever else the pod asks for."""
     for volume in workload.pod.volumes:
         bound = bound_volume(facts, workload.namespace, volume.claim) if volume.claim else None
         if bound is not None:
-            values = _values(bound.node_terms or ())
-            where = nodes_of_volume(facts, workload, volume)
-            yield Pin("volume", (*volume.path, "claimName"), where, values or _labelled(bound.labels), bound.name)
+            zones = _values(bound.node_terms or ()) or _labelled(bound.labels)
+            yield Pin("volume", (*volume.path, "claimName"), _reached_from(bound, facts), zones, bound.name)
     for claim, at in unbound_claims(facts, workload):
         storage_class = storage_class_of(facts, claim)
         if storage_class is None or has_free_volume(facts, storage_class.name):
@@ -99,13 +99,22 @@ def _of_others(workload: Workload, facts: Facts) -> Iterator[Pin]:
         terms = storage_class.allowed_topologies
         if terms:
             zones = tuple(v for term in terms for values in term.values() for v in values)
-            yield Pin("class", at, topology_nodes(facts, terms) & usable, zones, storage_class.name)
+            yield Pin("class", at, topology_nodes(facts, terms), zones, storage_class.name)
     affinity = [t for t in facts.pod(workload).required_affinity if t.topology_key in _KEYS]
     near = nodes_near_running(facts, workload) if affinity else None
     if near is not None and not may_be_answered_by_set(facts, workload):
         there = facts.index.domains(affinity[0].topology_key).items()
         zones = tuple(zone for zone, nodes in there if nodes & near)
-        yield Pin("affinity", affinity[0].path, near & usable, zones)
+        yield Pin("affinity", affinity[0].path, near, zones)
+
+
+def _reached_from(volume: PersistentVolume, facts: Facts) -> NodeSet:
+    """By the volume's node affinity, or by its zone label."""
+    found = facts.index.matching({}, volume.node_terms)
+    for key in (ZONE, REGION):
+        if key in volume.labels:
+            found &= facts.index.where(Requirement(key, "In", tuple(volume.labels[key].split("__"))))
+    return found
 
 
 def _values(terms: Sequence[NodeSelectorTerm]) -> tuple[str, ...]:

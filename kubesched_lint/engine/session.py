@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.engine.linter import lint
@@ -15,6 +16,9 @@ from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.validation.schema import RECORDED
+
+if TYPE_CHECKING:
+    from kubesched_lint.manifests.files import InputFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +39,25 @@ def check(request: Request, options: Options, rulebook: Rulebook) -> Report:
 
     A cluster that cannot be read is one error of the report; the manifests are then checked without one.
     """
-    rules = rulebook.select(options.profile, options.select, options.ignore)
+    rulebook.select(options.profile, options.select, options.ignore)  # before anything is read
     narrow = None if request.changed is None else _narrowing(request.changed, request.paths)
     manifests = read_manifests(request.paths, options)
-    cluster, problem = _cluster(request)
+    report = report_on(manifests, *open_cluster(request.cluster, request.elastic), options, rulebook)
+    return report if narrow is None else narrow(report, manifests, options.namespace)
+
+
+def report_on(
+    manifests: ManifestSet,
+    cluster: Cluster | None,
+    problem: tuple[InputError, ...],
+    options: Options,
+    rulebook: Rulebook,
+) -> Report:
+    """The report of what has been read; ``problem`` is why there is no cluster. Raises UnknownRuleError."""
+    rules = rulebook.select(options.profile, options.select, options.ignore)
     report, _ = lint(manifests, cluster, options, rules)
     report = suppress(report, manifests, rulebook, rules, options)
-    if narrow is not None:
-        report = narrow(report, manifests, options.namespace)
-    of_cluster = cluster.notes if cluster else ()
+    of_cluster = cluster.notes_beside(manifests.inventory.node_pools) if cluster else ()
     notes = (*_set_notes(manifests), *_version_notes(options), *of_cluster, *report.summary.notes)
     summary = replace(report.summary, cluster=_sentence(cluster), notes=notes)
     return replace(report, errors=(*problem, *report.errors), summary=summary)
@@ -60,26 +74,30 @@ def _narrowing(base: str, paths: Sequence[str]) -> Callable[[Report, ManifestSet
 
 def read_manifests(paths: Sequence[str], options: Options) -> ManifestSet:
     """Everything under the paths, decoded; what could not be read is in its ``errors``."""
-    return manifest_set(_entries(paths), options.namespace)
+    from kubesched_lint.manifests.loader import find_files
+
+    return manifest_set(entries_of(find_files(paths)), options.namespace)
 
 
-def _entries(paths: Sequence[str]) -> Iterator[Document | Unread | Skipped | InputError]:
-    from kubesched_lint.manifests.loader import InputFile, documents_of, find_files
+def entries_of(files: Iterable[InputFile | Skipped | InputError]) -> Iterator[Document | Unread | Skipped | InputError]:
+    """The documents of files that ``find_files`` found, and what it found besides."""
+    from kubesched_lint.manifests.loader import InputFile, documents_of
 
-    for found in find_files(paths):
+    for found in files:
         if isinstance(found, InputFile):
             yield from documents_of(found, is_read)
         else:
             yield found
 
 
-def _cluster(request: Request) -> tuple[Cluster | None, tuple[InputError, ...]]:
-    if request.cluster is None:
+def open_cluster(path: str | None, elastic: bool | None) -> tuple[Cluster | None, tuple[InputError, ...]]:
+    """What ``--cluster`` names, or why it cannot be read."""
+    if path is None:
         return None, ()
     from kubesched_lint.cluster.read import read_cluster
 
     try:
-        return read_cluster(request.cluster, elastic=request.elastic), ()
+        return read_cluster(path, elastic=elastic), ()
     except ClusterError as error:
         return None, (InputError(error.path, error.message, error.line, error.column),)
 

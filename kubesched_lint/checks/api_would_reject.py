@@ -12,7 +12,7 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.validation.causes import Cause, field_of
 from kubesched_lint.validation.validate import Verdict, validate
 
-_PLACEHOLDER = re.compile(r"\$\{|\{\{|<[^<>]+>")
+_PLACEHOLDER = re.compile(r"\$\{|\{\{|\$\(|\(\$|<[^<>]+>")
 _MISMATCH = "`selector` does not match template `labels`"
 _GONE = 404
 _UNDECODED = 400
@@ -25,6 +25,8 @@ def check(document: Document, facts: Facts) -> Iterator[Hazard]:
     verdict = validate(document.value, version=facts.premises.kubernetes_version)
     seen: set[Path] = set()
     for cause in verdict.causes:
+        if document.unrendered and (cause.message.startswith("Required value") or cause.message.endswith(_MISMATCH)):
+            continue  # a kustomization may add it: labels, selectors, images
         # One place, one finding: what follows there says the same in other words.
         if cause.path in seen or (cause.message.endswith(_MISMATCH) and ("spec", "selector") in seen):
             continue
@@ -53,7 +55,7 @@ def _hazard(cause: Cause, verdict: Verdict) -> Hazard:
 
 
 def _is_placeholder(value: Any, path: Path) -> bool:
-    """Text that something or somebody fills in before it is applied: ``${NAMESPACE}``, ``<your-node>``."""
+    """Text that something or somebody fills in before it is applied: ``${NAMESPACE}``, ``$(name)``, ``<your-node>``."""
     for step in path:
         if isinstance(value, dict):
             value = value.get(step)

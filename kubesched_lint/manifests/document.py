@@ -25,6 +25,8 @@ class Document:
     prefix: Path = ()
     is_plain: bool = False
     """The fast reader has read it, so that places can be found line by line."""
+    unrendered: bool = False
+    """A kustomization builds on it: what is missing here may be added before it is applied."""
 
     def span(self, path: Path, *, key: bool = False) -> Span:
         """The span of the value at ``path`` (of its key with ``key``); of the nearest parent that exists, if absent."""

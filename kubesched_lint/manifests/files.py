@@ -30,6 +30,8 @@ class InputFile:
     data: bytes
     patch_of: str = ""
     in_kustomization: bool = False
+    unrendered: bool = False
+    """A kustomization builds on it: labels, selectors and names may be added before it is applied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def _walk(folder: str, real: str, excludes: Sequence[str]) -> Iterator[_Found | 
             if chart and name == "templates":
                 hint = f"helm template {folder} | kubesched-lint lint -"
                 yield Skipped(path, 0, f"Helm chart templates are not manifests before they are rendered: {hint}")
-            elif name != ".git" and not (chart and name == "charts"):
+            elif not name.startswith(".") and not (chart and name == "charts"):
                 yield from _walk(path, below, excludes)
         elif name.endswith(SUFFIXES) and not (chart and name in _OF_CHARTS):
             yield _Found(path, below, beside)
@@ -185,7 +187,9 @@ def _read(found: _Found, lists: _Lists) -> InputFile | InputError:
         return InputError(found.path, _why(error))
     is_resource = found.real in lists.resources
     patch_of = "" if is_resource else lists.patches.get(found.real, "")
-    return _checked(InputFile(found.path, data, patch_of, found.beside and not is_resource))
+    return _checked(
+        InputFile(found.path, data, patch_of, found.beside and not is_resource, found.beside or is_resource)
+    )
 
 
 def _checked(file: InputFile) -> InputFile | InputError:

@@ -30,11 +30,24 @@ Entry = Document | Unread | Skipped | InputError
 
 def documents_of(file: InputFile, is_read: IsRead) -> Iterator[Entry]:
     """The documents of a file that ``find_files`` found."""
-    return documents(file.path, file.data, is_read, patch_of=file.patch_of, in_kustomization=file.in_kustomization)
+    return documents(
+        file.path,
+        file.data,
+        is_read,
+        patch_of=file.patch_of,
+        in_kustomization=file.in_kustomization,
+        unrendered=file.unrendered,
+    )
 
 
 def documents(
-    path: str, data: bytes, is_read: IsRead, *, patch_of: str = "", in_kustomization: bool = False
+    path: str,
+    data: bytes,
+    is_read: IsRead,
+    *,
+    patch_of: str = "",
+    in_kustomization: bool = False,
+    unrendered: bool = False,
 ) -> Iterator[Entry]:
     """Every document of a file: to be read, to be counted, to be passed over, or broken (at its line and column)."""
     if patch_of:
@@ -42,7 +55,7 @@ def documents(
     text = text_of(path, data)
     if isinstance(text, InputError):
         return iter((text,))
-    reader = _Reader(path, is_read, in_kustomization)
+    reader = _Reader(path, is_read, in_kustomization, unrendered)
     if is_json(text):
         return reader.json(text)
     return reader.templated(text) if "{{" in text or "{%" in text else reader.yaml(text)
@@ -51,12 +64,14 @@ def documents(
 class _Reader:
     """What holds for all documents of one file."""
 
-    __slots__ = ("_in_kustomization", "_is_read", "_path")
+    __slots__ = ("_in_kustomization", "_is_read", "_path", "_unrendered")
 
-    def __init__(self, path: str, is_read: IsRead, in_kustomization: bool) -> None:
+    def __init__(self, path: str, is_read: IsRead, in_kustomization: bool, unrendered: bool) -> None:
         self._path = path
         self._is_read = is_read
-        self._in_kustomization = in_kustomization
+        # Who calls a file a patch means it, listed or not.
+        self._in_kustomization = in_kustomization or "patch" in path.lower()
+        self._unrendered = unrendered
 
     def yaml(self, text: str) -> Iterator[Entry]:
         for index, part in enumerate(parts(text)):
@@ -167,7 +182,9 @@ class _Reader:
         elif self._is_read(version, kind):
             assert isinstance(kind, str)
             assert isinstance(version, str)
-            yield Document(self._path, index, kind, version, value, part.text, part.line, prefix, plain)
+            yield Document(
+                self._path, index, kind, version, value, part.text, part.line, prefix, plain, self._unrendered
+            )
         else:
             yield self._unread(value, kind, version, line or part.line)
 

@@ -41,19 +41,24 @@ class _Entry:
 def find(lines: list[str], path: Path) -> tuple[Range, Range | None]:
     """The place of the value at ``path`` and of its key (None in a list); of the nearest parent if it is absent."""
     number, column = _next(lines, 1 if lines[0].startswith("---") else 0)
-    here, named = _block(lines, number, column), None
     entries = _entries(lines, number, column)
+    here: _Entry | None = None
     for depth, step in enumerate(path):
         entry = _member(entries, step)
         if entry is None:
-            return here, None
-        named = None if isinstance(step, int) else entry.named
+            return _place(lines, here, number, column), None
         special = _special(lines, entry)
         if special is not None and special.value is not None:
-            return _in_flow(lines, entry, path[depth + 1 :], named)
-        here = _range(lines, entry)
+            return _in_flow(lines, entry, path[depth + 1 :], None if isinstance(step, int) else entry.named)
+        here = entry
         entries = _inside(lines, entry) if special is NOTHING or entry.inner >= 0 else iter(())
-    return here, named
+    named = here.named if here is not None and here.key is not None else None
+    return _place(lines, here, number, column), named
+
+
+def _place(lines: list[str], entry: _Entry | None, number: int, column: int) -> Range:
+    """Of the value of an entry, or of the block of the whole document: to look for its end is what costs most."""
+    return _block(lines, number, column) if entry is None else _range(lines, entry)
 
 
 def _member(entries: Iterator[_Entry], step: str | int) -> _Entry | None:
@@ -77,13 +82,21 @@ def _entries(lines: list[str], number: int, column: int) -> Iterator[_Entry]:
     first = _entry(lines, number, column)
     is_list = first.key is None
     yield first
-    while True:
-        number, at = _next(lines, number + 1)
-        if at < column or (at == column and is_list and not lines[number].startswith("- ", at)):
+    deeper = " " * (column + 1)
+    for below in range(number + 1, len(lines)):
+        line = lines[below]
+        if line.startswith(deeper):
+            continue
+        bare = line.lstrip(" ")
+        if not bare or bare[0] == "#":
+            continue
+        at = len(line) - len(bare)
+        is_item = bare.startswith("- ")
+        if at < column or (is_list and not is_item):
             return
         # A dash in the column of a mapping's keys begins an item of the list beneath the key.
-        if at == column and (is_list or not lines[number].startswith("- ", at)):
-            yield _entry(lines, number, column)
+        if is_list or not is_item:
+            yield _entry(lines, below, column)
 
 
 def _entry(lines: list[str], number: int, column: int) -> _Entry:

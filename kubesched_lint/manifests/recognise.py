@@ -137,13 +137,15 @@ def _has_directive(value: object) -> bool:
 
 
 def _is_partial(value: dict[str, Any]) -> bool:
-    """A Deployment, DaemonSet or StatefulSet that lacks what every one of them must have."""
-    if value.get("kind") not in ("Deployment", "DaemonSet", "StatefulSet"):
+    """A Deployment, DaemonSet, StatefulSet or Pod that lacks what every one of them must have."""
+    kind, spec = value.get("kind"), value.get("spec")
+    if kind not in ("Deployment", "DaemonSet", "StatefulSet", "Pod"):
         return False
-    spec = value.get("spec")
     if not isinstance(spec, dict):
         return True
     template = spec.get("template")
-    pod = template.get("spec") if isinstance(template, dict) else None
+    pod = spec if kind == "Pod" else template.get("spec") if isinstance(template, dict) else None
     containers = pod.get("containers") if isinstance(pod, dict) else None
+    if kind == "Pod":
+        return not containers or any(isinstance(c, dict) and "image" not in c for c in containers)
     return "selector" not in spec or not containers

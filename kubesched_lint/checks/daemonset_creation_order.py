@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.facts import Facts, dedicated_to
 from kubesched_lint.analysis.sharing import LockedOut, locked_out, too_small
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.workload import Workload
-
-_EVERYWHERE = ("kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch")
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     if not workload.stays:
         return
-    for daemon in facts.daemon_sets:
-        if not facts.comes_before(workload, daemon) or not _dedicated_pair(workload, daemon):
+    # Elsewhere than in a group of nodes that both name the order of creation rarely decides anything.
+    for daemon in facts.daemons_for(dedicated_to(workload)):
+        if not facts.comes_before(workload, daemon):
             continue
         evidence = _evidence(workload, daemon, facts)
         if evidence is not None:
@@ -25,7 +24,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 evidence=evidence,
                 values={
                     "daemon": str(daemon),
-                    "group": tuple(f"{k}={v}" for k, v in _dedication(daemon).items()),
+                    "group": tuple(f"{k}={v}" for k, v in dedicated_to(daemon).items()),
                     "tool": facts.premises.apply_order,
                 },
                 related=(Place(("metadata", "name"), "is created after it", daemon.source, daemon.ref),),
@@ -59,13 +58,3 @@ def _trace(workload: Workload, daemon: Workload, found: LockedOut) -> tuple[str,
         f"{workload} comes first: {placed} placed on {found.node}",
         f"the pod of {daemon} for {found.node} stays Pending: {', '.join(found.reasons)}",
     )
-
-
-def _dedication(workload: Workload) -> dict[str, str]:
-    return {k: v for k, v in workload.pod.node_selector.items() if k not in _EVERYWHERE}
-
-
-def _dedicated_pair(workload: Workload, daemon: Workload) -> bool:
-    """Both are sent to the same group of nodes by name: elsewhere the order of creation rarely decides anything."""
-    mine, theirs = _dedication(workload), _dedication(daemon)
-    return bool(theirs) and theirs.items() <= mine.items()

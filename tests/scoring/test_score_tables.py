@@ -433,7 +433,7 @@ def test_a_purely_negative_namespace_selector_of_a_newcomer_selects_every_namesp
     others = Selector((Requirement("team", "NotIn", ("b",)),))
     copy = replace(pod("db"), preferred_affinity=prefer(HOSTNAME, namespace_selector=others))
     inventory = Inventory(pods=standing(("a1", pod(namespace="lab"))), namespaces=namespaces)
-    for version, expected in (("1.34", 0), ("1.36", 200)):
+    for version, expected in (("1.33", 0), ("1.36", 200)):
         state = ClusterState(NodeIndex(ZONES), inventory, kubernetes_version=version)
         found = score(copy, state, state.index.all).by_plugin.get("InterPodAffinity", {})
         assert found.get("a1", 0) == expected

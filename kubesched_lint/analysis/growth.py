@@ -21,7 +21,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.lifecycle.controllers.daemonset import pinned
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.node import Node
+from kubesched_lint.model.node import HOSTNAME, Node
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.binding import bind
@@ -246,6 +246,7 @@ class _Growth:
         Among kinds with the same labels but for the machine, a smaller one never holds more: the largest is tried,
         and counting tells the rest.
         """
+        pod, fair = self._unbalanced(queue)
         found: dict[int, int] = {}
         alike: dict[tuple[object, ...], list[Offer]] = {}
         for offer in offers:
@@ -253,13 +254,26 @@ class _Growth:
             alike.setdefault((template.pool.name, template.zone, template.taints), []).append(offer)
         for group in alike.values():
             group.sort(key=lambda o: o.size, reverse=True)
-            most = queue.left
+            most = fair
             for number, offer in enumerate(group):
-                count = self._counted(queue.pod, offer, most)
+                count = self._counted(pod, offer, most)
                 if number == 0:
-                    count = most = self._held(queue.pod, offer, count)
+                    count = most = self._held(pod, offer, count)
                 found[id(offer)] = count
         return found
+
+    def _unbalanced(self, queue: _Queue) -> tuple[Pod, int]:
+        """The pod as if it were not spread over zones and the like, and its fair share of the waiting pods.
+
+        Nodes of several zones are filled in turn: what skew allows at this moment says little about the end.
+        """
+        keys = [c.topology_key for c in queue.pod.spread if c.is_hard and c.topology_key != HOSTNAME]
+        if not keys:
+            return queue.pod, queue.left
+        offers = self.facts.potential.offers
+        domains = max(len({o.template.labels[key] for o in offers if key in o.template.labels}) for key in keys)
+        kept = tuple(c for c in queue.pod.spread if c.topology_key not in keys)
+        return replace(queue.pod, spread=kept), -(-queue.left // max(1, domains))
 
     def _counted(self, pod: Pod, offer: Offer, most: int) -> int:
         position = self._spare_of(offer)

@@ -20,7 +20,7 @@ def pool_notes(facts: Facts) -> Iterator[str]:
     yield f"nodes may come from {', '.join(map(_told, pools[:_MOST]))}{_more(len(pools), 'pools')}"
     zoneless = [pool.name for pool in pools if pool.zones is None]
     if zoneless:
-        yield f"{_names(zoneless)} tell no zones: those of the nodes of today are taken, and any that a pod asks for"
+        yield f"{_names(zoneless)} {_verb(zoneless, 'tells', 'tell')} no zones: those of the nodes of today are taken, and any that a pod asks for"
     unknown = [pool.name for pool in pools if is_open(pool)]
     if unknown:
         yield f"{_names(unknown)} may use machine types of unknown size: on those every request fits"
@@ -58,6 +58,10 @@ def _told(pool: NodePool) -> str:
 
 def _names(pools: list[str]) -> str:
     return f"pool{'' if len(pools) == 1 else 's'} {', '.join(pools[:_MOST])}{_more(len(pools), '')}"
+
+
+def _verb(pools: list[str], one: str, several: str) -> str:
+    return one if len(pools) == 1 else several
 
 
 def _more(count: int, noun: str) -> str:

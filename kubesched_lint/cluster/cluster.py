@@ -134,16 +134,20 @@ class Cluster:
     @property
     def notes(self) -> tuple[str, ...]:
         """Lines for the footer: what is passing, and why nodes count as elastic."""
-        return tuple(self._notes())
+        return self.notes_beside(())
 
-    def _notes(self) -> Iterator[str]:
+    def notes_beside(self, pools: Iterable[NodePool]) -> tuple[str, ...]:
+        """The same when ``pools`` are known too."""
+        return tuple(self._notes(pools))
+
+    def _notes(self, pools: Iterable[NodePool]) -> Iterator[str]:
         if self.passing:
             count = len(self.passing)
             yield (
                 f"{count} of {len(self.inventory.nodes)} nodes {'is' if count == 1 else 'are'} in a passing state "
                 f"({_listed(map(str, self.passing))}): errors do not rest on it"
             )
-        if self.is_elastic:
+        if self.is_elastic_beside(pools):
             yield f"nodes count as elastic: {self.elastic_because}; proofs about today's nodes are warnings (--fixed)"
 
     def describe(self, now: datetime) -> str:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.cluster.state import ClusterState
+    from kubesched_lint.lifecycle.setting import Setting
     from kubesched_lint.scheduler.capacity import Shortage
 
 
@@ -276,6 +277,13 @@ class Facts:
 
     def names(self, nodes: NodeSet) -> tuple[str, ...]:
         return tuple(self.index.names_of(nodes))
+
+    @cached_property
+    def setting(self) -> Setting:
+        """What a simulation of events starts from."""
+        from kubesched_lint.analysis.setting import setting_of
+
+        return setting_of(self)
 
     @property
     def _nodes(self) -> Sequence[Node]:

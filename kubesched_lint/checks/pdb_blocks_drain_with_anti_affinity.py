@@ -32,7 +32,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             yield Hazard(
                 at=term.path,
                 evidence=proof(
-                    f"{replicas} replicas fill {len(room.domains)} domains of {term.topology_key}; {let_go} may be gone",
+                    f"{replicas} replicas fill {len(room.domains)} {term.topology_key} domains; {let_go} may go",
                     demand=replicas,
                     supply=len(room.domains) - let_go,
                     assumes=facts.running_premises(workload),

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.findings import Evidence, Hazard, pattern, witness
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
 
 _REVISION = "pod-template-hash"
 _VERSION_WORDS = ("version", "revision", "release-id", "build", "commit", "sha", "hash", "tag", "rev")
+_RUNS = 5
+# Beyond these a simulation costs more than a linter may.
+_MOST_WORKLOADS, _MOST_NODES, _MOST_REPLICAS = 30, 100, 60
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
@@ -26,9 +29,35 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             continue
         yield Hazard(
             at=constraint.path,
-            evidence=pattern(f"the selector {selector} matches the old revision and the new one alike"),
+            evidence=_evidence(workload, constraint, facts),
             values={"key": constraint.topology_key, "skew": constraint.max_skew},
         )
+
+
+def _evidence(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> Evidence:
+    """Where it can be tried out: how the pods stand after some rollouts, by the exact scheduler and controller."""
+    text = f"the selector {constraint.selector} matches the old revision and the new one alike"
+    if facts.cluster is None or len(facts.manifests.workloads) > _MOST_WORKLOADS or len(facts.index) > _MOST_NODES:
+        return pattern(text)
+    from kubesched_lint.lifecycle.skew import skews
+
+    setting = facts.setting
+    number = next(i for i, w in enumerate(setting.workloads) if w.ref == workload.ref)
+    if setting.workloads[number].replicas > _MOST_REPLICAS:
+        return pattern(text)
+    for skew in skews(setting, number, runs=_RUNS):
+        if (
+            skew.event == "rollout"
+            and skew.topology_key == constraint.topology_key
+            and skew.worst > constraint.max_skew
+        ):
+            ends = ", ".join("/".join(map(str, counts)) for counts, _ in skew.ends[:3])
+            domains = "/".join(skew.domains)
+            return witness(
+                f"after {_RUNS} simulated rollouts {domains} hold for example {ends}: a skew of up to {skew.worst}",
+                trace=(f"{workload} is deployed and rolled out once", f"its pods end at {ends} in {domains}"),
+            )
+    return pattern(text)
 
 
 def version_label(workload: Workload, constraint: SpreadConstraint) -> str | None:

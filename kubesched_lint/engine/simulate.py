@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kubesched_lint.analysis.facts import Facts, Premises
-from kubesched_lint.analysis.order import apply_order
+from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet
@@ -16,7 +16,6 @@ from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.skew import Skew, skews
 from kubesched_lint.lifecycle.verdicts import BAD, Cell
-from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload
 
 _SKEW_NODES = 200
@@ -70,7 +69,8 @@ def simulate(
     unknown = [e for e in (*events, *([pictured] if pictured else [])) if e not in EVENTS]
     if unknown:
         raise ValueError(f"unknown event {unknown[0]!r}: one of {', '.join(EVENTS)}")
-    setting = setting_of(manifests, cluster.settled(), options)
+    premises = Premises(options.apply_order, options.kubernetes_version, manifests.is_complete)
+    setting = setting_of(Facts(manifests.inventory, cluster.settled(), premises))
     effort = effort or Effort()
     simulation = Simulation(setting, effort)
     rows = tuple(simulation.rows(events))
@@ -86,39 +86,6 @@ def simulate(
         manifests.errors,
         tuple(_notes(setting, cluster)),
     )
-
-
-def setting_of(manifests: ManifestSet, cluster: Cluster, options: Options) -> Setting:
-    """What the simulation starts from: manifests laid over the cluster, running pods given to their owners."""
-    premises = Premises(options.apply_order, options.kubernetes_version, manifests.is_complete)
-    facts = Facts(manifests.inventory, cluster, premises)
-    ordered = [w for w in apply_order(manifests.inventory.workloads, options.apply_order) if w.kind != "CronJob"]
-    running = {i: facts.running_pods(w) for i, w in enumerate(ordered)}
-    scalers = {i: s for i, w in enumerate(ordered) if (s := facts.autoscaler(w)) is not None}
-    sized = tuple(
-        w if w.kind == "DaemonSet" else replace(w, replicas=facts.replicas(w)) if w.kind != "Pod" else w
-        for w in ordered
-    )
-    objects = _overlaid(manifests.inventory, cluster.inventory)
-    return Setting(
-        tuple(cluster.inventory.nodes),
-        replace(objects, pods=facts.other_pods),
-        sized,
-        {i: pods for i, pods in running.items() if pods},
-        scalers,
-        kubernetes_version=options.kubernetes_version,
-    )
-
-
-def _overlaid(upper: Inventory, lower: Inventory) -> Inventory:
-    """Both sides' objects; of two that share namespace and name, the manifest's."""
-    merged = {}
-    for name in Inventory.__slots__:
-        found: dict[object, object] = {}
-        for item in (*getattr(lower, name), *getattr(upper, name)):
-            found[getattr(item, "kind", ""), getattr(item, "namespace", ""), getattr(item, "name", id(item))] = item
-        merged[name] = tuple(found.values())
-    return Inventory(**merged)  # type: ignore[arg-type]  # every field is a tuple of its kind
 
 
 def _skews(setting: Setting, effort: Effort) -> Iterator[WorkloadSkew]:

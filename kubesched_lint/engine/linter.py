@@ -28,6 +28,7 @@ from kubesched_lint.findings import (
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.rulebook.library import Rule
+from kubesched_lint.rulebook.rule import Check
 from kubesched_lint.rulebook.wording import fill
 
 
@@ -90,6 +91,7 @@ class _Run:
         self.skipped: list[Skip] = []
         self.errors: list[InputError] = []
         self.ran = 0
+        self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], Sequence[Workload]] = {}
 
     def rules(self, rules: Iterable[Rule], facts: Facts) -> None:
         for rule in rules:
@@ -113,39 +115,55 @@ class _Run:
                         self.judged.append(_assuming(judged, premise))
 
     def _judgements(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
+        """What one rule says. A check that raises is one error; the others still run."""
         params = {**rule.params, **self.options.params.get(rule.slug, {})}
+        try:
+            asked = rule.check()
+        except Exception as error:
+            self._failed(rule, None, error)
+            return
+        for workload, check in self._questions(rule, asked, facts, params):
+            try:
+                for hazard in check():
+                    yield self._judge(rule, workload, hazard, facts)
+            except UncheckedError as reason:
+                self.skipped.append(Skip(rule.slug, str(reason)))
+            except Exception as error:
+                self._failed(rule, workload, error)
+
+    def _questions(
+        self, rule: Rule, check: Check, facts: Facts, params: Mapping[str, object]
+    ) -> Iterator[tuple[Workload | None, Callable[[], Iterator[Hazard]]]]:
+        """The calls of a rule's check, one for each thing that it looks at."""
         if rule.each == "set":
-            yield from self._ask(rule, None, lambda: rule.check()(facts, **params), facts)
-            return
-        if rule.each == "document":
+            yield None, partial(check, facts, **params)
+        elif rule.each == "document":
             for document in self.manifests.documents:
-                yield from self._ask(rule, None, partial(self._of_document, rule, document, facts, params), facts)
-            return
-        for workload in self.manifests.inventory.workloads:
-            if rule.looks_at(workload):
-                yield from self._ask(rule, workload, partial(rule.check(), workload, facts, **params), facts)
+                yield None, partial(self._of_document, check, document, facts, params)
+        else:
+            for workload in self._carriers(rule):
+                yield workload, partial(check, workload, facts, **params)
+
+    def _carriers(self, rule: Rule) -> Sequence[Workload]:
+        """The workloads that a rule looks at; rules that look at the same share the search."""
+        key = (rule.kinds, rule.features)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = tuple(filter(rule.looks_at, self.manifests.inventory.workloads))
+        return found
 
     def _of_document(
-        self, rule: Rule, document: Document, facts: Facts, params: Mapping[str, object]
+        self, check: Check, document: Document, facts: Facts, params: Mapping[str, object]
     ) -> Iterator[Hazard]:
-        for hazard in rule.check()(document, facts, **params):
+        for hazard in check(document, facts, **params):
             victim = hazard.victim or ref_of(document, self.options.namespace)
             yield replace(hazard, source=hazard.source or document, victim=victim)
 
-    def _ask(
-        self, rule: Rule, workload: Workload | None, check: Callable[[], Iterator[Hazard]], facts: Facts
-    ) -> Iterator[Judged]:
-        """What one check says of one workload. A rule that raises is one error; the others still run."""
-        try:
-            for hazard in check():
-                yield self._judge(rule, workload, hazard, facts)
-        except UncheckedError as reason:
-            self.skipped.append(Skip(rule.slug, str(reason)))
-        except Exception as error:
-            where = f" on {workload}" if workload else ""
-            text = f"rule {rule.slug} failed{where} with {type(error).__name__}: {error}"
-            if text not in {e.message for e in self.errors}:
-                self.errors.append(InputError(f"rules/{rule.slug}.md", text))
+    def _failed(self, rule: Rule, workload: Workload | None, error: Exception) -> None:
+        where = f" on {workload}" if workload else ""
+        text = f"rule {rule.slug} failed{where} with {type(error).__name__}: {error}"
+        if text not in {e.message for e in self.errors}:
+            self.errors.append(InputError(f"rules/{rule.slug}.md", text))
 
     def _judge(self, rule: Rule, workload: Workload | None, hazard: Hazard, facts: Facts) -> Judged:
         severity = self.options.severities.get(rule.slug, rule.severity)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.pod import Container, Pod, PodAffinityTerm, SpreadConstraint, Toleration
@@ -19,6 +20,7 @@ SYSTEM_PRIORITY_CLASSES: Mapping[str, PriorityClass] = {
     "system-node-critical": PriorityClass("system-node-critical", 2_000_001_000),
 }
 EVICTION_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_EVICTED_LATE = tuple(Toleration(key, "Exists", "", "NoExecute", 300) for key in EVICTION_TAINTS)
 
 
 def admit(
@@ -34,10 +36,11 @@ def admit(
     ``extra_labels`` are those its controller adds (``pod-template-hash``). A class that is not among the given ones
     is unknown: the pod keeps what it says itself. LimitRanges of other namespaces are passed over.
     """
-    labels = {**pod.labels, **extra_labels} if extra_labels else pod.labels
-    pod = _with_limit_ranges(replace(pod, labels=labels), limit_ranges)
-    pod = _with_priority(pod, priority_classes or {})
-    pod = replace(pod, tolerations=with_default_tolerations(pod.tolerations))
+    if extra_labels:
+        pod = replace(pod, labels={**pod.labels, **extra_labels})
+    pod = _with_limit_ranges(pod, limit_ranges)
+    # One copy for both: of thousands of pods, copies are most of what admission costs.
+    pod = replace(pod, **_priority(pod, priority_classes or {}), tolerations=with_default_tolerations(pod.tolerations))
     runtime_class = (runtime_classes or {}).get(pod.runtime_class)
     if runtime_class is not None:
         pod = _with_runtime_class(pod, runtime_class)
@@ -76,11 +79,12 @@ def _with_requests(pod: Pod) -> Pod:
 # --- Priority -------------------------------------------------------------------------------------------------------
 
 
-def _with_priority(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
+def _priority(pod: Pod, classes: Mapping[str, PriorityClass]) -> dict[str, Any]:
+    """The fields of the pod that its class settles."""
     if pod.priority_class:
         found = classes.get(pod.priority_class) or SYSTEM_PRIORITY_CLASSES.get(pod.priority_class)
         if found is None:
-            return pod
+            return {}
     else:
         # Several defaults cannot arise but by a race; upstream then takes the lowest.
         defaults = [c for c in classes.values() if c.is_default]
@@ -88,10 +92,14 @@ def _with_priority(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
     if found is None:
         priority, policy, name = pod.priority or 0, "PreemptLowerPriority", pod.priority_class
     elif pod.priority is not None and not pod.priority_class:
-        return pod  # stored already, before there was a default class
+        return {}  # stored already, before there was a default class
     else:
         priority, policy, name = found.value, found.preemption_policy, found.name
-    return replace(pod, priority=priority, priority_class=name, preemption_policy=pod.preemption_policy or policy)
+    return {
+        "priority": priority,
+        "priority_class": name,
+        "preemption_policy": pod.preemption_policy or policy,
+    }
 
 
 # --- DefaultTolerationSeconds ---------------------------------------------------------------------------------------
@@ -100,9 +108,9 @@ def _with_priority(pod: Pod, classes: Mapping[str, PriorityClass]) -> Pod:
 def with_default_tolerations(tolerations: tuple[Toleration, ...]) -> tuple[Toleration, ...]:
     """Pods stay for 300 s on a node that is not ready or unreachable, unless they say otherwise."""
     added = tuple(
-        Toleration(key, "Exists", "", "NoExecute", 300)
-        for key in EVICTION_TAINTS
-        if not any(t.key in (key, "") and t.effect in ("NoExecute", "") for t in tolerations)
+        toleration
+        for toleration in _EVICTED_LATE
+        if not any(t.key in (toleration.key, "") and t.effect in ("NoExecute", "") for t in tolerations)
     )
     return tolerations + added if added else tolerations
 

@@ -1,0 +1,75 @@
+"""The founding documents' claims that need the passage of time and are not in tests/lifecycle/test_simulate.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.cluster.read import read_cluster
+from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.reading import manifest_set
+from kubesched_lint.engine.session import read_manifests
+from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.skew import skew_of, skews
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.node import ZONE
+from kubesched_lint.model.workload import Workload
+
+SEEDS = Path(__file__).parents[2] / "fixtures" / "seeds"
+
+
+def setting(name: str, cluster: str) -> Setting:
+    manifests = read_manifests([str(SEEDS / name)], Options())
+    return Facts(manifests.inventory, read_cluster(str(SEEDS / cluster))).setting
+
+
+def counts(story: Story) -> set[tuple[int, ...]]:
+    """Pods per zone at each of the story's ends."""
+    zones = sorted({node.labels[ZONE] for node in story.nodes})
+    found = set()
+    for state in story.states:
+        held = dict.fromkeys(zones, 0)
+        for node, pods in zip(story.nodes, state.bound, strict=True):
+            held[node.labels[ZONE]] += sum(count for _, count in pods)
+        found.add(tuple(held.values()))
+    return found
+
+
+def next_apply(version: str, replicas: int) -> Workload:
+    """C5's Deployment with another version label, in the template and in the constraint's selector."""
+    text = (SEEDS / "C5/deployment.yaml").read_text()
+    text = text.replace("version: v1", f"version: {version}").replace("replicas: 21", f"replicas: {replicas}")
+    (workload,) = manifest_set(documents("next.yaml", text.encode(), is_read), "default").inventory.workloads
+    return workload
+
+
+def test_B11_skew_is_the_pods_above_the_least_full_domain() -> None:
+    assert skew_of((3, 2, 1)) == (2, 1, 0)
+
+
+def test_C3_seven_each_at_deploy_whatever_the_draw() -> None:
+    (deploy,) = [s for s in skews(setting("C4/deployment.yaml", "C4/cluster.yaml"), 0) if s.event == "deploy"]
+    assert deploy.ends == (((7, 7, 7), deploy.runs),)
+
+
+def test_C4_a_rollout_without_a_version_ends_uneven() -> None:
+    (rollout,) = [s for s in skews(setting("C4/deployment.yaml", "C4/cluster.yaml"), 0) if s.event == "rollout"]
+    assert rollout.worst > 1
+    assert {sum(ends) for ends, _ in rollout.ends} == {21}
+
+
+def test_C5_a_bumped_version_stays_even_also_when_scaled_down_by_the_same_apply() -> None:
+    known = setting("C5/deployment.yaml", "C5/cluster.yaml")
+    for seed in range(5):
+        story = known.story([0], expected=True, most_states=0, runs=1, seed=seed)
+        story.rollout(next_apply("v2", 21))
+        assert counts(story) == {(7, 7, 7)}
+        story.rollout(next_apply("v3", 15))
+        assert counts(story) == {(5, 5, 5)}
+
+
+def test_C6_match_label_keys_keep_every_rollout_even() -> None:
+    (rollout,) = [s for s in skews(setting("C6/deployment.yaml", "C6/cluster.yaml"), 0) if s.event == "rollout"]
+    assert rollout.ends == (((7, 7, 7), rollout.runs),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.nearest import hint, node_miss
+from kubesched_lint.analysis.nearest import Miss, hint, node_miss
 from kubesched_lint.analysis.potential import made_by
 from kubesched_lint.analysis.zone_pins import outside_pools
 from kubesched_lint.findings import Hazard, proof
@@ -20,9 +20,10 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     if any(True for _ in outside_pools(workload, facts)):
         return  # only the zone is at fault: affinity-zone-outside-pools
     reasons = tuple(_reason(workload, facts, pool) for pool in facts.pools)
-    miss = facts.node_miss(workload)
+    # A pod without conditions misses no label.
+    miss = Miss((*pod.path, "tolerations"), "") if reach.matching else facts.node_miss(workload)
     yield Hazard(
-        at=(*pod.path, "tolerations") if reach.matching else miss.at,
+        at=miss.at,
         key=bool(reach.matching),
         evidence=proof(
             f"0 of {facts.today.bit_count()} nodes and 0 of {len(facts.pools)} pools: {'; '.join(reasons)}",

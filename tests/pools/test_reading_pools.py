@@ -1,0 +1,261 @@
+"""Pools of a sketch, NodeGroups and Karpenter's NodePools: what is read, and what is said about mistakes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.nodepools.shapes import CLOUDS, shape_named, shapes_of
+from kubesched_lint.cluster.nodepools.templates import Template, fits_limits, is_open, region_of, shapes, templates
+from kubesched_lint.cluster.nodepools.wishes import Wishes, wishes_of
+from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.findings import Finding
+from kubesched_lint.model.nodepool import NodePool
+from kubesched_lint.model.pod import Pod, Toleration
+
+ISSUE = """
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes: []
+pools:
+- {name: general, zones: [eu-west-1a, eu-west-1b], labels: {pool: general}, taints: [], shapes: [{name: m6i.large, allocatable: {cpu: 1930m, memory: 7Gi}}], limits: {nodes: 10}}
+"""  # noqa: E501
+KARPENTER = """
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: spot}
+spec:
+  weight: 10
+  limits: {cpu: 100, memory: 400Gi}
+  template:
+    metadata: {labels: {tier: batch}}
+    spec:
+      nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}
+      taints: [{key: batch, value: "true", effect: NoSchedule}]
+      startupTaints: [{key: node.cilium.io/agent-not-ready, effect: NoExecute}]
+      expireAfter: 720h
+      requirements:
+      - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}
+      - {key: karpenter.k8s.aws/instance-family, operator: In, values: [m6i, c6i]}
+      - {key: karpenter.k8s.aws/instance-cpu, operator: Lt, values: ["9"]}
+      - {key: karpenter.k8s.aws/instance-cpu, operator: Gte, values: ["4"]}
+      - {key: topology.kubernetes.io/zone, operator: In, values: [eu-west-1a, eu-west-1b]}
+      - {key: topology.kubernetes.io/zone, operator: NotIn, values: [eu-west-1b]}
+"""
+GROUPS = """
+apiVersion: kubesched-lint/v1
+kind: NodeGroups
+groups:
+- {name: asg-a, zones: [eu-west-1a], min: 0, max: 4, labels: {group: a}, taints: [own=a:NoSchedule], shape: m6i.large}
+"""
+
+
+def read(*texts: str) -> Cluster:
+    return cluster_from([(f"{i}.yaml", text.encode()) for i, text in enumerate(texts)], "cluster")
+
+
+def only_pool(*texts: str) -> NodePool:
+    (pool,) = read(*texts).inventory.node_pools
+    return pool
+
+
+def made(pool: NodePool, wishes: Wishes | None = None) -> list[Template]:
+    return list(templates(pool, wishes or Wishes(), ()))
+
+
+def test_the_sketch_of_the_issue_makes_two_kinds_of_nodes() -> None:
+    pool = only_pool(ISSUE)
+    assert pool.limits == {"nodes": 10}
+    kinds = made(pool)
+    assert [str(kind) for kind in kinds] == [
+        "m6i.large in eu-west-1a (pool general)",
+        "m6i.large in eu-west-1b (pool general)",
+    ]
+    node = kinds[1].node(1, kinds[1].shape.allocatable)
+    assert node.name == "general-eu-west-1b-m6i.large-1"
+    assert node.allocatable == {"cpu": 1930, "memory": 7 << 30, "pods": 110}
+    assert node.labels["pool"] == "general"
+    assert node.labels["topology.kubernetes.io/zone"] == "eu-west-1b"
+    assert node.labels["topology.kubernetes.io/region"] == "eu-west-1"
+    assert node.labels["kubernetes.io/hostname"] == node.name
+
+
+def test_karpenters_pool_is_narrowed_by_all_its_requirements() -> None:
+    pool = only_pool(KARPENTER)
+    assert (pool.weight, pool.zones) == (10, ("eu-west-1a",))
+    assert [str(taint) for taint in pool.taints] == ["batch=true:NoSchedule"]
+    assert {s.name for s in shapes(pool)} == {"m6i.xlarge", "m6i.2xlarge", "c6i.xlarge", "c6i.2xlarge"}
+    assert not is_open(pool)
+    labels = made(pool)[0].labels
+    assert labels["karpenter.sh/nodepool"] == "spot"
+    assert labels["karpenter.sh/capacity-type"] == "spot"
+    assert labels["tier"] == "batch"
+
+
+def test_json_of_kubectl_holds_pools_too() -> None:
+    listed = {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "j"}, "spec": {}}],
+    }
+    cluster = cluster_from([("pools.json", json.dumps(listed).encode())], "pools.json")
+    assert [pool.name for pool in cluster.inventory.node_pools] == ["j"]
+
+
+def test_a_pool_of_the_manifests_counts(
+    findings_of: Callable[..., dict[str, Finding]], deployment: Callable[..., str]
+) -> None:
+    nodes = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes: [{name: node, allocatable: {cpu: 1}}]\n"
+    web = deployment(pod="nodeSelector: {tier: batch}\ntolerations: [{key: batch, operator: Exists}]")
+    assert "nodeselector-matches-nothing" in findings_of(web, nodes)
+    assert not findings_of(KARPENTER + web, nodes)
+
+
+def test_a_static_pool_adds_nothing_for_a_pod() -> None:
+    pool = only_pool(KARPENTER.replace("weight: 10", "replicas: 3"))
+    assert pool.limits == {"nodes": 0}
+
+
+def test_machine_types_that_are_not_in_the_table_are_of_unknown_size() -> None:
+    pool = only_pool(
+        "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n"
+        "pools: [{name: p, shapes: [m6i.large, z9.huge, {name: own, allocatable: {cpu: 2}}]}]\n"
+    )
+    assert {s.name: s.allocatable is None for s in pool.shapes} == {"m6i.large": False, "z9.huge": True, "own": False}
+    assert is_open(pool)
+    category = KARPENTER.replace(
+        "instance-family, operator: In, values: [m6i, c6i]", "instance-category, operator: Exists"
+    )
+    assert is_open(only_pool(category))
+
+
+def test_node_groups_are_read_beside_a_snapshot() -> None:
+    cluster = read("apiVersion: v1\nkind: Node\nmetadata: {name: node, labels: {group: a}}\n", GROUPS)
+    (pool,) = cluster.inventory.node_pools
+    assert (pool.name, pool.limits, pool.sees_empty_zones) == ("asg-a", {"nodes": 4}, False)
+    assert [str(taint) for taint in pool.taints] == ["own=a:NoSchedule"]
+    assert cluster.pools_written
+
+
+def test_fixed_leaves_the_pools_out_and_elastic_distrusts_them() -> None:
+    text = ISSUE.replace("nodes: []", "nodes: [{name: node}]").encode()
+    fixed = cluster_from([("c.yaml", text)], "c.yaml", elastic=False)
+    assert not fixed.inventory.node_pools
+    assert cluster_from([("c.yaml", text)], "c.yaml", elastic=True).is_elastic
+    assert not read(text.decode()).is_elastic
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("pools: [{name: p, zone: [a]}]", "pools[0].zone: unknown field: did you mean zones?"),
+        ("pools: [{zones: [a]}]", "pools[0]: name is missing"),
+        ("pools: [{name: p, autoscaler: karpentr}]", "did you mean karpenter?"),
+        ("pools: [{name: p, shapes: [{name: m, alocatable: {}}]}]", "did you mean allocatable?"),
+        ("pools: [{name: p, shapes: [{name: m, allocatable: {cpu: two}}]}]", "pools[0].shapes[0].allocatable.cpu"),
+        ("pools: [{name: p, requirements: [{key: a, operator: Is}]}]", "pools[0].requirements[0].operator"),
+        ("pools: [{name: p, taints: [gpu]}]", "pools[0].taints[0]"),
+        ("pool: []", "pool: unknown field: did you mean pools?"),
+    ],
+)
+def test_a_mistake_in_a_pool_has_its_place_and_a_guess(written: str, told: str) -> None:
+    with pytest.raises(ClusterError) as caught:
+        read(f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n{written}\n")
+    assert told in caught.value.message
+    assert caught.value.line == 3
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("groups: [{name: g}]", "max"),
+        ("groups: [{name: g, max: 2, zonez: []}]", "did you mean zones?"),
+        ("group: []", "did you mean groups?"),
+    ],
+)
+def test_a_mistake_in_a_node_group_has_its_place(written: str, told: str) -> None:
+    with pytest.raises(ClusterError, match="3:") as caught:
+        read(f"apiVersion: kubesched-lint/v1\nkind: NodeGroups\n{written}\n")
+    assert told in caught.value.message
+
+
+def test_a_wrong_operator_of_karpenter_is_one_located_error() -> None:
+    with pytest.raises(ClusterError, match="expected one of In, NotIn"):
+        read(KARPENTER.replace("operator: Lt", "operator: Less"))
+
+
+# --- machines -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "cpu", "mebibytes", "pods"),
+    [
+        # EKS: 2 cores less 60 + 10 m; 8192 × 0.925 − (255 + 11 × 29) − 100
+        ("m6i.large", 1930, 6903, 29),
+        # GKE: 4 cores less 60 + 10 + 5 + 5 m; 16 GiB less 1 + 0.8 + 0.8 GiB and 100 Mi
+        ("e2-standard-4", 3920, 13621, 110),
+        # AKS: 140 m of 4 cores; a quarter of 16 GiB is less than 20 × 250 + 50
+        ("Standard_D4s_v5", 3860, 12188, 250),
+    ],
+)
+def test_what_a_common_machine_offers_follows_the_published_rules(
+    name: str, cpu: int, mebibytes: int, pods: int
+) -> None:
+    shape = shape_named(name)
+    assert shape is not None
+    assert shape.allocatable == {"cpu": cpu, "memory": mebibytes << 20, "pods": pods}
+
+
+def test_every_machine_of_the_table_offers_less_than_it_has() -> None:
+    for cloud in CLOUDS:
+        assert len(shapes_of(cloud)) > 50
+        for shape in shapes_of(cloud).values():
+            assert shape.allocatable is not None
+            assert shape.capacity is not None
+            assert 0 < shape.allocatable["cpu"] < shape.capacity["cpu"], shape.name
+            assert 0 <= shape.allocatable["memory"] < shape.capacity["memory"], shape.name
+            assert shape.labels["kubernetes.io/arch"] in ("amd64", "arm64")
+
+
+def test_limits_count_capacity() -> None:
+    pool = only_pool(KARPENTER)
+    kind = next(t for t in made(pool) if t.shape.name == "m6i.2xlarge")
+    assert fits_limits(kind, {"cpu": 20_000}) == 2
+    assert fits_limits(kind, {}) is None
+    assert fits_limits(kind, {"cpu": -4000}) == 0
+
+
+@pytest.mark.parametrize(
+    ("zone", "region"),
+    [("eu-west-1a", "eu-west-1"), ("europe-west1-b", "europe-west1"), ("westeurope-2", "westeurope"), ("az1", "")],
+)
+def test_the_region_follows_from_the_zone(zone: str, region: str) -> None:
+    assert region_of(zone) == region
+
+
+# --- what pods ask for ----------------------------------------------------------------------------------------------
+
+
+def test_open_labels_take_the_values_that_pods_ask_for() -> None:
+    pool = only_pool(
+        "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\npools:\n"
+        "- {name: p, zones: [a], shapes: [s], requirements: [{key: team, operator: Exists}]}\n"
+    )
+    wishes = wishes_of([Pod("shop", {}, node_selector={"team": t}) for t in ("x", "y")])
+    assert [t.labels["team"] for t in made(pool, wishes)] == ["any", "x", "y"]
+    assert len(made(pool)) == 1
+
+
+def test_autopilot_separates_only_what_is_selected_and_tolerated() -> None:
+    pool = only_pool(
+        "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n"
+        "pools: [{name: p, autoscaler: gke-autopilot, zones: [z]}]\n"
+    )
+    both = Pod("shop", {}, node_selector={"group": "a"}, tolerations=(Toleration("group", "Equal", "a", "NoSchedule"),))
+    half = Pod("shop", {}, node_selector={"group": "b"})
+    made_for = made(pool, wishes_of([both, half]))
+    assert {t.labels.get("group") for t in made_for} == {None, "a"}
+    assert all([str(x) for x in t.taints] == ["group=a:NoSchedule"] for t in made_for if "group" in t.labels)

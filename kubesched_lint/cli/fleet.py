@@ -1,0 +1,126 @@
+"""``kubesched-lint fleet``: one set of manifests against many clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kubesched_lint.cli.lint import ApplyOrder, Color, FailOn, Profile
+
+if TYPE_CHECKING:
+    from kubesched_lint.engine.fleet import Outcome
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+@app.command()
+def fleet(
+    paths: Annotated[
+        list[str],
+        typer.Argument(help="Files, folders (read recursively), or - for standard input.", show_default=False),
+    ],
+    clusters: Annotated[
+        str,
+        typer.Option(
+            "--clusters", "-c", metavar="DIR", help="Folder with snapshots or sketches; a folder in it is one cluster."
+        ),
+    ],
+    executor: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="processes[:N], threads[:N], serial or dask://HOST:PORT."),
+    ] = "processes",
+    format_: Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text or json.")] = "text",
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write there instead of to standard output.")
+    ] = None,
+    namespace: Annotated[
+        str, typer.Option("--namespace", "-n", help="Namespace of objects that name none.")
+    ] = "default",
+    profile: Annotated[Profile, typer.Option(help="Which rules run unless selected by name.")] = Profile.CI,
+    select: Annotated[
+        list[str] | None, typer.Option(metavar="RULE", help="Run only these rules or families. Repeatable.")
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(metavar="RULE", help="Leave out these rules or families. Repeatable.")
+    ] = None,
+    fail_on: Annotated[
+        FailOn, typer.Option(help="The severity from which findings make the exit code 1.")
+    ] = FailOn.ERROR,
+    strict_skips: Annotated[
+        bool, typer.Option("--strict-skips", help="Exit with 1 also when a rule had to be skipped.")
+    ] = False,
+    apply_order: Annotated[
+        ApplyOrder, typer.Option(help="Which tool applies the manifests, and so in which order.")
+    ] = ApplyOrder.KUBECTL,
+    elastic: Annotated[
+        bool | None,
+        typer.Option(
+            "--elastic/--fixed", help="Whether nodes come and go by an autoscaler.  [default: seen from labels]"
+        ),
+    ] = None,
+    color: Annotated[Color, typer.Option(help="Colour in text output.")] = Color.AUTO,
+) -> None:
+    """Check one set of manifests against many clusters, and show a table of rules by clusters.
+
+    The exit code is the worst that `lint` would give for one of the clusters.
+
+    Examples:
+
+      kubesched-lint fleet manifests/ --clusters snapshots/
+
+      kubesched-lint fleet manifests/ --clusters snapshots/ --executor dask://scheduler:8786 --format json
+    """
+    from kubesched_lint.engine.crews import crew_of
+    from kubesched_lint.engine.fleet import FleetError, clusters_in, lint_fleet
+    from kubesched_lint.engine.options import Options
+    from kubesched_lint.report.exit_code import FAIL_ON
+    from kubesched_lint.report.fleet import FORMATS, worst_exit_code
+    from kubesched_lint.report.writers import OutputError
+    from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
+
+    if format_ not in FORMATS:
+        raise typer.BadParameter(f"{format_!r} is not one of {', '.join(FORMATS)}.", param_hint="'--format'")
+    options = Options(
+        profile=profile.value,
+        select=tuple(select or ()),
+        ignore=tuple(ignore or ()),
+        namespace=namespace,
+        apply_order=apply_order.value,
+    )
+    try:
+        found = clusters_in(clusters)
+        with crew_of(executor, len(found)) as crew:
+            outcomes = lint_fleet(
+                paths,
+                found,
+                options,
+                Rulebook.shipped(),
+                crew=crew,
+                elastic=elastic,
+                lost=lambda reason: typer.echo(f"warning: {reason}", err=True),
+            )
+        _show(outcomes, format_, output, color.value)
+    except (FleetError, OutputError, UnknownRuleError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+    raise typer.Exit(worst_exit_code(outcomes, FAIL_ON[fail_on.value], strict_skips))
+
+
+def _show(outcomes: tuple[Outcome, ...], format_: str, output: str | None, color: str) -> None:
+    """Raises OutputError."""
+    import os
+    import sys
+
+    from kubesched_lint.report.context import RenderContext
+    from kubesched_lint.report.fleet import render_json, render_text
+    from kubesched_lint.report.palette import terminal_width, wants_color
+    from kubesched_lint.report.writers import write_file, write_stream
+
+    render = render_json if format_ == "json" else render_text
+    if output is not None:
+        write_file(output, render(outcomes, RenderContext()))
+        return
+    painted = wants_color(color, sys.stdout, os.environ)
+    context = RenderContext(color=painted, width=terminal_width(sys.stdout, os.environ))
+    write_stream(sys.stdout, render(outcomes, context))

@@ -1,0 +1,225 @@
+"""One set of manifests against many clusters: tasks that any executor can run, none of which is lost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kubesched_lint.engine.options import Options
+from kubesched_lint.findings import InputError, Report
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.version import __version__
+
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.manifests.document import Skipped
+    from kubesched_lint.manifests.files import InputFile
+
+SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
+_IN_FLIGHT = 64
+"""Tasks handed over at a time, so that not every snapshot has to be in memory at once."""
+_LOOK_AFTER = 5.0
+"""Seconds without a result after which we ask whether anybody is still working."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFiles:
+    """A cluster of the fleet. ``files`` are its contents where workers may not see ``path``; None where they do."""
+
+    name: str
+    path: str
+    files: tuple[tuple[str, bytes], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """All that a worker needs to know, wherever it runs: manifests as they were read, and some clusters."""
+
+    manifests: tuple[InputFile | Skipped | InputError, ...]
+    clusters: tuple[ClusterFiles, ...]
+    options: Options
+    rulebook: Rulebook
+    elastic: bool | None = None
+    version: str = __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What ``lint`` reports of one cluster."""
+
+    name: str
+    path: str
+    report: Report
+
+
+@dataclass(frozen=True)
+class Crew:
+    """Who does the work. ``executor`` None: we do it here. ``is_remote``: workers may not see our files.
+
+    ``is_alive`` is asked when nothing has come back for a while.
+    """
+
+    executor: Executor | None = None
+    hands: int = 1
+    is_remote: bool = False
+    is_alive: Callable[[], bool] = lambda: True
+
+
+class FleetError(Exception):
+    """Why a fleet cannot be linted at all, as one message for the user."""
+
+
+def clusters_in(folder: str) -> tuple[ClusterFiles, ...]:
+    """Each file, and each folder with files, is a cluster named after it; in the order of names. Raises FleetError."""
+    try:
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+    except OSError as error:
+        raise FleetError(f"{folder}: cannot be listed: {error.strerror or error}") from None
+    found = [ClusterFiles(_stem(e.name), e.path) for e in entries if not e.name.startswith(".") and _is_cluster(e)]
+    if not found:
+        raise FleetError(f"{folder}: holds no cluster: no .json, .yaml or .gz file, and no folder with some")
+    names = [cluster.name for cluster in found]
+    # a.json and a.yaml are two clusters: then the whole file names tell them apart.
+    return tuple(
+        cluster if names.count(cluster.name) == 1 else ClusterFiles(os.path.basename(cluster.path), cluster.path)
+        for cluster in found
+    )
+
+
+def _stem(name: str) -> str:
+    return next((name[: -len(s)] for s in sorted(SUFFIXES, key=len, reverse=True) if name.lower().endswith(s)), name)
+
+
+def _is_cluster(entry: os.DirEntry[str]) -> bool:
+    if not entry.is_dir():
+        return entry.name.lower().endswith(SUFFIXES)
+    return any(name.lower().endswith(SUFFIXES) for _, _, names in os.walk(entry.path) for name in names)
+
+
+def lint_fleet(
+    paths: Sequence[str],
+    clusters: Sequence[ClusterFiles],
+    options: Options,
+    rulebook: Rulebook,
+    *,
+    crew: Crew | None = None,
+    elastic: bool | None = None,
+    lost: Callable[[str], None] = lambda reason: None,
+) -> tuple[Outcome, ...]:
+    """The outcome for every cluster, in their order, whoever did the work.
+
+    What a worker does not bring back is done here; ``lost`` is then called with the reason. Raises UnknownRuleError.
+    """
+    from kubesched_lint.manifests.loader import find_files
+
+    rulebook.select(options.profile, options.select, options.ignore)
+    crew = crew or Crew()
+    manifests = tuple(find_files(paths))
+    tasks = (Work(manifests, part, options, rulebook, elastic) for part in _parts(clusters, crew))
+    if crew.executor is None:
+        outcomes = [outcome for task in tasks for outcome in lint_clusters(task)]
+    else:
+        outcomes = list(_handed_over(tasks, crew.executor, crew, lost))
+    places = {cluster.path: number for number, cluster in enumerate(clusters)}
+    return tuple(sorted(outcomes, key=lambda outcome: places[outcome.path]))
+
+
+def _parts(clusters: Sequence[ClusterFiles], crew: Crew) -> Iterator[tuple[ClusterFiles, ...]]:
+    """Some tasks for each pair of hands: enough to even out, few enough not to parse the manifests too often."""
+    size = max(1, len(clusters) // (4 * max(1, crew.hands)))
+    for start in range(0, len(clusters), size):
+        part = clusters[start : start + size]
+        yield tuple(map(_packed, part)) if crew.is_remote else tuple(part)
+
+
+def _packed(cluster: ClusterFiles) -> ClusterFiles:
+    """With the contents of its files; what cannot be read is told by whoever tries again."""
+    names = [cluster.path]
+    if os.path.isdir(cluster.path):
+        found = (os.path.join(top, name) for top, _, inside in os.walk(cluster.path) for name in inside)
+        names = sorted(name for name in found if name.lower().endswith(SUFFIXES))
+    try:
+        return ClusterFiles(cluster.name, cluster.path, tuple((name, _content(name)) for name in names))
+    except OSError:
+        return cluster
+
+
+def _content(name: str) -> bytes:
+    with open(name, "rb") as file:
+        return file.read()
+
+
+def lint_clusters(work: Work) -> tuple[Outcome, ...]:
+    """What a worker does. Raises FleetError when it runs another version, whose results might differ."""
+    from kubesched_lint.engine.reading import manifest_set
+    from kubesched_lint.engine.session import entries_of, report_on
+
+    if work.version != __version__:
+        raise FleetError(f"the worker has kubesched-lint {__version__}, not {work.version}")
+    manifests = manifest_set(entries_of(work.manifests), work.options.namespace)
+    return tuple(
+        Outcome(c.name, c.path, report_on(manifests, *_opened(c, work.elastic), work.options, work.rulebook))
+        for c in work.clusters
+    )
+
+
+def _opened(cluster: ClusterFiles, elastic: bool | None) -> tuple[Cluster | None, tuple[InputError, ...]]:
+    from kubesched_lint.cluster.cluster import ClusterError
+    from kubesched_lint.cluster.read import cluster_from
+    from kubesched_lint.engine.session import open_cluster
+
+    if cluster.files is None:
+        return open_cluster(cluster.path, elastic)
+    try:
+        return cluster_from(cluster.files, cluster.path, elastic=elastic), ()
+    except ClusterError as error:
+        return None, (InputError(error.path, error.message, error.line, error.column),)
+
+
+# --- who does the work ----------------------------------------------------------------------------------------------
+
+
+def _handed_over(
+    tasks: Iterator[Work], executor: Executor, crew: Crew, lost: Callable[[str], None]
+) -> Iterator[Outcome]:
+    waiting: dict[Future[tuple[Outcome, ...]], Work] = {}
+    rest = iter(tasks)
+    while True:
+        while len(waiting) < _IN_FLIGHT and (task := next(rest, None)) is not None:
+            try:
+                waiting[executor.submit(lint_clusters, task)] = task
+            except Exception as error:  # a pool that broke takes no more work
+                yield from _here(task, error, lost)
+        if not waiting:
+            return
+        done, _ = wait(waiting, timeout=_LOOK_AFTER, return_when=FIRST_COMPLETED)
+        if not done and not crew.is_alive():
+            for future, task in waiting.items():
+                future.cancel()
+                yield from _here(task, FleetError("no worker is left"), lost)
+            waiting.clear()
+        for future in done:
+            task = waiting.pop(future)
+            try:
+                outcomes = future.result()
+            except Exception as error:  # whatever kills a worker must not lose its clusters
+                yield from _here(task, error, lost)
+            else:
+                yield from outcomes
+
+
+def _here(task: Work, error: Exception, lost: Callable[[str], None]) -> Iterator[Outcome]:
+    """A task that a worker did not bring back, cluster by cluster; one that fails here too is an error of its own."""
+    names = ", ".join(cluster.name for cluster in task.clusters)
+    lost(f"{names}: done here, for a worker failed with {type(error).__name__}: {error}")
+    for cluster in task.clusters:
+        alone = Work(task.manifests, (cluster,), task.options, task.rulebook, task.elastic)
+        try:
+            yield from lint_clusters(alone)
+        except Exception as again:
+            problem = InputError(cluster.path, f"linting failed with {type(again).__name__}: {again}")
+            yield Outcome(cluster.name, cluster.path, Report(errors=(problem,)))

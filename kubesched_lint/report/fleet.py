@@ -1,0 +1,179 @@
+"""One set against many clusters: a table of rules by clusters, and what was found where."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kubesched_lint.engine.fleet import Outcome
+from kubesched_lint.findings import Finding, Severity
+from kubesched_lint.report.as_json import VERSION
+from kubesched_lint.report.as_json import render as as_json
+from kubesched_lint.report.cells import visible, width
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.exit_code import exit_code
+from kubesched_lint.report.footer import counts, many, open_findings, verdict
+from kubesched_lint.report.palette import Palette
+
+FORMATS = ("text", "json")
+_NARROW = 110
+"""Cells of a table that goes to no terminal."""
+_LETTERS = {Severity.ERROR: "E", Severity.WARNING: "W", Severity.NOTE: "N"}
+_UNREAD = "!"
+_SKIPPED = "skip"
+_NOTHING = "·"
+
+
+def worst_exit_code(outcomes: Sequence[Outcome], fail_on: Severity | None, strict_skips: bool = False) -> int:
+    """Of ``lint`` on each cluster, the worst."""
+    return max((exit_code(outcome.report, fail_on, strict_skips) for outcome in outcomes), default=0)
+
+
+def render_text(outcomes: Sequence[Outcome], context: RenderContext) -> Iterator[str]:
+    """The distinct findings with the clusters that have them, problems with the input, then the table."""
+    paint = Palette(context.color)
+    told = False
+    for line in (*_problems(outcomes, paint), *_findings(outcomes, paint)):
+        told = True
+        yield f"{line}\n"
+    if told:
+        yield "\n"
+    for rules, block in _tables(outcomes, context.width or _NARROW):
+        yield from (f"{line}\n" for line in _table(rules, block, paint))
+        yield "\n"
+    for outcome in outcomes:
+        what = visible(outcome.report.summary.cluster or f"{outcome.path} cannot be read")
+        yield f"{visible(outcome.name)}: {what}: {verdict(outcome.report)}\n"
+    clean = sum(not exit_code(outcome.report) for outcome in outcomes)
+    yield f"{many(len(outcomes), 'cluster')}, {clean} without errors\n"
+
+
+def render_json(outcomes: Sequence[Outcome], context: RenderContext) -> Iterator[str]:
+    """``clusters`` hold the reports as ``lint`` has them; ``table``: rule → cluster → severity → how many."""
+    yield f'{{"version": {VERSION},\n"table": {json.dumps(_counted(outcomes), ensure_ascii=False)},\n"clusters": ['
+    for number, outcome in enumerate(outcomes):
+        head = {"name": outcome.name, "path": outcome.path, "exitCode": exit_code(outcome.report)}
+        yield ",\n" if number else "\n"
+        yield f'{json.dumps(head, ensure_ascii=False)[:-1]}, "report": '
+        yield "".join(as_json(outcome.report, context)).rstrip("\n") + "}"
+    yield "\n]}\n"
+
+
+def _counted(outcomes: Sequence[Outcome]) -> dict[str, dict[str, dict[str, int]]]:
+    table: dict[str, dict[str, dict[str, int]]] = {}
+    for outcome in outcomes:
+        for finding in open_findings(outcome.report):
+            cell = table.setdefault(finding.rule, {}).setdefault(outcome.name, {})
+            cell[finding.severity.word] = cell.get(finding.severity.word, 0) + 1
+    return dict(sorted(table.items()))
+
+
+# --- text -----------------------------------------------------------------------------------------------------------
+
+
+def _problems(outcomes: Sequence[Outcome], paint: Palette) -> Iterator[str]:
+    """Those of the manifests once, those of clusters each."""
+    clusters: dict[tuple[str, int, int, str], list[str]] = {}
+    for outcome in outcomes:
+        for error in outcome.report.errors:
+            clusters.setdefault((error.path, error.line, error.column, error.message), []).append(outcome.name)
+    for (path, line, column, message), names in sorted(clusters.items()):
+        place = f"{path}:{line}:{column}" if line else path
+        tag = paint.severity(Severity.ERROR, "error")
+        yield f"{visible(place)}: {tag}: {visible(message)}{_where(names, outcomes)}"
+
+
+def _findings(outcomes: Sequence[Outcome], paint: Palette) -> Iterator[str]:
+    """Numbers differ from cluster to cluster: the message is that of the first one that has the finding."""
+    clusters: dict[Any, list[str]] = {}
+    first: dict[Any, Finding] = {}
+    for outcome in outcomes:
+        for finding in open_findings(outcome.report):
+            key = (finding.location.path, finding.location.span, finding.rule, finding.object, -finding.severity)
+            names = clusters.setdefault(key, [])
+            if outcome.name not in names:
+                names.append(outcome.name)
+            first.setdefault(key, finding)
+    for key in sorted(clusters, key=lambda k: (k[0], k[1], k[2], str(k[3]), k[4])):
+        finding, span = first[key], first[key].location.span
+        tag = paint.severity(finding.severity, f"{finding.severity.word}[{finding.rule}]")
+        place = visible(f"{finding.location.path}:{span.line}:{span.column}")
+        yield f"{place}: {tag}: {visible(finding.message)}{_where(clusters[key], outcomes)}"
+
+
+def _where(names: Sequence[str], outcomes: Sequence[Outcome]) -> str:
+    if len(names) == len(outcomes):
+        return " (everywhere)" if len(outcomes) > 1 else ""
+    shown = ", ".join(map(visible, names[:4])) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    return f" (in {shown})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A cluster's part of the table: cells as text with their worst severity, rule by rule, and the total."""
+
+    name: str
+    cells: tuple[tuple[str, Severity | None], ...]
+    total: str
+
+    @property
+    def width(self) -> int:
+        return max(map(width, (self.name, self.total, *(text for text, _ in self.cells))))
+
+
+def _column(outcome: Outcome, rules: Sequence[str]) -> _Column:
+    found: dict[str, list[Finding]] = {}
+    for finding in open_findings(outcome.report):
+        found.setdefault(finding.rule, []).append(finding)
+    skipped = {skip.rule for skip in outcome.report.skipped}
+    cells = tuple(
+        (_numbers(found[rule]), max(f.severity for f in found[rule]))
+        if rule in found
+        else (_SKIPPED if rule in skipped else _NOTHING, None)
+        for rule in rules
+    )
+    numbers = _numbers(open_findings(outcome.report))
+    total = f"{numbers} {_UNREAD}".strip() if outcome.report.errors else numbers or "clean"
+    return _Column(visible(outcome.name), cells, total)
+
+
+def _tables(outcomes: Sequence[Outcome], room: int) -> Iterator[tuple[Sequence[str], Sequence[_Column]]]:
+    """The rules that found something, and as many clusters side by side as fit."""
+    rules = sorted({finding.rule for outcome in outcomes for finding in open_findings(outcome.report)})
+    block: list[_Column] = []
+    lead = used = _lead(rules)
+    for column in (_column(outcome, rules) for outcome in outcomes):
+        if block and used + 2 + column.width > room:
+            yield rules, block
+            block, used = [], lead
+        block.append(column)
+        used += 2 + column.width
+    yield rules, block
+
+
+def _lead(rules: Sequence[str]) -> int:
+    return max(map(width, (*rules, "total")))
+
+
+def _table(rules: Sequence[str], block: Sequence[_Column], paint: Palette) -> Iterator[str]:
+    lead = _lead(rules)
+    yield paint.bold(" " * lead + "".join(f"  {_right(column.name, column.width)}" for column in block))
+    for number, rule in enumerate(rules):
+        yield f"{rule:{lead}}" + "".join(f"  {_painted(*c.cells[number], c.width, paint)}" for c in block)
+    yield paint.bold(f"{'total':{lead}}" + "".join(f"  {_right(column.total, column.width)}" for column in block))
+
+
+def _right(text: str, room: int) -> str:
+    return " " * (room - width(text)) + text
+
+
+def _painted(text: str, worst: Severity | None, room: int, paint: Palette) -> str:
+    return paint.dim(_right(text, room)) if worst is None else paint.severity(worst, _right(text, room))
+
+
+def _numbers(findings: Iterable[Finding]) -> str:
+    """``2E 1W``."""
+    found = sorted(counts(findings).items(), reverse=True)
+    return " ".join(f"{count}{_LETTERS[severity]}" for severity, count in found if count)

@@ -1,0 +1,294 @@
+"""One set against many clusters: the same results whoever does the work, and nothing lost when somebody dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubesched_lint.engine import fleet as module
+from kubesched_lint.engine.crews import crew_of
+from kubesched_lint.engine.fleet import Crew, FleetError, Outcome, Work, clusters_in, lint_clusters, lint_fleet
+from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.session import Request, check
+from kubesched_lint.findings import Report, Severity
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.fleet import render_json, render_text, worst_exit_code
+from kubesched_lint.rulebook.library import Rulebook
+
+ROOT = Path(__file__).parents[2]
+SHOP = str(ROOT / "fixtures/shop")
+CLUSTERS = ROOT / "fixtures/clusters"
+BOOK = Rulebook.shipped()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Five clusters: a sketch, a dump, the same dump as a folder, one in two formats, and a broken file."""
+    there = tmp_path / "clusters"
+    (there / "whole").mkdir(parents=True)
+    shutil.copy(CLUSTERS / "three-zones.yaml", there / "sketch.yaml")
+    shutil.copy(CLUSTERS / "kubectl-get.json.gz", there / "dump.json.gz")
+    shutil.copy(CLUSTERS / "kubectl-get.yaml.gz", there / "whole" / "all.yaml.gz")
+    (there / "broken.json").write_text("{")
+    (there / "notes.txt").write_text("not a cluster")
+    return there
+
+
+def results(outcomes: tuple[Outcome, ...]) -> list[tuple[str, Report]]:
+    """Without the age of the snapshot, which grows while we look."""
+    return [(o.name, replace(o.report, summary=replace(o.report.summary, cluster=""))) for o in outcomes]
+
+
+def run(folder: Path, crew: Crew | None = None, lost: Callable[[str], None] = pytest.fail) -> tuple[Outcome, ...]:
+    return lint_fleet([SHOP], clusters_in(str(folder)), Options(), BOOK, crew=crew, lost=lost)
+
+
+@pytest.fixture
+def alone(folder: Path) -> list[tuple[str, Report]]:
+    return results(run(folder))
+
+
+def test_every_cluster_gets_the_report_of_lint(folder: Path) -> None:
+    outcomes = run(folder)
+    assert [o.name for o in outcomes] == ["broken", "dump", "sketch", "whole"]
+    for outcome in outcomes:
+        single = check(Request((SHOP,), outcome.path), Options(), BOOK)
+        assert results((outcome,)) == results((replace(outcome, report=single),))
+    assert outcomes[0].report.errors
+    assert [f.message for f in outcomes[1].report.findings] == [f.message for f in outcomes[3].report.findings]
+
+
+@pytest.mark.parametrize("name", ["processes:2", "threads:3", "serial"])
+def test_the_executor_does_not_matter(folder: Path, alone: list[tuple[str, Report]], name: str) -> None:
+    with crew_of(name, 4) as crew:
+        assert results(run(folder, crew)) == alone
+
+
+def test_workers_that_do_not_see_our_files_are_sent_them(folder: Path, alone: list[tuple[str, Report]]) -> None:
+    with ThreadPoolExecutor(1) as executor:
+        seen: list[Work] = []
+
+        class Elsewhere(Executor):
+            def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+                seen.extend(args)
+                return executor.submit(fn, *args, **kwargs)
+
+        assert results(run(folder, Crew(Elsewhere(), 4, is_remote=True))) == alone
+    assert all(cluster.files for work in seen for cluster in work.clusters)
+
+
+# --- workers that die -----------------------------------------------------------------------------------------------
+
+
+def _dies(parent: int, work: Work) -> tuple[Outcome, ...]:
+    """In a worker, of the work on ``dump``."""
+    if any(cluster.name == "dump" for cluster in work.clusters) and os.getpid() != parent:
+        os._exit(9)
+    return lint_clusters(work)
+
+
+class Replacing(Executor):
+    """Hands ``lint_clusters`` over as another function."""
+
+    def __init__(self, inner: Executor, function: Callable[[Work], Any]) -> None:
+        self._inner, self._function = inner, function
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        assert fn is lint_clusters
+        return self._inner.submit(self._function, *args, **kwargs)
+
+
+def test_a_process_that_dies_loses_nothing(folder: Path, alone: list[tuple[str, Report]]) -> None:
+    told: list[str] = []
+    with ProcessPoolExecutor(2) as executor:
+        crew = Crew(Replacing(executor, partial(_dies, os.getpid())), 2)
+        assert results(run(folder, crew, told.append)) == alone
+    assert any("dump" in line and "BrokenProcessPool" in line for line in told)
+
+
+def _of_another_version(work: Work) -> tuple[Outcome, ...]:
+    return lint_clusters(replace(work, version="0.0.1"))
+
+
+def test_a_worker_of_another_version_is_not_trusted(folder: Path, alone: list[tuple[str, Report]]) -> None:
+    told: list[str] = []
+    with ThreadPoolExecutor(1) as executor:
+        assert results(run(folder, Crew(Replacing(executor, _of_another_version)), told.append)) == alone
+    assert len(told) == 4
+    assert "the worker has kubesched-lint" in told[0]
+
+
+def test_work_that_nobody_does_any_more_is_done_here(
+    folder: Path, alone: list[tuple[str, Report]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Silent(Executor):
+        def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+            return Future()
+
+    monkeypatch.setattr(module, "_LOOK_AFTER", 0.01)
+    told: list[str] = []
+    assert results(run(folder, Crew(Silent(), 4, is_alive=lambda: False), told.append)) == alone
+    assert "no worker is left" in told[0]
+
+
+def test_what_fails_here_too_is_an_error_of_that_cluster_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(work: Work) -> tuple[Outcome, ...]:
+        if work.clusters[0].name == "dump":
+            raise MemoryError("too much")
+        return lint_clusters(work)
+
+    monkeypatch.setattr(module, "lint_clusters", fails)
+    with ThreadPoolExecutor(1) as executor:
+        outcomes = run(folder, Crew(executor, 4), lambda _: None)
+    by_name = {outcome.name: outcome.report for outcome in outcomes}
+    assert by_name["dump"].errors[0].message == "linting failed with MemoryError: too much"
+    assert by_name["sketch"].findings
+
+
+# --- a real Dask cluster --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def dask() -> Iterator[Any]:
+    distributed = pytest.importorskip("distributed")
+    import dask
+
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        ) as cluster,
+    ):
+        yield cluster
+
+
+def test_a_real_dask_cluster_gives_the_same_and_survives_the_loss_of_a_worker(
+    dask: Any, folder: Path, alone: list[tuple[str, Report]]
+) -> None:
+    name = f"dask://{dask.scheduler_address.removeprefix('tcp://')}"
+    with crew_of(name, 4) as crew:
+        assert (crew.hands, crew.is_remote, crew.is_alive()) == (2, True, True)
+        assert results(run(folder, crew)) == alone
+        assert crew.executor is not None
+        # Whichever worker takes the dump is killed as often as Dask tries it; then we do it.
+        told: list[str] = []
+        dying = Crew(Replacing(crew.executor, partial(_dies, os.getpid())), 2, is_remote=True, is_alive=crew.is_alive)
+        assert results(run(folder, dying, told.append)) == alone
+        assert any("dump" in line and "KilledWorker" in line for line in told)
+
+
+def test_a_scheduler_that_does_not_answer_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    from kubesched_lint.engine import crews
+
+    monkeypatch.setattr(crews, "_DASK_SECONDS", 0.5)
+    with (
+        pytest.raises(FleetError, match=r"dask://127.0.0.1:9: no Dask scheduler answers there"),
+        crew_of("dask://127.0.0.1:9", 2),
+    ):
+        pass
+
+
+# --- what people see ------------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_rules_by_clusters(folder: Path) -> None:
+    outcomes = run(folder)
+    text = "".join(render_text(outcomes, RenderContext()))
+    lines = text.splitlines()
+    head = next(line for line in lines if line.split() == ["broken", "dump", "sketch", "whole"])
+    row = next(line for line in lines if line.startswith("anti-affinity-exceeds-domains"))
+    assert row.split() == ["anti-affinity-exceeds-domains", "skip", "1W", "1E", "1W"]
+    assert len(row) == len(head), "columns stand under their heads"
+    total = next(line for line in lines if line.startswith("total"))
+    assert "!" in total, "a cluster that cannot be read is marked"
+    assert any("error[anti-affinity-exceeds-domains]" in line and line.endswith("(in sketch)") for line in lines)
+    assert "sketch: 6 nodes from " in text
+    assert text.endswith("4 clusters, 0 without errors\n")
+
+
+def test_many_clusters_become_several_tables_that_fit(folder: Path) -> None:
+    outcomes = run(folder)
+    many = tuple(replace(outcomes[2], name=f"cluster-number-{n}") for n in range(9))
+    lines = "".join(render_text(many, RenderContext(width=80))).splitlines()
+    tables = [line for line in lines if line.startswith(" ") and "cluster-number" in line]
+    assert len(tables) > 2
+    assert all(len(line) <= 80 for line in tables)
+    assert " ".join(tables).split() == [f"cluster-number-{n}" for n in range(9)]
+
+
+def test_json_holds_the_reports_and_the_table(folder: Path) -> None:
+    found = json.loads("".join(render_json(run(folder), RenderContext())))
+    assert found["table"]["anti-affinity-exceeds-domains"]["sketch"] == {"error": 1}
+    assert [c["name"] for c in found["clusters"]] == ["broken", "dump", "sketch", "whole"]
+    assert found["clusters"][0]["exitCode"] == 2
+    assert found["clusters"][2]["report"]["findings"]
+
+
+def test_the_exit_code_is_the_worst(folder: Path) -> None:
+    outcomes = {o.name: o for o in run(folder)}
+    assert worst_exit_code([outcomes["sketch"]], Severity.ERROR) == 1
+    assert worst_exit_code([outcomes["sketch"], outcomes["broken"]], None) == 2
+    assert worst_exit_code([outcomes["sketch"]], None) == 0
+
+
+def test_names_that_would_be_one_keep_their_endings(tmp_path: Path) -> None:
+    for name in ("a.json", "a.yaml", "b.json.gz", ".hidden.json"):
+        (tmp_path / name).write_text("{}")
+    (tmp_path / "empty").mkdir()
+    assert [c.name for c in clusters_in(str(tmp_path))] == ["a.json", "a.yaml", "b"]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["--clusters", "nowhere"], "error: nowhere: cannot be listed: No such file or directory"),
+        (["--clusters", "."], "error: .: holds no cluster: "),
+        (["--clusters", "two", "--executor", "ray"], "error: --executor ray: is none of processes[:N], threads[:N],"),
+        (["--clusters", "two", "--executor", "processes:0"], "error: --executor processes:0: is none of"),
+        (["--clusters", "two", "--select", "nosuch"], "error: there is no rule or family `nosuch`"),
+        (["--clusters", "two", "--format", "sarif"], "'sarif' is not one of text, json"),
+    ],
+)
+def test_what_cannot_be_is_one_message(tmp_path: Path, args: list[str], words: str) -> None:
+    (tmp_path / "two").mkdir()
+    for name in ("a", "b"):
+        shutil.copy(CLUSTERS / "three-zones.yaml", tmp_path / "two" / f"{name}.yaml")
+    if args[1] == ".":
+        shutil.rmtree(tmp_path / "two")
+    done = command(tmp_path, SHOP, *args)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def command(cwd: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kubesched_lint", "fleet", *args],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_the_command_writes_a_file_and_says_how_it_went(folder: Path) -> None:
+    (folder / "broken.json").unlink()
+    shown = command(folder.parent, SHOP, "--clusters", "clusters")
+    assert shown.returncode == 1, shown.stderr
+    assert "3 clusters, 0 without errors" in shown.stdout
+    kept = command(folder.parent, SHOP, "--clusters", "clusters", "-f", "json", "-o", "out.json", "--fail-on", "never")
+    assert (kept.returncode, kept.stdout) == (0, "")
+    assert len(json.loads((folder.parent / "out.json").read_text())["clusters"]) == 3

@@ -74,7 +74,7 @@ def lint(
     cluster: Annotated[
         str | None,
         typer.Option(
-            "--cluster", "-c", metavar="PATH", help="Snapshot or sketch of the cluster: a file or a folder, also .gz."
+            "--cluster", "-c", metavar="PATH", help="Snapshot or sketch: a file or folder, also .gz; or live[:CONTEXT]."
         ),
     ] = None,
     namespace: Annotated[

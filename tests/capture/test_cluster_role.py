@@ -1,0 +1,24 @@
+"""The ClusterRole in the documentation allows what is asked for, and nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from kubesched_lint.cluster.capture.parts import Annotations
+from kubesched_lint.cluster.capture.resources import RESOURCES
+
+DOCUMENT = (Path(__file__).parents[2] / "docs" / "snapshot.md").read_text()
+
+
+def test_the_documented_role_is_what_is_needed() -> None:
+    role = yaml.safe_load(DOCUMENT.split("```yaml\n")[1].split("```")[0])
+    allowed = [(group, plural) for rule in role["rules"] for group in rule["apiGroups"] for plural in rule["resources"]]
+    assert sorted(allowed) == sorted((resource.group, resource.plural) for resource in RESOURCES)
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"list"}
+
+
+def test_every_annotation_that_is_kept_is_named() -> None:
+    for name in Annotations.__struct_encode_fields__:
+        assert f"`{name}`" in DOCUMENT or "beta" in name, name

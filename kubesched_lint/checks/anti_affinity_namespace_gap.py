@@ -13,8 +13,6 @@ from kubesched_lint.model.workload import Workload
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     """Only where the manifest names its namespace: else another tool will, and nobody knows which."""
-    if not is_written(workload, ("metadata", "namespace")):
-        return
     pod = facts.pod(workload)
     terms = [*pod.required_anti_affinity, *(w.term for w in pod.preferred_anti_affinity)]
     for term in terms:
@@ -22,6 +20,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             continue
         if facts.namespaces.reaches(term, workload.namespace, workload.namespace, unknown=True):
             continue
+        if not is_written(workload, ("metadata", "namespace")):
+            return
         at, where = _looks_at(term)
         yield Hazard(
             at=at,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint
-from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.findings import Hazard, Severity, pattern
 from kubesched_lint.model.workload import Workload
 
 
@@ -22,6 +22,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             key=True,
             evidence=pattern(f"{reach.matching.bit_count()} matching nodes, all tainted"),
             values={"nodes": nodes, "taints": tuple(str(t) for t in taints), "nearest": ""},
+            severity=Severity.NOTE,
             variant="taints",
         )
         return
@@ -29,5 +30,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     yield Hazard(
         at=miss.at,
         evidence=pattern(f"0 of {nodes} nodes match {miss.wanted}"),
+        # Nodes may be still to come; a label that one of them nearly has was meant.
+        severity=None if miss.nearest else Severity.NOTE,
         values={"nodes": nodes, "wanted": miss.wanted, "nearest": hint(miss.nearest)},
     )

@@ -21,7 +21,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         return
     for constraint in workload.pod.spread:
         selector = constraint.selector
-        if selector is None or not selector.matches(facts.pod(workload).labels):
+        if selector is None or not constraint.topology_key or not selector.matches(facts.pod(workload).labels):
             continue
         if selector.is_empty and not constraint.match_label_keys:
             continue

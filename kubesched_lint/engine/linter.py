@@ -127,7 +127,9 @@ class _Run:
                 for hazard in check():
                     yield self._judge(rule, workload, hazard, facts)
             except UncheckedError as reason:
-                self.skipped.append(Skip(rule.slug, str(reason)))
+                skip = Skip(rule.slug, str(reason))
+                if skip not in self.skipped:
+                    self.skipped.append(skip)
             except Exception as error:
                 self._failed(rule, workload, error)
 

@@ -30,10 +30,16 @@ class ManifestSet:
         return not self.skipped and not self.errors and not any(u.wraps_pod_template for u in self.unread)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all was met that Kubernetes knows."""
+        return not (self.documents or self.skipped or self.errors or any(u.kind for u in self.unread))
+
+    @property
     def unread_kinds(self) -> Mapping[str, int]:
         counts: dict[str, int] = {}
         for unread in self.unread:
-            counts[unread.kind] = counts.get(unread.kind, 0) + 1
+            kind = unread.kind or "YAML without a kind"
+            counts[kind] = counts.get(kind, 0) + 1
         return counts
 
 

@@ -42,7 +42,11 @@ def check(request: Request, options: Options, rulebook: Rulebook) -> Report:
     rulebook.select(options.profile, options.select, options.ignore)  # before anything is read
     narrow = None if request.changed is None else _narrowing(request.changed, request.paths)
     manifests = read_manifests(request.paths, options)
-    report = report_on(manifests, *open_cluster(request.cluster, request.elastic), options, rulebook)
+    cluster, problem = open_cluster(request.cluster, request.elastic)
+    if manifests.is_empty and not options.partial:
+        nothing = InputError(request.paths[0], "no Kubernetes object found: nothing was checked")
+        problem = (*problem, nothing)
+    report = report_on(manifests, cluster, problem, options, rulebook)
     return report if narrow is None else narrow(report, manifests, options.namespace)
 
 
@@ -125,5 +129,12 @@ def _set_notes(manifests: ManifestSet) -> Iterator[str]:
     for unread in manifests.unread:
         if unread.wraps_pod_template:
             wrapping[unread.kind] = wrapping.get(unread.kind, 0) + 1
+    overlays = [u.path for u in manifests.unread if u.kind == "Kustomization"]
+    if overlays:
+        where = overlays[0].rpartition("/")[0] or "."
+        yield (
+            f"{len(overlays)} Kustomization: bases and patches were read as they stand; to lint what is applied: "
+            f"kubectl kustomize {where} | kubesched-lint lint -"
+        )
     for kind, count in wrapping.items():
         yield f"{count} {kind}: wraps a pod template that is not checked; render it to a workload to have it checked"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.analysis.setting import setting_of
@@ -15,9 +15,11 @@ from kubesched_lint.lifecycle.matrix import EVENTS, Effort, Row, Simulation
 from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.skew import Skew, skews
-from kubesched_lint.lifecycle.verdicts import BAD, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell
 from kubesched_lint.model.workload import Workload
 
+_MOST_SPARE = 60
+"""Nodes that pools might add in the midst of an event; with more, the search would not end."""
 _SKEW_NODES = 200
 """On larger clusters twenty runs per workload are not worth their time."""
 
@@ -70,10 +72,13 @@ def simulate(
     if unknown:
         raise ValueError(f"unknown event {unknown[0]!r}: one of {', '.join(EVENTS)}")
     premises = Premises(options.apply_order, options.kubernetes_version, manifests.is_complete)
-    setting = setting_of(Facts(manifests.inventory, cluster.settled(), premises))
+    facts = Facts(manifests.inventory, cluster.settled(), premises)
+    setting = setting_of(_grown(facts))
     effort = effort or Effort()
     simulation = Simulation(setting, effort)
     rows = tuple(simulation.rows(events))
+    if facts.pools:
+        rows = _with_pools(facts, rows, events, effort)
     before, after = _pictures(simulation, pictured) if pictured else (None, None)
     return Outlook(
         setting.workloads,
@@ -84,8 +89,46 @@ def simulate(
         after,
         pictured,
         manifests.errors,
-        tuple(_notes(setting, cluster)),
+        (*_notes(setting, cluster), *_pool_notes(facts)),
     )
+
+
+def _grown(facts: Facts) -> Facts:
+    """On the nodes of today and those that the pools add for this set."""
+    if not facts.pools or facts.cluster is None:
+        return facts
+    from kubesched_lint.analysis.growth import grown
+
+    return Facts(facts.manifests, grown(facts.cluster, facts.growth), facts.premises)
+
+
+def _with_pools(facts: Facts, rows: tuple[Row, ...], events: Sequence[str], effort: Effort) -> tuple[Row, ...]:
+    """What ends badly on the planned nodes is asked again with all that pools could add in the midst of an event."""
+    from kubesched_lint.analysis.growth import at_most
+
+    spare = at_most(facts, _MOST_SPARE)
+    again: Sequence[Row] = rows
+    if spare is not None and any(c.verdict not in (FINE, NONE) for row in rows for c in row.cells):
+        again = tuple(Simulation(setting_of(spare), effort).rows(events))
+    return tuple(
+        replace(row, cells=tuple(map(_helped, row.cells, more.cells))) for row, more in zip(rows, again, strict=True)
+    )
+
+
+def _helped(cell: Cell, more: Cell) -> Cell:
+    """On nodes that come and go nothing is proven."""
+    if cell.verdict not in (FINE, NONE) and more.verdict == FINE:
+        return replace(more, proven=False, assumes=(*more.assumes, "the pools add nodes while this happens"))
+    return replace(cell, proven=False, assumes=(*cell.assumes, "the pools add no more nodes than planned"))
+
+
+def _pool_notes(facts: Facts) -> Iterator[str]:
+    if facts.pools:
+        from kubesched_lint.analysis.pool_notes import pool_notes
+
+        yield from pool_notes(facts)
+        if facts.growth.nodes:
+            yield "events are played with the added nodes in place"
 
 
 def _skews(setting: Setting, effort: Effort) -> Iterator[WorkloadSkew]:

@@ -7,6 +7,7 @@ import stat
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Skipped
@@ -20,6 +21,12 @@ _OF_CHARTS = ("Chart.yaml", "values.yaml")
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 # A pipe somebody left in a folder must not stop us until another writes to it.
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+
+
+@cache
+def standard_input() -> bytes:
+    """What stands on standard input: it can be read once, and is asked for again to show its lines."""
+    return sys.stdin.buffer.read(LARGEST + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +69,8 @@ def find_files(paths: Sequence[str], excludes: Sequence[str] = ()) -> Iterator[I
     lists = _Lists()
     for path in paths:
         if path == "-":
-            yield _checked(InputFile(STDIN, sys.stdin.buffer.read(LARGEST + 1)))
+            standard_input.cache_clear()
+            yield _checked(InputFile(STDIN, standard_input()))
             continue
         try:
             is_folder = stat.S_ISDIR(os.stat(path).st_mode)

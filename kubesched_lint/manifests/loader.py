@@ -7,7 +7,7 @@ from typing import Any
 
 from kubesched_lint.findings import InputError, Path
 from kubesched_lint.manifests.document import Document, Skipped, Unread
-from kubesched_lint.manifests.files import KUSTOMIZATIONS, InputFile, find_files
+from kubesched_lint.manifests.files import KUSTOMIZATIONS, STDIN, InputFile, find_files, standard_input
 from kubesched_lint.manifests.parting import Part, broken_byte, is_json, parts, text_of
 from kubesched_lint.manifests.plain import NotPlainError, read_plain
 from kubesched_lint.manifests.recognise import (
@@ -197,9 +197,12 @@ class _Reader:
 
 def source_lines(path: str) -> Sequence[str]:
     """The lines of a file for a report's frames; none when it can no longer be read."""
-    try:
-        with open(path, "rb") as file:
-            text = text_of(path, file.read())
-    except OSError:
-        return ()
+    if path == STDIN:
+        text = text_of(path, standard_input())
+    else:
+        try:
+            with open(path, "rb") as file:
+                text = text_of(path, file.read())
+        except OSError:
+            return ()
     return text.split("\n") if isinstance(text, str) else ()

@@ -9,8 +9,10 @@ from kubesched_lint.findings import Path, Span
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.building import Node
+    from kubesched_lint.manifests.plain_places import Range
 
 _MOST_VALUES = 2_000_000
+_REMEMBERED = 1 << 14
 _Ends = tuple[int, int]
 """Offsets into the text."""
 
@@ -22,16 +24,22 @@ def span_of(text: str, line: int, path: Path, *, key: bool = False, plain: bool 
     A value inside an anchored one stands where the anchor is, the alias itself where it is written.
     """
     if plain:
-        from kubesched_lint.manifests.plain_places import find
-
-        place, named = find(_lines(text), path)
-        first, column, last, end = named if key and named else place
+        first, column, last, end = _in_plain(text, path, key)
         return Span(line + first, column + 1, line + last, end + 1)
     root = _root(text)
     if root is None:
         return Span(line, 1, line, 1)
     start, stop = _find(root, path, text, key)
     return Span(*_place(text, start, line), *_place(text, stop, line))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _in_plain(text: str, path: Path, key: bool) -> Range:
+    """Many findings point to few places: a DaemonSet's name is told of with all that comes before it."""
+    from kubesched_lint.manifests.plain_places import find
+
+    place, named = find(_lines(text), path)
+    return named if key and named else place
 
 
 @lru_cache(maxsize=4)

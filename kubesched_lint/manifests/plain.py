@@ -19,24 +19,21 @@ _REMEMBERED = 1 << 16
 _LONG = 400
 """Longer lines are not remembered, and longer flow collections not read here."""
 
-# Characters that end plain reading: controls, exotic line breaks and blanks, byte order marks, non-characters.
-_ODD = r"\x00-\x1f\x7f-\xa0\u1680\u2000-\u200f\u2028-\u202f\u205f\u3000\ud800-\udfff\ufeff\ufffe\uffff"
-_COMMENT = rf"(?:[ ]++(?:\#[^{_ODD}]*+)?)?+"
+# All are asked of printable text only: no tab, no control, no exotic blank, line break or byte order mark.
+_COMMENT = r"(?:[ ]++(?:\#.*+)?)?+"
 _KEY = r"(?:[A-Za-z0-9_./$][A-Za-z0-9_./$~+@-]*+|\"[A-Za-z0-9_./$~+@ -]++\"|'[A-Za-z0-9_./$~+@ -]++')"
 _PLAIN = (
-    rf"(?:[^\s\-?:,\[\]{{}}\#&*!|>'\"%@`{_ODD}]|-(?=[^\s{_ODD}]))"
-    rf"(?:[^\s:\#{_ODD}]++|:(?=[^\s{_ODD}])|(?<=[^\s])\#|[ ]++(?=[^\s\#]))*+"
+    r"(?:[^ \-?:,\[\]{}\#&*!|>'\"%@`]|-(?=[^ ]))"
+    # A colon before a blank would end it, and a "#" behind one.
+    r"(?:[^ :\#]++|:(?=[^ ])|(?<=[^ ])\#|[ ]++(?=[^ \#]))*+"
 )
 _HEAD = re.compile(rf"([ ]*+)(-[ ]++)?+({_KEY})")
 _TAIL = re.compile(
-    rf"[ ]*+(?:(?P<plain>{_PLAIN})|\"(?P<double>[^\"\\{_ODD}]*+)\"|'(?P<single>(?:[^'{_ODD}]++|'')*+)'"
-    rf"|(?P<block>\|-?)(?=[ ]*+$)|(?P<flow>[\[{{][^{_ODD}]*+))?+{_COMMENT}",
-    re.VERBOSE,
+    rf"[ ]*+(?:(?P<plain>{_PLAIN})|\"(?P<double>[^\"\\]*+)\"|'(?P<single>(?:[^']++|'')*+)'"
+    rf"|(?P<block>\|-?)(?=[ ]*+$)|(?P<flow>[\[{{].*+))?+{_COMMENT}"
 )
 _ITEM = re.compile(r"([ ]*+)-([ ]++)(.++)")
-_NOTHING = re.compile(rf"[ ]*+(?:\#[^{_ODD}]*+)?")
-_MARKER = re.compile(rf"---{_COMMENT}")
-_ODD_TEXT = re.compile(rf"[{_ODD}]")
+_NOTHING = re.compile(r"[ ]*+(?:\#.*+)?")
 
 
 class NotPlainError(Exception):
@@ -75,7 +72,7 @@ def head_of(text: str) -> Head | None:
     """What stands before ``:``; None when it is no plain key."""
     match = _HEAD.fullmatch(text)
     if match is None:
-        return (0, -1, "") if text.lstrip(" ")[:1] == "#" and _NOTHING.fullmatch(text) else None
+        return (0, -1, "") if text.lstrip(" ")[:1] == "#" and text.isprintable() else None
     indent, dash, key = match.groups()
     if key[0] in "\"'":
         key = key[1:-1]
@@ -91,7 +88,7 @@ def head_of(text: str) -> Head | None:
 def tail_of(text: str) -> Any:
     """What stands behind ``:`` or ``-`` and a blank: a scalar, or a Special. Raises NotPlainError."""
     match = _TAIL.fullmatch(text)
-    if match is None:
+    if match is None or not text.isprintable():
         raise NotPlainError
     kind = match.lastgroup
     if kind is None:
@@ -129,6 +126,8 @@ def line_of(line: str) -> tuple[int, int, str | None, Any]:
 
     Column -1 for blanks and comments. Raises NotPlainError.
     """
+    if not line.isprintable():
+        raise NotPlainError
     if _NOTHING.fullmatch(line):
         return -1, -1, None, None
     if line[-1] == ":":
@@ -218,7 +217,7 @@ def read_plain(text: str) -> dict[str, Any]:
 def _behind_marker(lines: list[str]) -> int:
     if lines[0][:3] != "---":
         return 0
-    if _MARKER.fullmatch(lines[0]) is None:
+    if not lines[0].isprintable() or _NOTHING.fullmatch(lines[0], 4) is None or lines[0][3:4].strip():
         raise NotPlainError
     return 1
 
@@ -230,7 +229,7 @@ def _special(found: Special, lines: list[str], number: int, indent: int) -> tupl
     content = literal_lines(lines, number, indent)
     body = [line[content[1] :] for line in lines[number : content[0]]]
     text = "\n".join(body).rstrip("\n")
-    if not text or _ODD_TEXT.search(text.replace("\t", "").replace("\n", "")):
+    if not text or not text.replace("\t", "").replace("\n", "").isprintable():
         raise NotPlainError
     return text + "\n" if found.header == "|" else text, content[0]
 

@@ -18,6 +18,7 @@ from kubesched_lint.manifests.plain import (
     tail_of,
 )
 
+_NUMERIC = frozenset("+-.0123456789")
 Range = tuple[int, int, int, int]
 """Line, column, end line, end column, all from 0."""
 
@@ -41,17 +42,17 @@ class _Entry:
 def find(lines: list[str], path: Path) -> tuple[Range, Range | None]:
     """The place of the value at ``path`` and of its key (None in a list); of the nearest parent if it is absent."""
     number, column = _next(lines, 1 if lines[0].startswith("---") else 0)
-    entries = _entries(lines, number, column)
+    start: tuple[int, int] | None = (number, column)
     here: _Entry | None = None
     for depth, step in enumerate(path):
-        entry = _member(entries, step)
+        entry = None if start is None else _member(lines, *start, step)
         if entry is None:
             return _place(lines, here, number, column), None
         special = _special(lines, entry)
         if special is not None and special.value is not None:
             return _in_flow(lines, entry, path[depth + 1 :], None if isinstance(step, int) else entry.named)
         here = entry
-        entries = _inside(lines, entry) if special is NOTHING or entry.inner >= 0 else iter(())
+        start = _inside(lines, entry) if special is NOTHING or entry.inner >= 0 else None
     named = here.named if here is not None and here.key is not None else None
     return _place(lines, here, number, column), named
 
@@ -61,10 +62,13 @@ def _place(lines: list[str], entry: _Entry | None, number: int, column: int) -> 
     return _block(lines, number, column) if entry is None else _range(lines, entry)
 
 
-def _member(entries: Iterator[_Entry], step: str | int) -> _Entry | None:
+def _member(lines: list[str], number: int, column: int, step: str | int) -> _Entry | None:
     if isinstance(step, str):
-        return next((entry for entry in entries if entry.key == step), None)
-    return next((entry for i, entry in enumerate(entries) if i == step and entry.key is None), None)
+        # "on" and "0x1" are written otherwise than they read: "true" and "1".
+        written = "" if step in ("true", "false") or step[:1] in _NUMERIC else step
+        return next((entry for entry in _entries(lines, number, column, written) if entry.key == step), None)
+    entries = enumerate(_entries(lines, number, column))
+    return next((entry for i, entry in entries if i == step and entry.key is None), None)
 
 
 def _next(lines: list[str], number: int) -> tuple[int, int]:
@@ -77,8 +81,8 @@ def _next(lines: list[str], number: int) -> tuple[int, int]:
     return number, -1
 
 
-def _entries(lines: list[str], number: int, column: int) -> Iterator[_Entry]:
-    """The members of the block that begins in this line and column."""
+def _entries(lines: list[str], number: int, column: int, key: str = "") -> Iterator[_Entry]:
+    """The members of the block that begins here; with ``key`` only the first and those that may have it."""
     first = _entry(lines, number, column)
     is_list = first.key is None
     yield first
@@ -95,7 +99,7 @@ def _entries(lines: list[str], number: int, column: int) -> Iterator[_Entry]:
         if at < column or (is_list and not is_item):
             return
         # A dash in the column of a mapping's keys begins an item of the list beneath the key.
-        if is_list or not is_item:
+        if (is_list or not is_item) and (not key or bare.startswith((key, '"', "'"))):
             yield _entry(lines, below, column)
 
 
@@ -116,17 +120,12 @@ def _entry(lines: list[str], number: int, column: int) -> _Entry:
     return _Entry(number, column, key, (number, column, number, len(before)), len(before) + 1)
 
 
-def _inside(lines: list[str], entry: _Entry) -> Iterator[_Entry]:
+def _inside(lines: list[str], entry: _Entry) -> tuple[int, int] | None:
+    """Line and column in which the block beneath an entry begins; None without one."""
     if entry.inner >= 0:
-        return _keys_behind_dash(lines, entry)
+        return entry.number, entry.inner
     number, column = _next(lines, entry.number + 1)
-    if not _is_beneath(lines, entry, number, column):
-        return iter(())
-    return _entries(lines, number, column)
-
-
-def _keys_behind_dash(lines: list[str], entry: _Entry) -> Iterator[_Entry]:
-    return _entries(lines, entry.number, entry.inner)
+    return (number, column) if _is_beneath(lines, entry, number, column) else None
 
 
 def _is_beneath(lines: list[str], entry: _Entry, number: int, column: int) -> bool:

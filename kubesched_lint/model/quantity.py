@@ -69,11 +69,15 @@ def resource_value(name: str, text: str | int | float) -> int:
 
 
 def show(name: str, amount: int) -> str:
-    """An amount as a person would write it: ``3920m`` or ``4`` for cpu, ``14.4Gi`` for bytes."""
+    """An amount as a person would write it: ``3920m`` or ``4`` for cpu, ``14.36Gi`` for bytes.
+
+    Bytes round down, so that what is said to be free is never more than there is.
+    """
     if name == "cpu":
         return f"{amount}m" if amount % 1000 else str(amount // 1000)
     if name in ("memory", "ephemeral-storage") or name.startswith("hugepages-"):
         for suffix, power in (("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10)):
             if amount >= 1 << power:
-                return f"{amount / (1 << power):.1f}".removesuffix(".0") + suffix
+                hundredths = amount * 100 >> power
+                return f"{hundredths / 100:.2f}".rstrip("0").rstrip(".") + suffix
     return str(amount)

@@ -51,7 +51,8 @@ def footer(report: Report) -> Iterator[tuple[str, str]]:
     yield from (("note", note) for note in summary.notes)
     if report.errors:
         yield "errors", f"{many(len(report.errors), 'problem')} with the input, listed first"
-    yield "result", verdict(report)
+    unread = f", {many(len(report.errors), 'problem')} with the input" if report.errors else ""
+    yield "result", verdict(report) + unread
 
 
 def skips(report: Report) -> Iterator[str]:

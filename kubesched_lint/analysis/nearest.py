@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import Requirement
@@ -117,9 +118,13 @@ def _nearest_name(fields: Sequence[Requirement], nodes: Sequence[Node]) -> str:
 
 def _closest(word: str, choices: Iterable[str]) -> str | None:
     """The choice that reads most like ``word``: the same letters, or the same last part, or a small slip."""
+    return _closest_of(word, tuple(sorted(choices)))
+
+
+@lru_cache(maxsize=4096)
+def _closest_of(word: str, pool: tuple[str, ...]) -> str | None:
     from difflib import get_close_matches
 
-    pool = sorted(choices)
     plain = {_plain(c): c for c in reversed(pool)}
     if _plain(word) in plain:
         return plain[_plain(word)]

@@ -181,7 +181,7 @@ def _no_config(context: str | None, error: Exception) -> str:
     try:
         contexts, _ = _config().list_kube_config_contexts(_kubeconfig())
     except Exception:
-        return f"no cluster to talk to: {error}. Set KUBECONFIG, or run inside a pod"
+        return f"no cluster to talk to: {str(error).rstrip('.')}. Set KUBECONFIG, or run inside a pod"
     names = [str(known.get("name")) for known in contexts]
     if context is None or context in names:
         return f"the kubeconfig does not do: {error}"

@@ -25,7 +25,7 @@ from kubesched_lint.model.policy import Autoscaler, LimitRange, PriorityClass, R
 from kubesched_lint.model.workload import Workload
 
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.growth import Plan
+    from kubesched_lint.analysis.plan import Plan
     from kubesched_lint.analysis.potential import Potential
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.cluster.index import NodeIndex

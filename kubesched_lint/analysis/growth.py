@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
 from kubesched_lint.analysis.potential import Offer
 from kubesched_lint.analysis.trial import pods_wanted, queued_pods, scheduled_pod
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodepools.templates import fits_limits
+from kubesched_lint.cluster.nodepools.templates import Template, fits_limits
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, only, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.lifecycle.controllers.daemonset import pinned
@@ -30,61 +31,8 @@ from kubesched_lint.scheduler.framework import diagnose, message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.scheduler.scoring import owner_selector
 
-TODAY, GROWN, LIMITED, NEVER = "fits today", "fits after growing", "pool limit reached", "no pool can help"
 MOST_PODS = 2_000
 _MOST_NODES = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Added:
-    """``count`` new nodes of one kind."""
-
-    pool: str
-    zone: str
-    shape: str
-    count: int
-
-    def __str__(self) -> str:
-        return f"{self.count} × {self.shape}{f' in {self.zone}' if self.zone else ''} (pool {self.pool})"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """How the pods of one workload fare: ``today`` fit as it is, ``grown`` on new nodes ``added``, ``left`` nowhere."""
-
-    workload: Workload
-    kind: str
-    wanted: int
-    today: int
-    grown: int
-    left: int
-    added: tuple[Added, ...] = ()
-    limited: tuple[str, ...] = ()
-    """Pools that would help but for their limits."""
-    message: str = ""
-    """The scheduler's words about the pods that are left."""
-
-    def __str__(self) -> str:
-        """``fits after adding 2 × m6i.large in eu-west-1b (pool general)``."""
-        if self.kind == GROWN:
-            return f"fits after adding {' and '.join(map(str, self.added))}"
-        if self.kind == LIMITED:
-            return f"pool limit reached ({', '.join(self.limited)})"
-        return "no pool can ever help" if self.kind == NEVER else TODAY
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """``nodes`` are the new ones; ``verdicts`` follow the set's order, DaemonSets and Jobs left out."""
-
-    added: tuple[Added, ...] = ()
-    nodes: tuple[Node, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
-    skipped: str = ""
-    """Why nothing was planned, where something should have been."""
-
-    def of(self, workload: Workload) -> Verdict | None:
-        return next((v for v in self.verdicts if v.workload is workload), None)
 
 
 def growth_plan(facts: Facts, seed: int = 1) -> Plan:
@@ -103,6 +51,39 @@ def grown(cluster: Cluster, plan: Plan) -> Cluster:
         return cluster
     nodes = (*cluster.inventory.nodes, *plan.nodes)
     return replace(cluster, inventory=replace(cluster.inventory, nodes=nodes))
+
+
+def with_spares(facts: Facts, most: int) -> Facts | None:
+    """On the nodes of a plan and further ones of every kind, as limits allow; without pools from there on.
+
+    None if the pools could add more than ``most``.
+    """
+    potential, plan = facts.potential, facts.growth
+    if facts.cluster is None or not potential.complete or len(potential.nodes) > most:
+        return None
+    left = {pool: dict(limits) for pool, limits in plan.left.items()}
+    nodes = {node.name: node for node in plan.nodes}
+    kinds: dict[int, int] = {}
+    ranked = []
+    for node in potential.nodes:  # the first of each kind, then the second …
+        kind = id(potential.by_name[node.name])
+        kinds[kind] = kinds.get(kind, 0) + 1
+        ranked.append((kinds[kind], node))
+    for _, node in sorted(ranked, key=lambda pair: pair[0]):
+        template = potential.by_name[node.name].template
+        limits = left.get(template.pool.name, {})
+        if node.name not in nodes and fits_limits(template, limits) != 0:
+            nodes[node.name] = replace(node, allocatable=template.shape.allocatable)
+            take(template, limits)
+    now = facts.without_pools
+    return Facts(now.manifests, grown(now.cluster or facts.cluster, Plan(nodes=tuple(nodes.values()))), facts.premises)
+
+
+def take(template: Template, left: dict[str, int]) -> None:
+    """Counts one more node against what limits leave."""
+    size = template.shape.capacity or template.shape.allocatable or {}
+    for name in left:
+        left[name] -= 1 if name == "nodes" else size.get(name, 0)
 
 
 @dataclass(slots=True)
@@ -150,6 +131,7 @@ class _Growth:
             tuple(_added(self.new.values())),
             tuple(self.nodes.values()),
             tuple(map(self._verdict, queues)),
+            self.limits,
         )
 
     def _today(self) -> list[_Queue]:
@@ -302,10 +284,7 @@ class _Growth:
         self.new[node.name] = offer
         self.nodes[node.name] = node
         self.there |= only(position)
-        left = self.limits.get(offer.template.pool.name, {})
-        size = offer.template.shape.capacity or offer.template.shape.allocatable or {}
-        for name in left:
-            left[name] -= 1 if name == "nodes" else size.get(name, 0)
+        take(offer.template, self.limits.get(offer.template.pool.name, {}))
         if not self.free[id(offer)]:
             self.stock[id(offer)] *= 2
             self._rebuild()

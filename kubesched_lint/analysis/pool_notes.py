@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.growth import GROWN, Plan, Verdict
+from kubesched_lint.analysis.plan import GROWN, Plan, Verdict
 from kubesched_lint.cluster.nodepools.templates import is_open, shapes
 from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.quantity import show
@@ -20,7 +20,8 @@ def pool_notes(facts: Facts) -> Iterator[str]:
     yield f"nodes may come from {', '.join(map(_told, pools[:_MOST]))}{_more(len(pools), 'pools')}"
     zoneless = [pool.name for pool in pools if pool.zones is None]
     if zoneless:
-        yield f"{_names(zoneless)} {_verb(zoneless, 'tells', 'tell')} no zones: those of the nodes of today are taken, and any that a pod asks for"
+        told = _verb(zoneless, "tells", "tell")
+        yield f"{_names(zoneless)} {told} no zones: those of the nodes of today are taken, and any that a pod asks for"
     unknown = [pool.name for pool in pools if is_open(pool)]
     if unknown:
         yield f"{_names(unknown)} may use machine types of unknown size: on those every request fits"

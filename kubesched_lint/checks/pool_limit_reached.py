@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.growth import LIMITED
+from kubesched_lint.analysis.plan import LIMITED
 from kubesched_lint.findings import Hazard, Place, UncheckedError, witness
 from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.quantity import show

@@ -64,6 +64,9 @@ def sketch_of(cluster: Cluster, *, within: float = 0.0) -> str:
         lines += [f"#   and {len(cluster.passing) - 10} more"] * (len(cluster.passing) > 10)
     if cluster.is_elastic:
         lines.append(f"# Nodes count as elastic: {cluster.elastic_because}.")
+    if cluster.inventory.node_pools:
+        names = ", ".join(pool.name for pool in cluster.inventory.node_pools)
+        lines.append(f"# Its pools are not written down: {names}.")
     lines += ["#", _EXPLAINED.rstrip(), f"apiVersion: {API_VERSION}", f"kind: {KIND}"]
     if cluster.captured_at:
         lines.append(f"capturedAt: {json.dumps(cluster.captured_at)}")

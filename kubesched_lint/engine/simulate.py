@@ -104,9 +104,9 @@ def _grown(facts: Facts) -> Facts:
 
 def _with_pools(facts: Facts, rows: tuple[Row, ...], events: Sequence[str], effort: Effort) -> tuple[Row, ...]:
     """What ends badly on the planned nodes is asked again with all that pools could add in the midst of an event."""
-    from kubesched_lint.analysis.growth import at_most
+    from kubesched_lint.analysis.growth import with_spares
 
-    spare = at_most(facts, _MOST_SPARE)
+    spare = with_spares(facts, _MOST_SPARE)
     again: Sequence[Row] = rows
     if spare is not None and any(c.verdict not in (FINE, NONE) for row in rows for c in row.cells):
         again = tuple(Simulation(setting_of(spare), effort).rows(events))

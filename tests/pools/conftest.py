@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.growth import Plan
+from kubesched_lint.analysis.plan import Plan
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.growth import NEVER
+from kubesched_lint.analysis.plan import NEVER
 from kubesched_lint.findings import Finding
 
 Writer = Callable[..., str]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.growth import GROWN, NEVER, TODAY, Plan
+from kubesched_lint.analysis.plan import GROWN, NEVER, TODAY, Plan
 from kubesched_lint.findings import Finding
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from kubesched_lint.analysis.growth import GROWN, LIMITED, NEVER, TODAY, Plan
+from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Plan
 
 Planner = Callable[[str, str], Plan]
 Writer = Callable[..., str]

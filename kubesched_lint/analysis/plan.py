@@ -1,0 +1,65 @@
+"""What a growth of the cluster amounts to: which nodes came, and how each workload fares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kubesched_lint.model.node import Node
+from kubesched_lint.model.workload import Workload
+
+TODAY, GROWN, LIMITED, NEVER = "fits today", "fits after growing", "pool limit reached", "no pool can help"
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """``count`` new nodes of one kind."""
+
+    pool: str
+    zone: str
+    shape: str
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.count} × {self.shape}{f' in {self.zone}' if self.zone else ''} (pool {self.pool})"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How the pods of one workload fare: ``today`` fit as it is, ``grown`` on new nodes ``added``, ``left`` nowhere."""
+
+    workload: Workload
+    kind: str
+    wanted: int
+    today: int
+    grown: int
+    left: int
+    added: tuple[Added, ...] = ()
+    limited: tuple[str, ...] = ()
+    """Pools that would help but for their limits."""
+    message: str = ""
+    """The scheduler's words about the pods that are left."""
+
+    def __str__(self) -> str:
+        """``fits after adding 2 × m6i.large in eu-west-1b (pool general)``."""
+        if self.kind == GROWN:
+            return f"fits after adding {' and '.join(map(str, self.added))}"
+        if self.kind == LIMITED:
+            return f"pool limit reached ({', '.join(self.limited)})"
+        return "no pool can ever help" if self.kind == NEVER else TODAY
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """``nodes`` are the new ones; ``verdicts`` follow the set's order, DaemonSets and Jobs left out."""
+
+    added: tuple[Added, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    left: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """What the plan leaves of the limits of each pool."""
+    skipped: str = ""
+    """Why nothing was planned, where something should have been."""
+
+    def of(self, workload: Workload) -> Verdict | None:
+        return next((v for v in self.verdicts if v.workload is workload), None)

@@ -1,0 +1,53 @@
+"""Events on a cluster that grows: added nodes are in place, and more may come meanwhile, within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import dedent
+
+import pytest
+
+from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.reading import manifest_set
+from kubesched_lint.engine.simulate import Outlook, simulate
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+
+Writer = Callable[..., str]
+NODES = """
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes:
+- {name: node, zones: [a], allocatable: {cpu: "1", memory: 4Gi}}
+"""
+POOL = """
+pools:
+- {name: general, zones: [a, b], shapes: [{name: one, allocatable: {cpu: "1", memory: 4Gi}}], limits: {nodes: %d}}
+"""
+
+
+def outlook(manifests: str, cluster: str, *events: str) -> Outlook:
+    known = cluster_from([("cluster.yaml", dedent(cluster).encode())], "cluster.yaml")
+    found = manifest_set(documents("set.yaml", manifests.encode(), is_read), "default")
+    return simulate(found, known, Options(), events)
+
+
+def verdicts(told: Outlook) -> dict[str, str]:
+    (row,) = told.rows
+    return {cell.event: cell.verdict for cell in row.cells}
+
+
+def test_without_pools_the_second_pod_waits_and_with_them_it_does_not(deployment: Writer) -> None:
+    manifests = deployment(replicas=2)
+    assert outlook(manifests, NODES, "deploy").is_bad
+    grown = outlook(manifests, NODES + POOL % 5, "deploy")
+    assert verdicts(grown) == {"deploy": "fine"}
+    assert "1 pod of shop/web fits after adding 1 × one in a (pool general)" in grown.notes
+
+
+@pytest.mark.parametrize(("limit", "verdict"), [(5, "fine"), (1, "bad")])
+def test_a_lost_node_is_made_again_within_the_limits(deployment: Writer, limit: int, verdict: str) -> None:
+    told = outlook(deployment(replicas=2), NODES + POOL % limit, "deploy", "node-loss")
+    assert verdicts(told) == {"deploy": "fine", "node-loss": verdict}
+    assert not told.is_bad  # on nodes that come and go nothing is proven

@@ -93,6 +93,39 @@ def has_free_volume(facts: Facts, storage_class: str) -> bool:
     return any(v.storage_class == storage_class and v.claim_ref is None for v in _volumes(facts))
 
 
+def without_unknown_storage(facts: Facts, workload: Workload) -> Workload:
+    """The workload without the claims of which the snapshot cannot tell where they bind.
+
+    What is unknown keeps nobody Pending: a class that no snapshot told of, a claim where none were captured, and
+    volumes of an Immediate class, which are made by themselves. What is known to be missing stays.
+    """
+    if not workload.claim_templates and not workload.pod.volumes:
+        return workload
+    templates = tuple(c for c in workload.claim_templates if _is_judged(facts, c))
+    volumes = tuple(v for v in workload.pod.volumes if is_known(facts, workload, v))
+    pod = workload.pod if len(volumes) == len(workload.pod.volumes) else replace(workload.pod, volumes=volumes)
+    return replace(workload, claim_templates=templates, pod=pod)
+
+
+def is_known(facts: Facts, workload: Workload, volume: Volume) -> bool:
+    """Whether the snapshot can tell where a volume of the pod binds, or that it never does."""
+    if volume.kind != "persistentVolumeClaim":
+        return volume.kind != "ephemeral"
+    if any(volume.name == template.name for template in workload.claim_templates):
+        return False  # the template's claim takes its place
+    claim = claim_named(facts, workload.namespace, volume.claim)
+    if claim is None:
+        return facts.cluster_has("PersistentVolumeClaim")
+    return bound_volume(facts, workload.namespace, volume.claim) is not None or _is_judged(facts, claim)
+
+
+def _is_judged(facts: Facts, claim: Claim) -> bool:
+    storage_class = storage_class_of(facts, claim)
+    if storage_class is None:
+        return facts.cluster_has("StorageClass")
+    return storage_class.binding_mode == "WaitForFirstConsumer"
+
+
 def _storage_state(facts: Facts) -> ClusterState:
     """Nodes without pods, with the storage objects of the set and of the cluster."""
     from kubesched_lint.cluster.state import ClusterState

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from kubesched_lint.analysis.claims import without_unknown_storage
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.workload import Workload
 
 
 def setting_of(facts: Facts) -> Setting:
@@ -16,7 +18,7 @@ def setting_of(facts: Facts) -> Setting:
     ordered = [w for w in facts.in_order if w.kind != "CronJob"]
     running = {i: facts.running_pods(w) for i, w in enumerate(ordered)}
     scalers = {i: s for i, w in enumerate(ordered) if (s := facts.autoscaler(w)) is not None}
-    sized = tuple(w if w.kind in ("DaemonSet", "Pod") else replace(w, replicas=facts.replicas(w)) for w in ordered)
+    sized = tuple(_sized(w, facts) for w in ordered)
     objects = _overlaid(facts.manifests, cluster.inventory)
     return Setting(
         tuple(cluster.inventory.nodes),
@@ -26,6 +28,11 @@ def setting_of(facts: Facts) -> Setting:
         scalers,
         kubernetes_version=facts.premises.kubernetes_version,
     )
+
+
+def _sized(workload: Workload, facts: Facts) -> Workload:
+    known = without_unknown_storage(facts, workload)
+    return known if workload.kind in ("DaemonSet", "Pod") else replace(known, replicas=facts.replicas(workload))
 
 
 def _overlaid(upper: Inventory, lower: Inventory) -> Inventory:

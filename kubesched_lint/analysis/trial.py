@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from kubesched_lint.analysis.claims import bound_volume, claim_named, storage_class_of
+from kubesched_lint.analysis.claims import is_known
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with_daemon_tolerations
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import Pod, Volume
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.framework import message
 from kubesched_lint.scheduler.placement import Placer
@@ -107,28 +107,9 @@ def scheduled_pod(workload: Workload, facts: Facts) -> Pod | None:
 
 
 def _with_known_volumes(workload: Workload, facts: Facts) -> Pod:
-    """The pod without the claims of which we cannot tell where they bind: what is unknown keeps nobody Pending.
-
-    The claims that a StatefulSet makes for itself are among them.
-    """
     pod = facts.pod(workload)
-    if not pod.volumes:
-        return pod
-    own = {claim.name for claim in workload.claim_templates}
-    known = tuple(v for v in pod.volumes if v.name not in own and _is_known(v, workload.namespace, facts))
-    return replace(pod, volumes=known)
-
-
-def _is_known(volume: Volume, namespace: str, facts: Facts) -> bool:
-    if volume.kind != "persistentVolumeClaim":
-        return volume.kind != "ephemeral"
-    claim = claim_named(facts, namespace, volume.claim)
-    if claim is None:
-        return False
-    if bound_volume(facts, namespace, volume.claim) is not None:
-        return True
-    storage_class = storage_class_of(facts, claim)  # of an Immediate one the volume is made by itself, anywhere
-    return storage_class is not None and storage_class.binding_mode == "WaitForFirstConsumer"
+    known = tuple(v for v in pod.volumes if is_known(facts, workload, v))
+    return pod if len(known) == len(pod.volumes) else replace(pod, volumes=known)
 
 
 def _wanted(workload: Workload, facts: Facts) -> int:

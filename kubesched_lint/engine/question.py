@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from kubesched_lint.analysis.claims import without_unknown_storage
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
@@ -44,11 +45,18 @@ def _copy(
     """The next pod of a workload, beside the pods that its earlier replicas make."""
     facts = Facts(manifests, cluster, Premises(kubernetes_version=question.kubernetes_version))
     running = facts.running_pods(workload)
+    known = without_unknown_storage(facts, workload)
+    unknown = len(known.claim_templates) < len(workload.claim_templates) or known.pod.volumes != workload.pod.volumes
+    workload = known
     away = () if question.keep_running else running
     state = _state(manifests, cluster, away, question)
     pod = facts.pod(workload)
     owner = owner_selector(workload, pod.labels)
     notes = list(_notes(workload, pod, running, question))
+    if unknown:
+        notes.append(
+            "volumes are left out of which the snapshot cannot tell where they bind (kubectl get pv,pvc,sc -A)"
+        )
     title = str(subject)
     if workload.kind == "DaemonSet":
         from kubesched_lint.lifecycle.controllers.daemonset import with_daemon_tolerations

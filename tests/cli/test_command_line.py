@@ -36,6 +36,15 @@ def test_the_first_command_of_the_readme_finds_what_it_promises() -> None:
         assert line in done.stdout
 
 
+def test_the_matrix_of_the_readme_is_what_simulate_prints() -> None:
+    readme = (ROOT / "README.md").read_text()
+    done = run("simulate", SHOP, "--cluster", ZONES)
+    rows = [line for line in readme.splitlines() if line.startswith("shop/")]
+    assert len(rows) == 3
+    for row in rows:
+        assert row in done.stdout
+
+
 def test_the_sketch_of_the_readme_is_a_sketch(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text()
     sketch = readme.split("```yaml\n")[1].split("```")[0]

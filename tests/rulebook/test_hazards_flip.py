@@ -1,0 +1,257 @@
+"""Taking away what a card's finding points at silences the card's rule, and makes no other rule speak.
+
+The flips know nothing of the rules. They cut the unit of the manifest around the marked place (a term, a constraint, a
+toleration, an entry of a selector, a port, ...) or the comment that is marked; lower the replicas that are marked; and
+where it is a toleration that is missing, tolerate the taints of the example's cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+
+from kubesched_lint.engine.on_text import lint_example
+from kubesched_lint.findings import Finding, Path, Report
+from kubesched_lint.rulebook.examples import Example, rules_for
+from kubesched_lint.rulebook.library import cards_folder
+from kubesched_lint.rulebook.trial import Trial
+
+TRIAL = Trial.of(cards_folder())
+
+UNITS = {
+    "tolerations",
+    "topologySpreadConstraints",
+    "requiredDuringSchedulingIgnoredDuringExecution",
+    "preferredDuringSchedulingIgnoredDuringExecution",
+    "nodeSelectorTerms",
+    "matchExpressions",
+    "matchFields",
+    "matchLabelKeys",
+    "nodeSelector",
+    "ports",
+    "volumes",
+    "volumeClaimTemplates",
+    "schedulingGates",
+}
+"""Lists and mappings whose entries can each be taken away; the entry around the marked place is."""
+
+OPTIONAL = {"minDomains", "hostPort", "namespaces", "namespaceSelector"}
+"""Fields that can be taken away alone, so that the rest of their unit stays."""
+
+WHOLE = {("metadata", "name"), ("apiVersion",)}
+"""Places that stand for the object as a whole: nothing in it can be cut to see whether that was the cause."""
+
+NOT_FLIPPED = {
+    "all-feasible-nodes-cordoned": "the cause is a cordon, which is in the cluster and not in the manifest",
+    "daemonset-creation-order": "the cause is the order of two kinds of objects; each of them is sound by itself",
+    "noexecute-evicts-running": "the cause is a running pod that bears no taint; the manifest is its successor",
+    "statefulset-fix-needs-pod-deletion": "the cause is a broken pod that runs; no edit of the manifest mends it",
+}
+"""Cards none of whose findings goes away by a flip, and where the cause is instead."""
+
+PARTLY_FLIPPED = {
+    "anti-affinity-symmetry": "one example marks a workload for the anti-affinity of pods that run",
+    "api-would-reject": "one example marks the apiVersion, which cannot be cut",
+    "pod-count-limit": "one example is a DaemonSet on nodes that are full: it has no replicas to lower",
+    "scale-to-hpa-max-pending": "one example marks the name, for replicas that are an autoscaler's",
+}
+"""Cards of which one example marks an object as a whole, while the others are flipped."""
+
+AROUSED = {
+    ("extended-resource-missing", "dedicated-half"): "a pod that asks for no GPU has no reason to tolerate its taint",
+    ("spread-key-set-intersection", "topology-key-partially-labelled"): "the constraint that stays names a rare label",
+    ("spread-version-label-not-bumped", "spread-selector-misses-self"): "its selector still asks for the label cut",
+    ("waiver-unexplained", "spread-selector-noop"): "what the waiver hid is to be seen again",
+}
+"""(card, other rule) that speaks once the hazard is gone, and why that is right."""
+
+
+def spoken(report: Report) -> list[Finding]:
+    assert not report.errors, report.errors
+    return [finding for finding in report.findings if finding.suppressed is None]
+
+
+def linted(example: Example) -> list[Finding]:
+    return spoken(lint_example(example, rules_for(example, TRIAL.book), TRIAL.book))
+
+
+def marked(manifest: str, finding: Finding) -> tuple[int, Path]:
+    """The document and the path of the value (or of the key's value) at which the finding's span begins."""
+    begin = (finding.location.span.line - 1, finding.location.span.column - 1)
+    deepest: tuple[int, Path] | None = None
+    for number, root in enumerate(yaml.compose_all(manifest, Loader=yaml.SafeLoader)):
+        for path, node, key in _nodes(root, ()):
+            starts = {(n.start_mark.line, n.start_mark.column) for n in (node, key) if n is not None}
+            if begin in starts and (deepest is None or len(path) > len(deepest[1])):
+                deepest = number, path
+    assert deepest is not None, f"nothing begins at {begin}"
+    return deepest
+
+
+def _nodes(node: yaml.Node, path: Path) -> Iterator[tuple[Path, yaml.Node, yaml.Node | None]]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield (*path, key.value), value, key
+            yield from _nodes(value, (*path, key.value))
+    elif isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            yield (*path, index), item, None
+            yield from _nodes(item, (*path, index))
+    elif not path:
+        yield path, node, None
+
+
+def flips(example: Example, finding: Finding) -> Iterator[Example]:
+    """The example without the finding's cause; several when the mark alone does not tell what that is."""
+    uncommented = without_comment(example.manifest, finding)
+    if uncommented is not None:
+        yield replace(example, manifest=uncommented, marks=())
+        return
+    number, path = marked(example.manifest, finding)
+    if path in WHOLE:
+        return
+    objects = list(yaml.safe_load_all(example.manifest))
+    if path[-1] == "replicas":
+        at(objects[number], path[:-1])["replicas"] = fewer(at(objects[number], path), finding)
+    elif objects[number]["kind"] == "PodDisruptionBudget":
+        del objects[number]
+    else:
+        cut(objects[number], unit(path))
+    yield replace(example, manifest=yaml.safe_dump_all(objects, sort_keys=False), marks=())
+    if path[-1] in ("tolerations", "nodeSelector"):
+        objects = list(yaml.safe_load_all(example.manifest))
+        at(objects[number], path[:-1]).setdefault("tolerations", []).extend(missing_tolerations(example))
+        yield replace(example, manifest=yaml.safe_dump_all(objects, sort_keys=False), marks=())
+
+
+def missing_tolerations(example: Example) -> list[dict[str, str]]:
+    cluster = yaml.safe_load(example.cluster or "{}")
+    taints = [taint for node in cluster.get("nodes", []) for taint in node.get("taints", [])]
+    keys = {t["key"] if isinstance(t, dict) else t.split("=")[0].split(":")[0] for t in taints}
+    return [{"key": key, "operator": "Exists"} for key in sorted(keys)]
+
+
+def without_comment(manifest: str, finding: Finding) -> str | None:
+    """Without the comment in which the finding stands; None if it stands in no comment."""
+    lines = manifest.split("\n")
+    line = lines[finding.location.span.line - 1]
+    before, sign, _ = line.partition("#")
+    if not sign or len(before) >= finding.location.span.column:
+        return None
+    lines[finding.location.span.line - 1] = before.rstrip()
+    return "\n".join(lines)
+
+
+def fewer(replicas: int, finding: Finding) -> int:
+    """As many less as the proof counts too many, so that the flip is the smallest there is; else one."""
+    demand, supply = finding.evidence.demand, finding.evidence.supply
+    if demand is None or supply is None:
+        return 1
+    return max(1, replicas - (demand - supply))
+
+
+def unit(path: Path) -> Path:
+    """The part of the path that leads to the innermost entry which can be taken away; all of it if there is none."""
+    if path[-1] in OPTIONAL:
+        return path
+    ends = [i + 2 for i, step in enumerate(path[:-1]) if step in UNITS]
+    return path[: ends[-1]] if ends else path
+
+
+def at(value: Any, path: Path) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def cut(root: dict[str, Any], path: Path) -> None:
+    """Deletes, then drops parents that are left empty, and what names a volume or claim that went."""
+    gone = at(root, path)
+    del at(root, path[:-1])[path[-1]]
+    for end in range(len(path) - 1, 0, -1):
+        if path[end - 1] in ("spec", "template", "metadata") or at(root, path[:end]):
+            break
+        del at(root, path[: end - 1])[path[end - 1]]
+    if path[-2] in ("volumes", "volumeClaimTemplates"):
+        _drop_mounts(root, gone.get("name") or gone["metadata"]["name"])
+
+
+def _drop_mounts(value: Any, name: str) -> None:
+    if isinstance(value, list):
+        for item in value:
+            _drop_mounts(item, name)
+    elif isinstance(value, dict):
+        if "volumeMounts" in value:
+            value["volumeMounts"] = [m for m in value["volumeMounts"] if m["name"] != name]
+        for item in value.values():
+            _drop_mounts(item, name)
+
+
+def own_findings(example: Example) -> list[Finding]:
+    return [finding for finding in linted(example) if finding.rule == example.slug]
+
+
+def weight(findings: list[Finding]) -> tuple[int, int]:
+    """An error that becomes a warning is progress as well: pods fit into the empty nodes, not yet beside others."""
+    return len(findings), sum(finding.severity for finding in findings)
+
+
+def has_flip(example: Example) -> bool:
+    return any(True for _ in flips(example, own_findings(example)[0]))
+
+
+def silenced(example: Example) -> Example:
+    """Flipped until its rule is silent; an example may show several causes. Fails where a flip is no progress."""
+    own = own_findings(example)
+    assert own
+    while own:
+        example = min(flips(example, own[0]), key=lambda one: weight(own_findings(one)))
+        left = own_findings(example)
+        assert weight(left) < weight(own), f"still says {left[0].message!r} of\n{example.manifest}"
+        own = left
+    return example
+
+
+def newly_speaking(example: Example) -> list[Finding]:
+    before = {finding.rule for finding in linted(example)}
+    return [finding for finding in linted(silenced(example)) if finding.rule not in before]
+
+
+FINDING = [example for example in TRIAL.examples if example.has("finding")]
+FLIPPED = [example for example in FINDING if example.slug not in NOT_FLIPPED and has_flip(example)]
+
+
+@pytest.mark.parametrize("example", FLIPPED, ids=str)
+def test_without_its_cause_the_rule_is_silent_and_no_other_begins_to_speak(example: Example) -> None:
+    surprises = [f for f in newly_speaking(example) if (example.slug, f.rule) not in AROUSED]
+    told = "\n".join(f"{finding.rule}: {finding.message}" for finding in surprises)
+    assert not surprises, f"{told}\nof\n{silenced(example).manifest}"
+
+
+def test_the_tables_of_what_is_not_flipped_are_exact() -> None:
+    assert {card.slug for card in TRIAL.cards} - {example.slug for example in FLIPPED} == set(NOT_FLIPPED)
+    left = [example.slug for example in FINDING if example not in FLIPPED and example.slug not in NOT_FLIPPED]
+    assert sorted(left) == sorted(PARTLY_FLIPPED)
+
+
+@pytest.mark.parametrize("example", [e for e in FINDING if e.slug in NOT_FLIPPED], ids=str)
+def test_what_the_table_excuses_does_not_go_away_by_a_flip(example: Example) -> None:
+    assert all(own_findings(one) for one in flips(example, own_findings(example)[0]))
+
+
+def test_every_entry_of_what_may_be_aroused_is_needed() -> None:
+    concerned = {slug for slug, _ in AROUSED}
+    spoke = {(e.slug, f.rule) for e in FLIPPED if e.slug in concerned for f in newly_speaking(e)}
+    assert spoke == set(AROUSED)
+
+
+@pytest.mark.parametrize("card", TRIAL.cards, ids=lambda card: card.slug)
+def test_every_card_has_an_example_that_speaks_and_one_that_is_silent(card: Any) -> None:
+    shown = [e for e in TRIAL.examples if e.slug == card.slug and not e.setting.skipped]
+    said = [card.slug in {finding.rule for finding in linted(example)} for example in shown]
+    assert True in said
+    assert False in said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kubesched_lint.model.node import Node
@@ -24,6 +24,12 @@ class Added:
         return f"{self.count} × {self.shape}{f' in {self.zone}' if self.zone else ''} (pool {self.pool})"
 
 
+def listed(added: Sequence[Added]) -> str:
+    """``2 × m6i.large in a (pool p), 1 × m6i.large in b (pool p) and 1 × …``."""
+    *most, last = map(str, added)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """How the pods of one workload fare: ``today`` fit as it is, ``grown`` on new nodes ``added``, ``left`` nowhere."""
@@ -43,7 +49,7 @@ class Verdict:
     def __str__(self) -> str:
         """``fits after adding 2 × m6i.large in eu-west-1b (pool general)``."""
         if self.kind == GROWN:
-            return f"fits after adding {' and '.join(map(str, self.added))}"
+            return f"fits after adding {listed(self.added)}"
         if self.kind == LIMITED:
             return f"pool limit reached ({', '.join(self.limited)})"
         return "no pool can ever help" if self.kind == NEVER else TODAY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.plan import GROWN, Plan, Verdict
+from kubesched_lint.analysis.plan import GROWN, Plan, Verdict, listed
 from kubesched_lint.cluster.nodepools.templates import is_open, shapes
 from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.quantity import show
@@ -36,14 +36,14 @@ def growth_notes(plan: Plan) -> Iterator[str]:
     for verdict in told[:_MOST]:
         yield _verdict(verdict)
     if len(told) > _MOST:
-        yield f"and {len(told) - _MOST} more workloads; in all {' and '.join(map(str, plan.added))}"
+        yield f"and {len(told) - _MOST} more workloads; in all {listed(plan.added)}"
 
 
 def _verdict(verdict: Verdict) -> str:
     workload = verdict.workload
     pods = "1 pod" if verdict.grown == 1 else f"{verdict.grown} pods"
     fit = "fits" if verdict.grown == 1 else "fit"
-    added = " and ".join(map(str, verdict.added))
+    added = listed(verdict.added)
     rest = "" if verdict.kind == GROWN else f", and {verdict.left} more nowhere: {verdict}"
     return f"{pods} of {workload.namespace}/{workload.name} {fit} after adding {added}{rest}"
 

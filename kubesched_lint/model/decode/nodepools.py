@@ -1,7 +1,8 @@
 """Karpenter's NodePool (karpenter.sh/v1) from plain values.
 
 The fields follow ``pkg/apis/v1/nodepool.go`` of kubernetes-sigs/karpenter (v1). A pool with ``replicas`` is static:
-it holds that many nodes and adds none for a pod. Startup taints go before a pod has to tolerate them, so they are not read.
+it holds that many nodes and adds none for a pod. Startup taints go before a pod has to tolerate them: they are not
+read.
 """
 
 from __future__ import annotations

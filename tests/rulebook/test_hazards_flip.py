@@ -249,6 +249,52 @@ def test_every_entry_of_what_may_be_aroused_is_needed() -> None:
     assert spoke == set(AROUSED)
 
 
+def within_supply(example: Example) -> Example | None:
+    """With as few replicas as the proof of its finding says that there is room for; None where that is no answer."""
+    finding = own_findings(example)[0]
+    demand, supply = finding.evidence.demand, finding.evidence.supply
+    objects = list(yaml.safe_load_all(example.manifest))
+    if not demand or not supply or any(o["kind"] == "HorizontalPodAutoscaler" for o in objects):
+        return None
+    for value in objects:
+        if (value["kind"], value["metadata"]["name"]) == (finding.object.kind, finding.object.name):
+            replicas = value["spec"].get("replicas", 0) - (demand - supply)
+            if replicas >= 1:
+                value["spec"]["replicas"] = replicas
+                return replace(example, manifest=yaml.safe_dump_all(objects, sort_keys=False), marks=())
+    return None
+
+
+BOUNDED = [(example, fits) for example in FINDING if (fits := within_supply(example)) is not None]
+
+AT_THE_BOUNDARY = {
+    ("anti-affinity-exceeds-domains", "rollout-surge-deadlock"): "a pod in each domain leaves none to the surge pod",
+    ("spread-mindomains-rollout", "spread-rollout-skew"): "the rollout ends, but old pods count while it lasts",
+    ("claim-shared-by-replicas", "claim-shared-by-replicas"): "a rolling update makes a second pod of one replica",
+}
+"""(card, rule) that speaks at as many replicas as there is room for, and why that is right."""
+
+
+@pytest.mark.parametrize(("example", "fits"), BOUNDED, ids=str)
+def test_the_numbers_of_a_proof_are_exact(example: Example, fits: Example) -> None:
+    """As many replicas less as it says are too many, and that proof is gone: what may stay is milder."""
+    before, after = linted(example), linted(fits)
+    known = {(finding.rule, finding.severity) for finding in before if finding.rule != example.slug}
+    worst = min(finding.severity for finding in before if finding.rule == example.slug)
+    wrong = [
+        f"{finding.rule}: {finding.message}"
+        for finding in after
+        if (finding.rule, finding.severity) not in known
+        and (example.slug, finding.rule) not in AT_THE_BOUNDARY
+        and not (finding.rule == example.slug and finding.severity < worst)
+    ]
+    assert not wrong, f"{wrong} of\n{fits.manifest}"
+
+
+def test_proofs_with_numbers_are_common_enough_to_be_tried() -> None:
+    assert len({example.slug for example, _ in BOUNDED}) >= 12
+
+
 @pytest.mark.parametrize("card", TRIAL.cards, ids=lambda card: card.slug)
 def test_every_card_has_an_example_that_speaks_and_one_that_is_silent(card: Any) -> None:
     shown = [e for e in TRIAL.examples if e.slug == card.slug and not e.setting.skipped]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import elastic_because
@@ -14,8 +14,10 @@ from kubesched_lint.model.decode.fields import Value, items, labels, mapping, te
 from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.node import Node
-from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.pod import BoundPod
+
+if TYPE_CHECKING:
+    from kubesched_lint.model.nodepool import NodePool
 
 
 @dataclass(frozen=True, slots=True)

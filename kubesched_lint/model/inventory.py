@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.model.node import Node
-from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import (
     Autoscaler,
@@ -30,6 +29,9 @@ from kubesched_lint.model.storage import (
     VolumeAttachment,
 )
 from kubesched_lint.model.workload import Workload
+
+if TYPE_CHECKING:
+    from kubesched_lint.model.nodepool import NodePool
 
 
 @dataclass(frozen=True, slots=True)

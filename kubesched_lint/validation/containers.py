@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kubesched_lint.findings import Path
+from kubesched_lint.validation.alike import is_sound
 from kubesched_lint.validation.causes import (
     Cause,
     duplicate,
@@ -151,7 +152,7 @@ def _common(entry: Value, pod: Surroundings, path: Path) -> Iterator[Cause]:
     policy = entry.get("terminationMessagePolicy")
     if policy and policy not in _MESSAGE_POLICIES:
         yield not_supported((*path, "terminationMessagePolicy"), named(policy), _MESSAGE_POLICIES)
-    if "ports" in entry:
+    if "ports" in entry and not is_sound(_ports, entry["ports"]):
         yield from _ports(entry["ports"], (*path, "ports"))
     if "env" in entry:
         yield from variables(entry["env"], (*path, "env"))
@@ -164,11 +165,11 @@ def _common(entry: Value, pod: Surroundings, path: Path) -> Iterator[Cause]:
     policy = entry.get("imagePullPolicy")
     if policy and policy not in _PULL_POLICIES:
         yield not_supported((*path, "imagePullPolicy"), named(policy), _PULL_POLICIES)
-    if "resources" in entry:
+    if "resources" in entry and not is_sound(requirements, entry["resources"]):
         yield from requirements(entry["resources"], (*path, "resources"), claims=pod.claims)
     if "resizePolicy" in entry:
         yield from _resize_policy(entry["resizePolicy"], pod.restart_policy, (*path, "resizePolicy"))
-    if "securityContext" in entry:
+    if "securityContext" in entry and not is_sound(security_context, entry["securityContext"], pod.host_users):
         yield from security_context(entry["securityContext"], pod.host_users, (*path, "securityContext"))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubesched_lint.findings import Path
+from kubesched_lint.validation.alike import is_sound
 from kubesched_lint.validation.causes import Cause, field_of, forbidden, invalid, named, not_supported, required
 from kubesched_lint.validation.names import http_header, port_name, port_number
 
@@ -37,7 +38,8 @@ def probes(container: Value, grace: int, path: Path) -> Iterator[Cause]:
         if kind not in container:
             continue
         probe, here = container[kind], (*path, kind)
-        yield from _probe(probe, grace, here)
+        if not is_sound(_probe, probe, grace):
+            yield from _probe(probe, grace, here)
         threshold = probe.get("successThreshold") or 1
         if kind == "readinessProbe":
             if "terminationGracePeriodSeconds" in probe:

@@ -238,9 +238,11 @@ def test_the_tables_of_what_is_not_flipped_are_exact() -> None:
     assert sorted(left) == sorted(PARTLY_FLIPPED)
 
 
-@pytest.mark.parametrize("example", [e for e in FINDING if e.slug in NOT_FLIPPED], ids=str)
+@pytest.mark.parametrize("example", [e for e in FINDING if e.slug in NOT_FLIPPED and has_flip(e)], ids=str)
 def test_what_the_table_excuses_does_not_go_away_by_a_flip(example: Example) -> None:
-    assert all(own_findings(one) for one in flips(example, own_findings(example)[0]))
+    tried = list(flips(example, own_findings(example)[0]))
+    assert tried
+    assert all(own_findings(one) for one in tried)
 
 
 def test_every_entry_of_what_may_be_aroused_is_needed() -> None:

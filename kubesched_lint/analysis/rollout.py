@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
@@ -17,26 +18,8 @@ _REVISION_LABELS = frozenset({"pod-template-hash", "controller-revision-hash"})
 
 
 def fenceposts(workload: Workload, replicas: int) -> tuple[int, int]:
-    """``(surge, unavailable)`` in pods: surge rounds up, unavailable down, and both zero make unavailable one.
-
-    Mirrors ResolveFenceposts in ``pkg/controller/deployment/util/deployment_util.go`` (v1.36).
-    """
-    surge = scaled(workload.strategy.max_surge, replicas, up=True)
-    unavailable = scaled(workload.strategy.max_unavailable, replicas, up=False)
-    return (surge, 1) if surge == 0 and unavailable == 0 else (surge, unavailable)
-
-
-def scaled(bound: int | str | None, total: int, *, up: bool) -> int:
-    """An IntOrString of ``total``: a percentage rounds as told; text that is no percentage counts as 0."""
-    if bound is None:
-        return 0
-    if isinstance(bound, int):
-        return bound
-    digits = bound.removesuffix("%")
-    if not digits.isdecimal() or digits == bound:
-        return 0
-    share = int(digits) * total
-    return -(-share // 100) if up else share // 100
+    """``(surge, unavailable)`` in pods, as the Deployment controller resolves them for this many replicas."""
+    return rolling_bounds(workload.strategy, replicas)
 
 
 def repels_across_revisions(workload: Workload, term: PodAffinityTerm, facts: Facts) -> bool:

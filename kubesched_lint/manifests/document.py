@@ -36,8 +36,9 @@ class Document:
 
     def line_text(self, number: int) -> str:
         """A line of the file, without its end; empty for one outside this document."""
-        lines = self.text.split("\n", number - self.line + 1) if number >= self.line else []
-        return lines[number - self.line] if number - self.line < len(lines) else ""
+        at = number - self.line
+        lines = self.text.split("\n", at + 1) if at >= 0 else []
+        return lines[at] if 0 <= at < len(lines) else ""
 
 
 @dataclass(frozen=True, slots=True)

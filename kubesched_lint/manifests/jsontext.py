@@ -38,7 +38,8 @@ def objects(text: str) -> Iterator[tuple[Any, str, int]]:
             raise BuildError(f"not JSON: {_TOO_DEEP}", *_place(text, at)) from None
         except ValueError as error:  # NaN, or a number of more digits than Python converts
             raise BuildError(f"not JSON: {error}", *_place(text, at)) from None
-        yield value, text[at:end], line
+        # Blanks in the stead of an object before it in the same line keep the columns right.
+        yield value, " " * (at - text.rfind("\n", 0, at) - 1) + text[at:end], line
         behind = _skip(text, end)
         line += text.count("\n", at, behind)
         at = behind

@@ -179,9 +179,7 @@ class _Reader:
                 if kind != "List" and isinstance(version, str) and isinstance(item, dict) and "kind" not in item:
                     item = {"apiVersion": version, "kind": kind.removesuffix("List"), **item}
                 yield from self._objects(index, part, item, (*prefix, "items", i), plain)
-        elif self._is_read(version, kind):
-            assert isinstance(kind, str)
-            assert isinstance(version, str)
+        elif isinstance(kind, str) and isinstance(version, str) and self._is_read(version, kind):
             yield Document(
                 self._path, index, kind, version, value, part.text, part.line, prefix, plain, self._unrendered
             )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sized
+from functools import lru_cache
 
 LONGEST_LIST = 6
 
@@ -27,21 +28,34 @@ class WordingError(ValueError):
 
 def fill(template: str, values: Mapping[str, object]) -> str:
     """The sentence. Raises WordingError for a malformed template or a placeholder without a value."""
+    return "".join([piece if isinstance(piece, str) else _value(piece, values) for piece in _pieces(template)])
 
-    def one(piece: re.Match[str]) -> str:
+
+@lru_cache(maxsize=512)
+def _pieces(template: str) -> tuple[str | re.Match[str], ...]:
+    """The text of a template as it stands, and its placeholders: thousands of findings share one template."""
+    found: list[str | re.Match[str]] = []
+    end = 0
+    for piece in _PIECE.finditer(template):
         text = piece.group()
-        name = piece["name"]
-        if name is None:
-            if text in _LITERAL:
-                return _LITERAL[text]
+        found.append(template[end : piece.start()])
+        end = piece.end()
+        if piece["name"] is not None:
+            found.append(piece)
+        elif text in _LITERAL:
+            found.append(_LITERAL[text])
+        else:
             raise WordingError(f"a single {text} in the template {template!r}; write {text}{text} for a brace")
-        if name not in values:
-            raise WordingError(f"the check gives no value for {{{name}}}; it gives {listed(sorted(values), 99)}")
-        if piece["kind"] is None:
-            return words(values[name])
-        return _counted(_count(values[name], name), piece)
+    return (*found, template[end:])
 
-    return _PIECE.sub(one, template)
+
+def _value(piece: re.Match[str], values: Mapping[str, object]) -> str:
+    name = piece["name"]
+    if name not in values:
+        raise WordingError(f"the check gives no value for {{{name}}}; it gives {listed(sorted(values), 99)}")
+    if piece["kind"] is None:
+        return words(values[name])
+    return _counted(_count(values[name], name), piece)
 
 
 def placeholders(template: str) -> Iterator[str]:

@@ -106,9 +106,17 @@ class Facts:
             self._pods[id(workload)] = found
         return found
 
+    @cached_property
+    def _untold_resources(self) -> frozenset[str]:
+        """What every kubelet reports and a sketch need not write: unknown there, not absent."""
+        if self.cluster is None or self.cluster.origin != "sketch":
+            return frozenset()
+        told = {name for node in self.cluster.inventory.nodes for name in node.allocatable or ()}
+        return frozenset({"ephemeral-storage"}) - told
+
     def _without_devices(self, pod: Pod) -> Pod:
-        """Without the extended resources that DRA may allocate: what no device plugin offers does not bar a node."""
-        backed = self.device_resources & pod.requests.keys()
+        """Without what does not bar a node: extended resources that DRA may allocate, and what a sketch leaves out."""
+        backed = (self.device_resources | self._untold_resources) & pod.requests.keys()
         if not backed:
             return pod
         return replace(pod, requests={name: n for name, n in pod.requests.items() if name not in backed})

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from kubesched_lint.analysis.claims import is_known
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.well_known import untold_label
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with_daemon_tolerations
 from kubesched_lint.model.labels import Selector
@@ -102,6 +103,8 @@ def queued_pods(workload: Workload, facts: Facts) -> Iterator[Queued]:
 def scheduled_pod(workload: Workload, facts: Facts) -> Pod | None:
     """A pod as far as we know where its volumes bind; None for one that the scheduler never sees."""
     pod = _with_known_volumes(workload, facts)
+    if untold_label(pod, facts):
+        return None  # whether any node matches is unknown
     seen = not pod.node_name and not pod.scheduling_gates and pod.scheduler_name == "default-scheduler"
     return pod if seen else None
 

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kubesched_lint.model.pod import Pod
+
+if TYPE_CHECKING:
+    from kubesched_lint.analysis.facts import Facts
 
 # https://kubernetes.io/docs/reference/labels-annotations-taints/
 WELL_KNOWN = (
@@ -24,6 +30,18 @@ _RENAMED = {
 }
 _BARE = {key.rpartition("/")[2]: key for key in WELL_KNOWN if key.endswith(("hostname", "zone", "region"))}
 _DOMAINS = ("kubernetes.io", "k8s.io", "beta.kubernetes.io")
+
+
+SET_BY_KUBELETS = ("kubernetes.io/arch", "node.kubernetes.io/instance-type", "topology.kubernetes.io/region")
+"""Labels that real nodes carry and that a sketch need not write."""
+
+
+def untold_label(pod: Pod, facts: Facts) -> str:
+    """A label that the pod asks nodes for and of which a sketch says nothing; empty where all can be judged."""
+    if facts.cluster is None or facts.cluster.origin != "sketch" or not facts.cluster.inventory.nodes:
+        return ""
+    asked = {r.key for t in pod.required_node_terms or () for r in t.expressions} | pod.node_selector.keys()
+    return next((key for key in SET_BY_KUBELETS if key in asked and not facts.nodes_carry(key)), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint
-from kubesched_lint.findings import Hazard, Severity, pattern
+from kubesched_lint.analysis.well_known import untold_label
+from kubesched_lint.findings import Hazard, Severity, UncheckedError, pattern
 from kubesched_lint.model.workload import Workload
 
 
@@ -26,6 +27,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             variant="taints",
         )
         return
+    untold = untold_label(facts.pod(workload), facts)
+    if untold:
+        raise UncheckedError(f"the sketch gives no node the label {untold}; write it to have selectors on it checked")
     miss = facts.node_miss(workload)
     yield Hazard(
         at=miss.at,

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint
-from kubesched_lint.findings import Hazard, proof
+from kubesched_lint.analysis.well_known import untold_label
+from kubesched_lint.findings import Hazard, UncheckedError, proof
 from kubesched_lint.model.workload import Workload
 
 
@@ -15,6 +16,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     if workload.kind == "DaemonSet" or pod.node_name or facts.reach(workload).matching:
         return  # a DaemonSet without nodes makes no pods: daemonset-matches-no-node
     nodes = facts.today.bit_count()
+    untold = untold_label(facts.pod(workload), facts)
+    if untold:
+        raise UncheckedError(f"the sketch gives no node the label {untold}; write it to have selectors on it checked")
     miss = facts.node_miss(workload)
     yield Hazard(
         at=miss.at,

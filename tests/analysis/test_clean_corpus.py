@@ -84,8 +84,6 @@ ON_ARCH = POD + (
 ON_DISK = POD + "  containers: [{name: main, image: 'tool:1', resources: {requests: {ephemeral-storage: 1Gi}}}]\n"
 
 
-@pytest.mark.xfail(strict=True, reason="a sketch that does not write what every kubelet reports is taken to lack it")
 @pytest.mark.parametrize("manifest", [ON_ARCH, ON_DISK], ids=["kubernetes.io/arch", "ephemeral-storage"])
 def test_what_every_kubelet_reports_is_not_missing_from_a_sketch(manifest: str) -> None:
-    """When this passes, put both into operator.yaml and batch.yaml of the corpus, where real charts have them."""
     assert said(judged(manifest_set(documents("m.yaml", manifest.encode(), is_read), "default"), three_zones())) == []

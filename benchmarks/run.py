@@ -1,0 +1,202 @@
+"""Every figure of speed as a ratio to a reference run beside it, then all other benchmarks of this folder.
+
+``python benchmarks/run.py [--corpus FOLDER | --generator SCRIPT] [--rounds N] [--lint-only]`` from the repository. The
+manifests are those of a folder, those that a script makes when called with a folder and a count, or plain ones of our
+own. A bare ``python -c pass`` is the reference of start-up, ``yaml.CSafeLoader`` merely loading the same files that of
+throughput; both run in turn with what is measured, and the least CPU of each counts: walls do not travel between
+machines, and neighbours only ever add. Exit code 1 when a goal is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+
+ROOT = Path(__file__).parents[1]
+SKETCH = ROOT / "fixtures/clusters/three-zones.yaml"
+GOAL_START, GOAL_VERSION, GOAL_LOADING = 7.0, 7.0, 0.7
+COUNTS = (1, 100, 10_000)
+PYTHON = (sys.executable, "-X", "utf8")
+BARE = (*PYTHON, "-c", "pass")
+LOADING = """
+import sys, yaml
+for path in sys.stdin.read().split("\\n"):
+    with open(path, "rb") as file:
+        for _ in yaml.load_all(file, Loader=yaml.CSafeLoader):
+            pass
+"""
+_WORKLOAD = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {name}
+  namespace: {team}
+  labels: {{app: {name}, team: {team}}}
+spec:
+  replicas: {replicas}
+  selector:
+    matchLabels:
+      app: {name}
+  template:
+    metadata:
+      labels:
+        app: {name}
+    spec:
+      {constraint}
+      containers:
+        - name: {name}
+          image: registry.example.com/{team}/{name}:1.{replicas}
+          ports:
+            - name: http
+              containerPort: 8080
+          env:
+            - name: SERVICE_NAME
+              value: {name}
+            - name: LOG_LEVEL
+              value: "info"
+          resources:
+            requests:
+              cpu: {cpu}m
+              memory: 256Mi
+          readinessProbe:
+            httpGet:
+              path: /ready
+              port: http
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: {name}
+  namespace: {team}
+spec:
+  selector:
+    app: {name}
+  ports:
+    - port: 80
+      targetPort: http
+"""
+_SPREAD = """topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector:
+            matchLabels:
+              app: {name}"""
+_APART = """affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector:
+                matchLabels:
+                  app: {name}"""
+_ANYWHERE = "terminationGracePeriodSeconds: 30"
+
+
+def plain_manifests(folder: Path, count: int) -> None:
+    """Files of a Deployment and its Service each, a hundred to a folder; the same for the same count."""
+    for number in range(count):
+        random = Random(number)
+        name, team = f"app-{number:05}", f"team-{number // 100:03}"
+        constraint = random.choice((_SPREAD, _APART, _ANYWHERE, _ANYWHERE)).format(name=name)
+        text = _WORKLOAD.format(
+            name=name,
+            team=team,
+            replicas=random.randint(1, 8),
+            cpu=random.choice((50, 250, 900)),
+            constraint=constraint,
+        )
+        path = folder / team / f"{name}.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def cpu_of(command: Sequence[str], given: str = "") -> tuple[float, float]:
+    """CPU seconds and peak MiB of a process that must not fail; findings (exit code 1) are no failure."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    assert process.stdin is not None
+    process.stdin.write(given.encode())
+    process.stdin.close()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode not in (0, 1):
+        raise SystemExit(f"{' '.join(command)} failed with exit code {process.returncode}")
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def beside(ours: Sequence[str], reference: Sequence[str], given: str, rounds: int) -> tuple[float, float, float]:
+    """CPU of ours and of the reference, and our peak of memory: the least of some rounds in turn."""
+    cpu_of(ours)  # bytecode is written, files are in the page cache
+    runs = [(cpu_of(ours), cpu_of(reference, given)) for _ in range(rounds)]
+    return min(o[0] for o, _ in runs), min(r[0] for _, r in runs), min(o[1] for o, _ in runs)
+
+
+def figures(files: Sequence[Path], folder: Path, rounds: int) -> Iterator[bool]:
+    """Prints one line a figure and tells of each whether its goal is met."""
+    lint = (*PYTHON, "-m", "kubesched_lint", "lint", "--profile", "ci")
+    yield _told(
+        "--version", *beside((*PYTHON, "-m", "kubesched_lint", "--version"), BARE, "", 10), "python", GOAL_VERSION
+    )
+    yield _told("1 file, no cluster", *beside((*lint, str(files[0])), BARE, "", 10), "python", GOAL_START)
+    for count in COUNTS:
+        some = files[:count]
+        if len(some) < count:
+            print(f"only {len(files):,} files: {count:,} not measured")
+            continue
+        # Folders as far as they go: ten thousand names are more than a command line holds.
+        paths = [str(folder)] if count == len(files) else list(map(str, some))
+        ours = (*lint, "-c", str(SKETCH), *paths)
+        loading = (*PYTHON, "-c", LOADING)
+        goal = GOAL_LOADING if count >= COUNTS[-1] else None
+        measured = beside(ours, loading, "\n".join(map(str, some)), rounds)
+        yield _told(f"{count:,} file{'' if count == 1 else 's'}, three zones", *measured, "CSafeLoader", goal)
+
+
+def _told(name: str, ours: float, reference: float, peak: float, beside_what: str, goal: float | None) -> bool:
+    ratio = ours / reference
+    met = goal is None or ratio <= goal
+    said = "" if goal is None else f"  goal {goal:.1f}: {'met' if met else 'MISSED'}"
+    print(
+        f"{name:24} {ours:7.3f} s CPU {peak:6.0f} MiB  {ratio:6.2f} x {beside_what} ({reference:.3f} s){said}",
+        flush=True,
+    )
+    return met
+
+
+def others() -> Iterator[bool]:
+    """The other benchmarks, each in a process of its own, with what they print."""
+    for script in sorted(Path(__file__).parent.glob("*.py")):
+        if script.name != Path(__file__).name:
+            print(f"\n{script.name}", flush=True)
+            yield subprocess.run([*PYTHON, str(script)], cwd=ROOT, check=False).returncode == 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--corpus", type=Path, help="folder of manifests")
+    parser.add_argument("--generator", type=Path, help="script that writes COUNT files: SCRIPT FOLDER COUNT")
+    parser.add_argument("--rounds", type=int, default=3, help="runs of each, of which the best counts")
+    parser.add_argument("--lint-only", action="store_true", help="leave out the other benchmarks")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        folder = chosen.corpus or Path(made)
+        if chosen.generator:
+            subprocess.run([*PYTHON, str(chosen.generator), made, str(COUNTS[-1])], check=True)
+        elif not chosen.corpus:
+            plain_manifests(folder, COUNTS[-1])
+        met = list(figures(sorted(folder.rglob("*.yaml")), folder, chosen.rounds))
+    if not chosen.lint_only:
+        met += others()
+    return 0 if all(met) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -53,10 +53,18 @@ class _Found:
 
 @dataclass(slots=True)
 class _Lists:
-    """What the kustomizations met so far say: real path → the kustomization."""
+    """What the kustomizations met so far say of real paths: of a patch, which of them lists it."""
 
     patches: dict[str, str] = field(default_factory=dict)
     resources: set[str] = field(default_factory=set)
+    known: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Folder → kustomizations in it, for folders that were looked into on account of a named path."""
+
+    def within(self, folder: str) -> tuple[str, ...]:
+        if folder not in self.known:
+            names = (os.path.join(folder, name) for name in KUSTOMIZATIONS)
+            self.known[folder] = tuple(name for name in names if os.path.isfile(name))
+        return self.known[folder]
 
 
 def find_files(paths: Sequence[str], excludes: Sequence[str] = ()) -> Iterator[InputFile | Skipped | InputError]:
@@ -81,9 +89,11 @@ def find_files(paths: Sequence[str], excludes: Sequence[str] = ()) -> Iterator[I
         if is_folder:
             found = list(_walk(path, real, excludes))
         else:
-            folder = os.path.dirname(path)
-            found = [_Found(path, real, any(os.path.exists(os.path.join(folder, k)) for k in KUSTOMIZATIONS), True)]
-        _learn(lists, found, path if is_folder else os.path.dirname(path))
+            found = [_Found(path, real, named=True)]
+        folder = path if is_folder else os.path.dirname(path)
+        _learn(lists, found, folder)
+        if not is_folder and lists.within(folder):
+            found = [_Found(path, real, beside=True, named=True)]
         for item in found:
             if not isinstance(item, _Found):
                 yield item
@@ -155,21 +165,23 @@ def _is_excluded(path: str, name: str, excludes: Sequence[str]) -> bool:
 
 def _learn(lists: _Lists, found: Sequence[_Found | InputError | Skipped], folder: str) -> None:
     """Reads every kustomization among the files, and those of the folder and the two above it."""
-    paths = [item.path for item in found if isinstance(item, _Found) and item.path.endswith(KUSTOMIZATIONS)]
-    above = folder or "."
+    listed = {item.real: item for item in found if isinstance(item, _Found) and _names_kustomization(item.path)}
+    above = folder
     for _ in range(3):
-        paths += [path for name in KUSTOMIZATIONS if os.path.isfile(path := os.path.join(above, name))]
+        for path in () if above in lists.known else lists.within(above):
+            real = os.path.realpath(path)
+            listed.setdefault(real, _Found(os.path.normpath(path), real))
         above = os.path.join(above, os.pardir)
-    for path in dict.fromkeys(os.path.normpath(path) for path in paths if _names_kustomization(path)):
+    for item in listed.values():
         from kubesched_lint.manifests.kustomization import listing
 
-        read = _read(_Found(path, ""), lists)
+        read = _read(item, lists)
         if not isinstance(read, InputFile):
             continue  # it is read again as an input, and the error is told there
         patches, resources = listing(read.data)
-        base = os.path.realpath(os.path.dirname(path) or ".")
-        lists.patches |= {os.path.realpath(os.path.join(base, name)): path for name in patches}
-        lists.resources |= {os.path.realpath(os.path.join(base, name)) for name in resources}
+        base = os.path.dirname(item.real)
+        lists.patches |= {os.path.normpath(os.path.join(base, name)): item.path for name in patches}
+        lists.resources |= {os.path.normpath(os.path.join(base, name)) for name in resources}
 
 
 def _names_kustomization(path: str) -> bool:
@@ -181,14 +193,11 @@ def _read(found: _Found, lists: _Lists) -> InputFile | InputError:
         handle = os.open(found.path, _FLAGS | (0 if found.named else _NO_WAIT))
         try:
             mode = os.fstat(handle)
-            if stat.S_ISREG(mode.st_mode):
-                data = os.read(handle, min(mode.st_size, LARGEST) + 1)
-            elif found.named and not stat.S_ISDIR(mode.st_mode):
-                data = b""
-                while len(data) <= LARGEST and (more := os.read(handle, 1 << 20)):
-                    data += more
-            else:
+            if not stat.S_ISREG(mode.st_mode) and not (found.named and not stat.S_ISDIR(mode.st_mode)):
                 return InputError(found.path, "not a regular file")
+            data = os.read(handle, min(mode.st_size, LARGEST) + 1)
+            while data and len(data) <= LARGEST and (more := os.read(handle, 1 << 20)):
+                data += more
         finally:
             os.close(handle)
     except OSError as error:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+_SUFFIXES = (".yaml", ".yml", ".json")
+
 
 def listing(data: bytes) -> tuple[frozenset[str], frozenset[str]]:
-    """Paths of patches and of resources, relative to the kustomization; none where it cannot be read."""
+    """Paths of patches and of resources, relative to the kustomization; none where it cannot be read.
+
+    Resources that are folders or URLs are left out.
+    """
     value = _value(data)
     if not isinstance(value, dict):
         return frozenset(), frozenset()
     patches = {p for p in _list(value, "patchesStrategicMerge") if isinstance(p, str) and "\n" not in p}
     for field in ("patches", "patchesJson6902"):
         patches |= {p["path"] for p in _list(value, field) if isinstance(p, dict) and isinstance(p.get("path"), str)}
-    resources = {r for field in ("resources", "bases") for r in _list(value, field) if isinstance(r, str)}
+    resources = {r for r in _list(value, "resources") if isinstance(r, str) and r.endswith(_SUFFIXES)}
     return frozenset(patches), frozenset(resources)
 
 

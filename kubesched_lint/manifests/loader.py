@@ -14,6 +14,7 @@ from kubesched_lint.manifests.recognise import (
     HELM,
     breaks_by_template,
     holds_pod_template,
+    is_called_patch,
     is_named_by_template,
     listed_patch,
     patch_reason,
@@ -70,7 +71,7 @@ class _Reader:
         self._path = path
         self._is_read = is_read
         # Who calls a file a patch means it, listed or not.
-        self._in_kustomization = in_kustomization or "patch" in path.lower()
+        self._in_kustomization = in_kustomization or is_called_patch(path)
         self._unrendered = unrendered
 
     def yaml(self, text: str) -> Iterator[Entry]:

@@ -119,6 +119,12 @@ def patch_reason(value: object, text: str, in_kustomization: bool) -> str | None
     return None
 
 
+def is_called_patch(path: str) -> bool:
+    """``patches/x.yaml``, ``memory-patch.yaml``; a dispatcher is none."""
+    low = path.lower()
+    return "patch" in low and re.search(r"(?:^|[^a-z])patch", low) is not None
+
+
 def listed_patch(kustomization: str) -> str:
     return f"a Kustomize patch, listed in {kustomization}: {_RENDERED}"
 

@@ -16,12 +16,6 @@ from kubesched_lint.analysis.order import apply_order
 from kubesched_lint.analysis.reachability import Blocked, blocked_workloads
 from kubesched_lint.analysis.selection import Selection
 from kubesched_lint.cluster.nodeset import first, only, positions
-from kubesched_lint.findings import Path
-from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import Node, Taint
-from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
-from kubesched_lint.model.policy import Autoscaler, LimitRange, PriorityClass, RuntimeClass
-from kubesched_lint.model.workload import Workload
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.plan import Plan
@@ -30,8 +24,14 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.cluster.state import ClusterState
+    from kubesched_lint.findings import Path
     from kubesched_lint.lifecycle.setting import Setting
+    from kubesched_lint.model.inventory import Inventory
+    from kubesched_lint.model.node import Node, Taint
     from kubesched_lint.model.nodepool import NodePool
+    from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
+    from kubesched_lint.model.policy import Autoscaler, LimitRange, PriorityClass, RuntimeClass
+    from kubesched_lint.model.workload import Workload
     from kubesched_lint.scheduler.capacity import Shortage
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from kubesched_lint.model.labels import Labels
-from kubesched_lint.model.pod import Pod, PodAffinityTerm
-from kubesched_lint.model.policy import Namespace
+if TYPE_CHECKING:
+    from kubesched_lint.model.labels import Labels
+    from kubesched_lint.model.pod import Pod, PodAffinityTerm
+    from kubesched_lint.model.policy import Namespace
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import Requirement
-from kubesched_lint.model.node import Node, Taint
-from kubesched_lint.model.pod import Pod, Toleration
+
+if TYPE_CHECKING:
+    from kubesched_lint.findings import Path
+    from kubesched_lint.model.node import Node, Taint
+    from kubesched_lint.model.pod import Pod, Toleration
 
 
 @dataclass(frozen=True, slots=True)

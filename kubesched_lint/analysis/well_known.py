@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kubesched_lint.model.pod import Pod
-
 if TYPE_CHECKING:
     from kubesched_lint.analysis.facts import Facts
+    from kubesched_lint.model.pod import Pod
 
 # https://kubernetes.io/docs/reference/labels-annotations-taints/
 WELL_KNOWN = (

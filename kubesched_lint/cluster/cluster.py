@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.passing import Passing, passing_of, settled_node
-from kubesched_lint.findings import Source
 from kubesched_lint.model.inventory import Inventory
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from kubesched_lint.cluster.revisions import Running
+    from kubesched_lint.findings import Source
     from kubesched_lint.model.nodepool import NodePool
 
 ASKED = "--elastic"

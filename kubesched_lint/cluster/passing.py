@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from kubesched_lint.model.node import Node, Taint
+if TYPE_CHECKING:
+    from kubesched_lint.model.node import Node, Taint
 
 CORDON = "node.kubernetes.io/unschedulable"
 

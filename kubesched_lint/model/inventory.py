@@ -5,33 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from kubesched_lint.model.node import Node
-from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.policy import (
-    Autoscaler,
-    DeviceClass,
-    DisruptionBudget,
-    LimitRange,
-    Namespace,
-    PodGroup,
-    PriorityClass,
-    ReplicaSet,
-    ResourceQuota,
-    RuntimeClass,
-    Service,
-)
-from kubesched_lint.model.storage import (
-    Claim,
-    CSINode,
-    PersistentVolume,
-    StorageCapacity,
-    StorageClass,
-    VolumeAttachment,
-)
 from kubesched_lint.model.workload import Workload
 
 if TYPE_CHECKING:
+    from kubesched_lint.model.node import Node
     from kubesched_lint.model.nodepool import NodePool
+    from kubesched_lint.model.pod import BoundPod
+    from kubesched_lint.model.policy import (
+        Autoscaler,
+        DeviceClass,
+        DisruptionBudget,
+        LimitRange,
+        Namespace,
+        PodGroup,
+        PriorityClass,
+        ReplicaSet,
+        ResourceQuota,
+        RuntimeClass,
+        Service,
+    )
+    from kubesched_lint.model.storage import (
+        Claim,
+        CSINode,
+        PersistentVolume,
+        StorageCapacity,
+        StorageClass,
+        VolumeAttachment,
+    )
 
 
 @dataclass(frozen=True, slots=True)

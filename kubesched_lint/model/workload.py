@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import ObjectRef, Path, Source
-from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.storage import Claim
+
+if TYPE_CHECKING:
+    from kubesched_lint.model.labels import Selector
+    from kubesched_lint.model.pod import Pod
+    from kubesched_lint.model.storage import Claim
 
 KINDS = ("Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "Job", "CronJob", "Pod")
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Hazard, Severity
-from kubesched_lint.model.workload import Workload
+
+if TYPE_CHECKING:
+    from kubesched_lint.model.workload import Workload
 
 Check = Callable[..., Iterator[Hazard]]
 Templates = Mapping[str, str]

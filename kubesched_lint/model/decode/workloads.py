@@ -19,7 +19,6 @@ from kubesched_lint.model.decode.fields import (
     text,
 )
 from kubesched_lint.model.decode.pods import decode_pod
-from kubesched_lint.model.decode.storage import decode_claim
 from kubesched_lint.model.workload import Strategy, Workload
 
 
@@ -77,6 +76,8 @@ def _of_kind(workload: Workload, spec: Value) -> Workload:
         case "DaemonSet":
             return replace(workload, replicas=0, strategy=_update_strategy(spec, max_unavailable=1, max_surge=0))
         case "StatefulSet":
+            from kubesched_lint.model.decode.storage import decode_claim
+
             return replace(
                 workload,
                 strategy=_update_strategy(spec, max_unavailable=1, max_surge=None),

@@ -12,7 +12,9 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.validation.causes import Cause, field_of
 from kubesched_lint.validation.validate import Verdict, validate
 
-_PLACEHOLDER = re.compile(r"\$\{|\{\{|\$\(|\(\$|<[^<>]+>")
+_PLACEHOLDER = re.compile(r"\$[{(A-Za-z_]|\{\{|\(\$|<[^<>]+>")
+# Truth in YAML 1.1, by which kubectl reads; text in 1.2, by which Kustomize reads, and writes it quoted.
+_OLD_TRUTH = re.compile(r"(?:y|yes|on|n|no|off)$", re.IGNORECASE)
 _MISMATCH = "`selector` does not match template `labels`"
 _GONE = 404
 _UNDECODED = 400
@@ -25,14 +27,26 @@ def check(document: Document, facts: Facts) -> Iterator[Hazard]:
     verdict = validate(document.value, version=facts.premises.kubernetes_version)
     seen: set[Path] = set()
     for cause in verdict.causes:
-        if document.unrendered and (cause.message.startswith("Required value") or cause.message.endswith(_MISMATCH)):
-            continue  # a kustomization may add it: labels, selectors, images
+        if document.unrendered and _is_rendered_away(document, cause, verdict.code):
+            continue
         # One place, one finding: what follows there says the same in other words.
         if cause.path in seen or (cause.message.endswith(_MISMATCH) and ("spec", "selector") in seen):
             continue
         if not _is_placeholder(document.value, cause.path):
             seen.add(cause.path)
             yield _hazard(cause, verdict)
+
+
+def _is_rendered_away(document: Document, cause: Cause, code: int) -> bool:
+    """Whether a kustomization may mend it: it adds labels, selectors and images, and quotes what it writes anew."""
+    if code != _UNDECODED:
+        return cause.message.startswith("Required value") or cause.message.endswith(_MISMATCH)
+    if "cannot unmarshal number" not in cause.message and "cannot unmarshal bool" not in cause.message:
+        return False
+    if cause.path[:2] == ("metadata", "annotations"):
+        return True  # Kustomize 5.5 writes every annotation of the object itself as a string; a template's it keeps
+    span = document.span(cause.path)
+    return _OLD_TRUTH.match(document.line_text(span.line)[span.column - 1 : span.end_column - 1]) is not None
 
 
 def _hazard(cause: Cause, verdict: Verdict) -> Hazard:

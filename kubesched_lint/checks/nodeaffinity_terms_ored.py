@@ -9,11 +9,19 @@ from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.model.workload import Workload
 
 
+_ROLE = "node-role.kubernetes.io/"
+
+
+def _meaning(key: str) -> str:
+    """Roles are values in disguise: control-plane or master is one label with two names, infra or worker a choice."""
+    return _ROLE if key.startswith(_ROLE) else key
+
+
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     terms = workload.pod.required_node_terms or ()
     if len(terms) < 2 or any(t.fields or not t.expressions for t in terms):
         return
-    keys = [frozenset(r.key for r in t.expressions) for t in terms]
+    keys = [frozenset(map(_meaning, (r.key for r in t.expressions))) for t in terms]
     if len(frozenset().union(*keys)) < sum(map(len, keys)):
         return  # a key that comes twice is a real alternative: zone a or zone b
     second = terms[1]

@@ -275,3 +275,18 @@ def test_variants_of_one_object_are_not_added_up() -> None:
     )
     assert len(found("set-does-not-fit", two_apps, THREE)) == 1
     assert found("set-does-not-fit", big + "---\n" + big, THREE) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master", False),
+        ("node-role.kubernetes.io/infra", "node-role.kubernetes.io/worker", False),
+        ("node-role.kubernetes.io/infra", "disktype", True),
+    ],
+)
+def test_one_role_or_another_is_meant_as_a_choice(first: str, second: str, told: bool) -> None:
+    terms = ", ".join(f"{{matchExpressions: [{{key: {key}, operator: Exists}}]}}" for key in (first, second))
+    required = f"requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{terms}]}}"
+    spec = f"affinity: {{nodeAffinity: {{{required}}}}}"
+    assert bool(found("nodeaffinity-terms-ored", workload(spec=spec))) is told

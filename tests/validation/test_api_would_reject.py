@@ -91,9 +91,35 @@ def test_a_quantity_is_told_with_its_field():
     assert finding.location.span.line == 8
 
 
-@pytest.mark.parametrize("line", ["  dnsPolicy: ${DNS}", "  nodeName: '<your-node>'", "  hostname: a-${N}"])
+@pytest.mark.parametrize(
+    "line", ["  dnsPolicy: ${DNS}", "  serviceAccountName: $SA_NAME", "  nodeName: '<your-node>'", "  hostname: a-${N}"]
+)
 def test_what_is_filled_in_later_is_left_alone(line):
     assert report_on(f"{POD}{line}\n").findings == ()
+
+
+ANNOTATED = "apiVersion: v1\nkind: Namespace\nmetadata: {name: web, annotations: {keep: 1440}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "rendered", "as_written"),
+    [
+        (ANNOTATED, 0, 1),
+        (POD + "    env: [{name: TLS, value: yes}]\n", 0, 1),
+        (POD + "    env:\n    - name: TLS\n      value: off\n", 0, 1),
+        (POD + "    env: [{name: TLS, value: true}]\n", 1, 1),
+        (POD + "    env: [{name: TLS, value: 5}]\n", 1, 1),
+        (POD + "  enableServiceLinks: 5\n", 1, 1),
+    ],
+)
+def test_what_kustomize_writes_as_text_is_no_wrong_type_in_its_resources(text, rendered, as_written):
+    """Asked of ``kubectl kustomize`` 5.5, which keeps ``true`` and ``5`` in an env value and quotes ``yes``."""
+    book = Rulebook.shipped()
+    settings = Options(select=("api-would-reject",))
+    rules = book.select(settings.profile, settings.select, settings.ignore)
+    for unrendered, expected in ((True, rendered), (False, as_written)):
+        manifests = manifest_set(documents("web.yaml", text.encode(), is_read, unrendered=unrendered), "default")
+        assert len(lint(manifests, None, settings, rules)[0].findings) == expected
 
 
 def test_an_object_that_a_cluster_has_stored_was_accepted():

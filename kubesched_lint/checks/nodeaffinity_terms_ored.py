@@ -8,7 +8,6 @@ from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.model.workload import Workload
 
-
 _ROLE = "node-role.kubernetes.io/"
 
 

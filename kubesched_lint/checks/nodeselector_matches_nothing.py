@@ -15,6 +15,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     pod = facts.pod(workload)
     if workload.kind == "DaemonSet" or pod.node_name or facts.reach(workload).matching:
         return  # a DaemonSet without nodes makes no pods: daemonset-matches-no-node
+    if any(mark in value for value in pod.node_selector.values() for mark in "<$"):
+        return  # no label's value: filled in before it is applied, as <node-hostname>
     nodes = facts.today.bit_count()
     untold = untold_label(facts.pod(workload), facts)
     if untold:

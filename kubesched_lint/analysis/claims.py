@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.findings import Path
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
-from kubesched_lint.model.pod import Volume
-from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
-from kubesched_lint.model.workload import Workload
 
 if TYPE_CHECKING:
+    from kubesched_lint.analysis.facts import Facts
+    from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.cluster.state import ClusterState
+    from kubesched_lint.findings import Path
+    from kubesched_lint.model.pod import Volume
+    from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
+    from kubesched_lint.model.workload import Workload
 
 
 def claim_named(facts: Facts, namespace: str, name: str) -> Claim | None:

@@ -20,6 +20,7 @@ from kubesched_lint.cluster.nodeset import first, only, positions
 if TYPE_CHECKING:
     from kubesched_lint.analysis.plan import Plan
     from kubesched_lint.analysis.potential import Potential
+    from kubesched_lint.analysis.spread import SpreadRoom
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.nodeset import NodeSet
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.node import Node, Taint
     from kubesched_lint.model.nodepool import NodePool
-    from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
+    from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
     from kubesched_lint.model.policy import Autoscaler, LimitRange, PriorityClass, RuntimeClass
     from kubesched_lint.model.workload import Workload
     from kubesched_lint.scheduler.capacity import Shortage
@@ -86,6 +87,8 @@ class Facts:
         self.premises = premises or Premises()
         self._pods: dict[int, Pod] = {}
         self._reach: dict[int, Reach] = {}
+        self.spread_rooms: dict[tuple[int, int, int | None], tuple[Workload, SpreadConstraint, SpreadRoom | None]] = {}
+        """What ``analysis.spread`` has found."""
 
     # -- workloads and their pods ------------------------------------------------------------------------------------
 

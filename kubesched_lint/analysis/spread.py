@@ -44,6 +44,16 @@ def spread_room(
 
     A constraint that does not select its own pods bounds nothing.
     """
+    key = (id(workload), id(constraint), replicas)
+    found = facts.spread_rooms.get(key)
+    if found is None:  # half a dozen rules ask; what an id stands for is kept, so that it stands for nothing else
+        found = facts.spread_rooms[key] = (workload, constraint, _spread_room(workload, constraint, facts, replicas))
+    return found[2]
+
+
+def _spread_room(
+    workload: Workload, constraint: SpreadConstraint, facts: Facts, replicas: int | None
+) -> SpreadRoom | None:
     pod = facts.pod(workload)
     selector = constraint.selector
     if selector is None or selector.is_empty or not selector.matches(pod.labels):

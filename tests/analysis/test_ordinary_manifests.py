@@ -290,3 +290,9 @@ def test_one_role_or_another_is_meant_as_a_choice(first: str, second: str, told:
     required = f"requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{terms}]}}"
     spec = f"affinity: {{nodeAffinity: {{{required}}}}}"
     assert bool(found("nodeaffinity-terms-ored", workload(spec=spec))) is told
+
+
+@pytest.mark.parametrize(("value", "told"), [("<node-hostname>", False), ("${NODE}", False), ("elsewhere", True)])
+def test_a_selector_that_is_still_to_be_filled_in_is_no_miss(value: str, told: bool) -> None:
+    manifest = workload(spec=f"nodeSelector: {{kubernetes.io/hostname: '{value}'}}")
+    assert bool(found("nodeselector-matches-nothing", manifest, THREE)) is told

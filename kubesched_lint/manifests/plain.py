@@ -161,7 +161,9 @@ def read_plain(text: str) -> dict[str, Any]:
         if colon and (head := head_of(before)) is not None:
             at, column, key = head
             if not key:
-                continue
+                if line.isprintable():
+                    continue
+                raise NotPlainError
             value = tail_of(after) if len(after) < _LONG else tail_of.__wrapped__(after)
         else:
             at, column, key, value = line_of(line) if len(line) < _LONG else line_of.__wrapped__(line)
@@ -176,20 +178,8 @@ def read_plain(text: str) -> dict[str, Any]:
                 raise NotPlainError
             stack.append((here, indent))
             here, indent = new, at
-        else:
-            while at < indent:
-                here, indent = stack.pop()
-            if at != indent:
-                raise NotPlainError  # a scalar that goes on, or indentation that fits nothing
-            if column < 0:
-                if here.__class__ is list:
-                    if not stack:
-                        raise NotPlainError
-                    here, indent = stack.pop()
-                    if indent != at or here.__class__ is list:
-                        raise NotPlainError
-            elif here.__class__ is dict:
-                raise NotPlainError
+        elif at != indent or (here.__class__ is list) is (column < 0):
+            here, indent = _enclosing(stack, here, indent, at, column < 0)
         waiting = None
 
         if column >= 0:
@@ -202,7 +192,7 @@ def read_plain(text: str) -> dict[str, Any]:
             here.append(new)
             stack.append((here, indent))
             here, indent = new, column
-        elif here.__class__ is list or key in here:
+        elif key in here:
             raise NotPlainError
         if value.__class__ is Special:
             if value is NOTHING:
@@ -212,6 +202,17 @@ def read_plain(text: str) -> dict[str, Any]:
                 value, number = _special(value, lines, number, indent)
         here[key] = value
     return root
+
+
+def _enclosing(stack: list[tuple[Any, int]], here: Any, indent: int, at: int, is_key: bool) -> tuple[Any, int]:
+    """The open mapping or list that a line in column ``at`` goes on with, and its own column."""
+    while at < indent:
+        here, indent = stack.pop()
+    if is_key and at == indent and here.__class__ is list:
+        here, indent = stack.pop()  # the list stood beneath its own key
+    if at != indent or (here.__class__ is list) is is_key:
+        raise NotPlainError  # a scalar that goes on, or indentation that fits nothing
+    return here, indent
 
 
 def _behind_marker(lines: list[str]) -> int:

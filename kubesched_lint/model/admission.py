@@ -36,11 +36,14 @@ def admit(
     ``extra_labels`` are those its controller adds (``pod-template-hash``). A class that is not among the given ones
     is unknown: the pod keeps what it says itself. LimitRanges of other namespaces are passed over.
     """
-    if extra_labels:
-        pod = replace(pod, labels={**pod.labels, **extra_labels})
     pod = _with_limit_ranges(pod, limit_ranges)
-    # One copy for both: of thousands of pods, copies are most of what admission costs.
-    pod = replace(pod, **_priority(pod, priority_classes or {}), tolerations=with_default_tolerations(pod.tolerations))
+    # One copy for all three: of thousands of pods, copies are most of what admission costs.
+    pod = replace(
+        pod,
+        labels={**pod.labels, **extra_labels} if extra_labels else pod.labels,
+        tolerations=with_default_tolerations(pod.tolerations),
+        **_priority(pod, priority_classes or {}),
+    )
     runtime_class = (runtime_classes or {}).get(pod.runtime_class)
     if runtime_class is not None:
         pod = _with_runtime_class(pod, runtime_class)

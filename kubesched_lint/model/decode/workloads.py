@@ -5,7 +5,7 @@ Mirrors ``pkg/apis/apps/v1/defaults.go`` and ``pkg/apis/batch/v1/defaults.go`` (
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.decode.fields import (
@@ -39,13 +39,12 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
         labels_path,
     )
     written = integer(spec, "replicas", ("spec",)) if kind in ("Deployment", "StatefulSet", "ReplicaSet") else None
-    workload = Workload(
+    replicas = {"replicas": 1 if written is None else written, "replicas_written": written is not None}
+    return Workload(
         kind=kind,
         namespace=namespace,
         name=text(meta, "name", ("metadata",)) or text(meta, "generateName", ("metadata",)),
         pod=pod,
-        replicas=1 if written is None else written,
-        replicas_written=written is not None,
         selector=selector(spec, "selector", ("spec",)) if kind not in ("Pod", "Job", "CronJob") else None,
         min_ready_seconds=integer(spec, "minReadySeconds", ("spec",)) or 0 if kind != "Pod" else 0,
         labels=labels(meta, "labels", ("metadata",)),
@@ -54,8 +53,8 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
         template=template,
         source=source,
         order=order,
+        **(replicas | _of_kind(kind, spec, namespace, source)),
     )
-    return _of_kind(workload, spec)
 
 
 def _template(kind: str, value: Value, spec: Value) -> tuple[Value, Path]:
@@ -69,41 +68,40 @@ def _template(kind: str, value: Value, spec: Value) -> tuple[Value, Path]:
     return mapping(spec, "template", ("spec",)), ("spec", "template")
 
 
-def _of_kind(workload: Workload, spec: Value) -> Workload:
-    match workload.kind:
+def _of_kind(kind: str, spec: Value, namespace: str, source: Source | None) -> dict[str, Any]:
+    """The fields of a workload that only its kind has, or has otherwise."""
+    match kind:
         case "Deployment":
-            return replace(workload, strategy=_deployment_strategy(spec))
+            return {"strategy": _deployment_strategy(spec)}
         case "DaemonSet":
-            return replace(workload, replicas=0, strategy=_update_strategy(spec, max_unavailable=1, max_surge=0))
+            return {"replicas": 0, "strategy": _update_strategy(spec, max_unavailable=1, max_surge=0)}
         case "StatefulSet":
             from kubesched_lint.model.decode.storage import decode_claim
 
-            return replace(
-                workload,
-                strategy=_update_strategy(spec, max_unavailable=1, max_surge=None),
-                pod_management=text(spec, "podManagementPolicy", ("spec",)) or "OrderedReady",
-                claim_templates=tuple(
-                    decode_claim(c, workload.namespace, workload.source, at)
-                    for c, at in items(spec, "volumeClaimTemplates", ("spec",))
+            return {
+                "strategy": _update_strategy(spec, max_unavailable=1, max_surge=None),
+                "pod_management": text(spec, "podManagementPolicy", ("spec",)) or "OrderedReady",
+                "claim_templates": tuple(
+                    decode_claim(c, namespace, source, at) for c, at in items(spec, "volumeClaimTemplates", ("spec",))
                 ),
-            )
+            }
         case "Job":
-            return _with_parallelism(workload, spec, ("spec",))
+            return _parallelism(spec, ("spec",))
         case "CronJob":
             job = mapping(spec, "jobTemplate", ("spec",))
             at: Path = ("spec", "jobTemplate")
-            return _with_parallelism(workload, mapping(job, "spec", at), (*at, "spec"))
-    return workload
+            return _parallelism(mapping(job, "spec", at), (*at, "spec"))
+    return {}
 
 
-def _with_parallelism(workload: Workload, spec: Value, path: Path) -> Workload:
+def _parallelism(spec: Value, path: Path) -> dict[str, Any]:
     """A Job runs as many pods at once as parallelism allows and completions still need."""
     parallelism = integer(spec, "parallelism", path)
     completions = integer(spec, "completions", path)
     wanted = 1 if parallelism is None else parallelism
     if completions is not None:
         wanted = min(wanted, completions)
-    return replace(workload, replicas=wanted, replicas_written=parallelism is not None)
+    return {"replicas": wanted, "replicas_written": parallelism is not None}
 
 
 def _deployment_strategy(spec: Value) -> Strategy:

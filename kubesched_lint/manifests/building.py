@@ -28,11 +28,21 @@ Inside a mapping: key → (start and end of the key, node of the value); inside 
 _TWICE = "kubectl keeps the last, Kustomize refuses the file"
 _COMPLEX = "a mapping or list cannot be a key"
 _NOT_YAML = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TABS = "a tab where YAML wants spaces"
 _PLAIN_WORDS = {
-    "found character '\\t' that cannot start any token": "a tab where YAML wants spaces",
-    "found a tab character that violates indentation": "a tab where YAML wants spaces",
-    "found a tab character where an indentation space is expected": "a tab where YAML wants spaces",
-    "could not find expected ':'": "expected ':' after a key",
+    "found a tab character that violates indentation": _TABS,
+    "found a tab character where an indentation space is expected": _TABS,
+    "could not find expected ':'": "a key without its ':'",
+    "mapping values are not allowed in this context": "': ' cannot stand here: check quotes and indentation",
+    "block sequence entries are not allowed in this context": "'- ' cannot stand here: it begins a line of its own",
+    "did not find expected key": "expected a key here: check indentation and quotes",
+    "did not find expected '-' indicator": "expected '- ' here: check the indentation",
+    "did not find expected <document start>": "text behind the end of the value",
+}
+_NEVER_CLOSED = {
+    "while scanning a quoted scalar": "a quote that is never closed",
+    "while parsing a flow sequence": "a '[' that is never closed",
+    "while parsing a flow mapping": "a '{' that is never closed",
 }
 
 
@@ -88,8 +98,8 @@ def _tree(text: str, line: int, places: bool) -> Tree:
     except yaml.reader.ReaderError:
         raise _bad_character(text, line) from None
     except yaml.MarkedYAMLError as error:
-        mark: Any = error.problem_mark or error.context_mark
-        raise BuildError(_words(error, text, mark), mark.line + line, mark.column + 1) from None
+        words, mark = _told(error, text)
+        raise BuildError(f"not YAML: {words}", mark.line + line, mark.column + 1) from None
 
 
 def _bad_character(text: str, line: int) -> BuildError:
@@ -99,14 +109,18 @@ def _bad_character(text: str, line: int) -> BuildError:
     return BuildError(words, line + text.count("\n", 0, at), at - text.rfind("\n", 0, at))
 
 
-def _words(error: Any, text: str, mark: Any) -> str:
-    problem = str(error.problem or error.context)
+def _told(error: Any, text: str) -> tuple[str, Any]:
+    """What the parser's refusal means to a person, and the mark to look at."""
+    mark, opened = error.problem_mark, error.context_mark
+    if mark is None:
+        return str(error.context), opened
+    if opened is not None and error.context in _NEVER_CLOSED and not text[mark.index :].strip():
+        return _NEVER_CLOSED[error.context], opened
+    problem = str(error.problem)
     if "cannot start any token" in problem:
-        line = text.split("\n", mark.line + 1)[mark.line]
-        if line[mark.column : mark.column + 1] == "\t":
-            return "not YAML: a tab where YAML wants spaces"
-    context = f" ({error.context})" if error.problem and error.context else ""
-    return f"not YAML: {_PLAIN_WORDS.get(problem, problem)}{context}"
+        character = text[mark.index : mark.index + 1]
+        return _TABS if character == "\t" else f"{character!r} cannot begin a value: quote it", mark
+    return _PLAIN_WORDS.get(problem) or f"{problem} ({error.context})".removesuffix(" (None)"), mark
 
 
 class _TwiceError(Exception):

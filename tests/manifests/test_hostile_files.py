@@ -32,16 +32,16 @@ MESSAGES = {
     "duplicate-key.json": (7, 5, "the key 'nodeName' is written twice, here and in line 6"),
     "duplicate-key.yaml": (8, 3, "the key 'replicas' is written twice, here and in line 6"),
     "empty-brackets.json": (2, 1, "not JSON: Expecting property name enclosed in double quotes"),
-    "indentation.yaml": (8, 4, "not YAML: did not find expected key (while parsing a block mapping)"),
+    "indentation.yaml": (8, 4, "not YAML: expected a key here: check indentation and quotes"),
     "invalid-utf-8.yaml": (8, 13, "not UTF-8: byte 0xe9"),
     "key-is-a-mapping.yaml": (9, 3, "a mapping or list cannot be a key"),
     "key-is-null.yaml": (9, 1, "null is no key: kubectl refuses it"),
     "merge-of-a-number.yaml": (9, 1, "<< needs a mapping or a list of mappings"),
     "nan.yaml": (9, 6, ".nan cannot be said in JSON: kubectl refuses it"),
-    "not-closed.yaml": (9, 1, "not YAML: found unexpected end of stream"),
+    "not-closed.yaml": (4, 9, "not YAML: a quote that is never closed"),
     "nul.yaml": (9, 7, "not YAML: the character U+0000 is not allowed"),
     "tab.yaml": (7, 1, TABS),
-    "unquoted-colon.yaml": (4, 10, "not YAML: mapping values are not allowed in this context"),
+    "unquoted-colon.yaml": (4, 10, "not YAML: ': ' cannot stand here: check quotes and indentation"),
     "utf-16-odd.yaml": (1, 1, "not UTF-16"),
 }
 
@@ -154,7 +154,7 @@ def test_each_broken_document_of_a_file_is_told_at_its_own_line() -> None:
     found = read("---\n".join([good, bad, good, bad + "\n\n", b"x: \xff\n".decode("latin-1"), good]))
     assert [type(e) for e in found] == [Document, InputError, Document, InputError, Unread, Document]
     lines = [e.line for e in found if isinstance(e, InputError)]
-    assert lines == [8, 18]
+    assert lines == [7, 15]
 
 
 def test_bytes_that_are_no_utf8_spoil_only_their_own_document() -> None:

@@ -15,7 +15,7 @@ from kubesched_lint.manifests.flow import FlowError, read_flow
 from kubesched_lint.manifests.scalars import ScalarError, key_of, resolved
 
 MOST_DEPTH = 100
-_REMEMBERED = 1 << 16
+_REMEMBERED = 1 << 14
 _LONG = 400
 """Longer lines are not remembered, and longer flow collections not read here."""
 

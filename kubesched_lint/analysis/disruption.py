@@ -21,6 +21,11 @@ def budgets_of(workload: Workload, facts: Facts) -> Iterator[DisruptionBudget]:
             yield budget
 
 
+def is_linted(budget: DisruptionBudget, facts: Facts) -> bool:
+    """Whether a budget is one of the manifests: a finding points at no line of a snapshot."""
+    return any(budget is ours for ours in facts.manifests.budgets)
+
+
 def guards_others(budget: DisruptionBudget, workload: Workload, facts: Facts) -> bool:
     """Whether a budget also selects pods of other workloads: then its sums are not this workload's alone."""
     return any(

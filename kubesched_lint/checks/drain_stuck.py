@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.disruption import budgets_of, guards_others
+from kubesched_lint.analysis.disruption import budgets_of, guards_others, is_linted
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions
@@ -23,8 +23,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         else:
             bound = f"minAvailable {budget.min_available}"
         yield Hazard(
-            at=budget.path if budget.source else workload.replicas_path,
-            source=budget.source,
+            at=budget.path if is_linted(budget, facts) else workload.replicas_path,
+            source=budget.source if is_linted(budget, facts) else None,
             victim=workload.ref,
             evidence=proof(
                 f"{replicas} healthy pods, {bound}: 0 disruptions allowed",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.disruption import budgets_of, guards_others
+from kubesched_lint.analysis.disruption import budgets_of, guards_others, is_linted
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions
@@ -44,7 +44,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                     "key": term.topology_key,
                     "replicas": replicas,
                 },
-                related=(Place(budget.path, "the budget", budget.source),) if budget.source else (),
+                related=(Place(budget.path, "the budget", budget.source),) if is_linted(budget, facts) else (),
             )
 
 

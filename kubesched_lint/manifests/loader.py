@@ -9,6 +9,7 @@ from kubesched_lint.findings import InputError, Path
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.manifests.files import KUSTOMIZATIONS, STDIN, InputFile, find_files, standard_input
 from kubesched_lint.manifests.parting import Part, broken_byte, is_json, parts, text_of
+from kubesched_lint.manifests.places import span_of
 from kubesched_lint.manifests.plain import NotPlainError, read_plain
 from kubesched_lint.manifests.recognise import (
     HELM,
@@ -185,13 +186,26 @@ class _Reader:
                 self._path, index, kind, version, value, part.text, part.line, prefix, plain, self._unrendered
             )
         else:
-            yield self._unread(value, kind, version, line or part.line)
+            missing = _missing(value, kind, version)
+            if missing and not self._in_kustomization:
+                span = span_of(part.text, part.line, prefix, plain=plain)
+                words = f"no {missing}, though it has metadata: kubectl refuses an object without"
+                yield InputError(self._path, words, span.line, span.column)
+            else:
+                yield self._unread(value, kind, version, line or part.line)
 
     def _unread(self, value: Any, kind: object, version: object, line: int) -> Unread:
         name = kind if isinstance(kind, str) else ""
         if not name and self._path.endswith(KUSTOMIZATIONS):
             name = "Kustomization"
         return Unread(self._path, line, name, version if isinstance(version, str) else "", holds_pod_template(value))
+
+
+def _missing(value: dict[str, Any], kind: object, version: object) -> str:
+    """Which half of its type an object lacks that is otherwise meant for Kubernetes."""
+    if not isinstance(value.get("metadata"), dict) or isinstance(kind, str) == isinstance(version, str):
+        return ""
+    return "apiVersion" if isinstance(kind, str) else "kind"
 
 
 def source_lines(path: str) -> Sequence[str]:

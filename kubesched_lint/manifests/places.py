@@ -9,7 +9,7 @@ from kubesched_lint.findings import Path, Span
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.building import Node
-    from kubesched_lint.manifests.plain_places import Range
+    from kubesched_lint.manifests.plain_places import Items, Range
 
 _MOST_VALUES = 2_000_000
 _REMEMBERED = 1 << 14
@@ -38,13 +38,15 @@ def _in_plain(text: str, path: Path, key: bool) -> Range:
     """Many findings point to few places: a DaemonSet's name is told of with all that comes before it."""
     from kubesched_lint.manifests.plain_places import find
 
-    place, named = find(_lines(text), path)
+    lines, known = _lines(text)
+    place, named = find(lines, path, known)
     return named if key and named else place
 
 
 @lru_cache(maxsize=4)
-def _lines(text: str) -> list[str]:
-    return text.split("\n")
+def _lines(text: str) -> tuple[list[str], Items]:
+    """And the lists that were met in them."""
+    return text.split("\n"), {}
 
 
 def _place(text: str, at: int, line: int) -> tuple[int, int]:

@@ -39,13 +39,21 @@ class _Entry:
     inner: int = -1
 
 
-def find(lines: list[str], path: Path) -> tuple[Range, Range | None]:
-    """The place of the value at ``path`` and of its key (None in a list); of the nearest parent if it is absent."""
+Items = dict[tuple[int, int], list[int]]
+"""Line and column in which a list begins → the line of each of its items."""
+
+
+def find(lines: list[str], path: Path, known: Items | None = None) -> tuple[Range, Range | None]:
+    """The place of the value at ``path`` and of its key (None in a list); of the nearest parent if it is absent.
+
+    ``known`` remembers lists from one question about these lines to the next: a ``kind: List`` may hold thousands.
+    """
+    known = {} if known is None else known
     number, column = _next(lines, 1 if lines[0].startswith("---") else 0)
     start: tuple[int, int] | None = (number, column)
     here: _Entry | None = None
     for depth, step in enumerate(path):
-        entry = None if start is None else _member(lines, *start, step)
+        entry = None if start is None else _member(lines, *start, step, known)
         if entry is None:
             return _place(lines, here, number, column), None
         special = _special(lines, entry)
@@ -62,13 +70,15 @@ def _place(lines: list[str], entry: _Entry | None, number: int, column: int) -> 
     return _block(lines, number, column) if entry is None else _range(lines, entry)
 
 
-def _member(lines: list[str], number: int, column: int, step: str | int) -> _Entry | None:
+def _member(lines: list[str], number: int, column: int, step: str | int, known: Items) -> _Entry | None:
     if isinstance(step, str):
         # "on" and "0x1" are written otherwise than they read: "true" and "1".
         written = "" if step in ("true", "false") or step[:1] in _NUMERIC else step
         return next((entry for entry in _entries(lines, number, column, written) if entry.key == step), None)
-    entries = enumerate(_entries(lines, number, column))
-    return next((entry for i, entry in entries if i == step and entry.key is None), None)
+    begin = number, column
+    if begin not in known:
+        known[begin] = [entry.number for entry in _entries(lines, number, column) if entry.key is None]
+    return _entry(lines, known[begin][step], column) if 0 <= step < len(known[begin]) else None
 
 
 def _next(lines: list[str], number: int) -> tuple[int, int]:

@@ -67,6 +67,18 @@ def test_kinds_we_do_not_read_are_counted_and_a_rollout_gets_a_hint() -> None:
     ]
 
 
+def test_an_object_without_half_of_its_type_is_an_error() -> None:
+    found = read("# head\nkind: Pod\nmetadata: {name: a}\n---\napiVersion: v1\nkind: 5\nmetadata: {name: a}\n")
+    words = "though it has metadata: kubectl refuses an object without"
+    assert found == [
+        InputError("m.yaml", f"no apiVersion, {words}", 2, 1),
+        InputError("m.yaml", f"no kind, {words}", 5, 1),
+    ]
+    chart, workflow = read("apiVersion: v2\nname: chart\n---\nmetadata: {x: y}\nname: workflow\n")
+    assert isinstance(chart, Unread)
+    assert isinstance(workflow, Unread)
+
+
 def test_a_kind_of_another_group_is_not_ours() -> None:
     (found,) = read("apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\n")
     assert isinstance(found, Unread)

@@ -136,3 +136,11 @@ def test_lists_of_objects_in_json_have_places_of_their_own() -> None:
     text += '{"apiVersion": "v1", "kind": "Pod",\n"x": 2} {"apiVersion": "v1", "kind": "Pod", "x": 3}\n'
     found = [d for d in documents("m.json", text.encode(), lambda v, k: True) if isinstance(d, Document)]
     assert [d.span(("x",)) for d in found] == [Span(2, 43, 2, 44), Span(5, 6, 5, 7), Span(5, 50, 5, 51)]
+
+
+def test_items_of_a_long_list_are_found_each() -> None:
+    items = "".join(f"- apiVersion: v1\n  kind: Pod\n  x: {i}\n  # between\n\n" for i in range(300))
+    text = f"apiVersion: v1\nkind: List\nitems:\n{items}"
+    found = [d for d in documents("m.yaml", text.encode(), lambda v, k: True) if isinstance(d, Document)]
+    assert [d.span(("x",)).line for d in found] == [6 + 5 * i for i in range(300)]
+    assert [d.span(()) for d in found][7] == Span(39, 3, 41, 7)

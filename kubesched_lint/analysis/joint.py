@@ -172,6 +172,21 @@ def overfull(problem: Problem) -> Impossible | None:
                 if total > room:
                     chosen = tuple(confined[i] for i in sorted(taken))
                     return _overfull(problem, chosen, r, name, room)
+    return _overfull_port(problem)
+
+
+def _overfull_port(problem: Problem) -> Impossible | None:
+    """A host port that more pods ask for, on some set of nodes, than there are nodes to give it."""
+    users: dict[tuple[str, int], list[Demand]] = {}
+    for demand in problem.demands:
+        for port in {(p.protocol, p.port) for p in demand.pod.host_ports if p.host_ip == "0.0.0.0"}:
+            users.setdefault(port, []).append(demand)
+    for (_, number), asking in users.items():
+        for nodes in {d.nodes for d in asking}:
+            confined = tuple(d for d in asking if d.nodes & ~nodes == 0)
+            wanted, room = sum(d.count for d in confined), nodes.bit_count()
+            if len(confined) > 1 and wanted > room:
+                return Impossible(confined, wanted, room, (f"host port {number}",))
     return None
 
 

@@ -54,10 +54,6 @@ class UnknownFieldError(DecodeError):
     """A field that nobody reads: its key is what is wrong, not its value."""
 
 
-def is_sketch(value: Value) -> bool:
-    return value.get("kind") == KIND and value.get("apiVersion") == API_VERSION
-
-
 def sketched_nodes(sketch: Value) -> Iterator[tuple[Node, str]]:
     """Every node of a sketch, with what shows that it is elastic ("" when nothing does). Raises DecodeError."""
     known(sketch, SKETCH_FIELDS, ())

@@ -8,6 +8,7 @@ part of YAML whose meaning is beyond doubt; tests hold values and places against
 from __future__ import annotations
 
 import re
+import sys
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +21,9 @@ _LONG = 400
 """Longer lines are not remembered, and longer flow collections not read here."""
 
 # All are asked of printable text only: no tab, no control, no exotic blank, line break or byte order mark.
+IS_TRUSTED = sys.version_info >= (3, 11, 5)
+"""Earlier interpreters mistake possessive quantifiers (python/cpython#106052): the complete reader reads all there."""
+
 _COMMENT = r"(?:[ ]++(?:\#.*+)?)?+"
 _KEY = r"(?:[A-Za-z0-9_./$][A-Za-z0-9_./$~+@-]*+|\"[A-Za-z0-9_./$~+@ -]++\"|'[A-Za-z0-9_./$~+@ -]++')"
 _PLAIN = (
@@ -145,6 +149,8 @@ def line_of(line: str) -> tuple[int, int, str | None, Any]:
 
 def read_plain(text: str) -> dict[str, Any]:
     """The mapping that a document of plain block YAML is. Raises NotPlainError."""
+    if not IS_TRUSTED:
+        raise NotPlainError
     lines = text.split("\n")
     count = len(lines)
     number = _behind_marker(lines)

@@ -6,7 +6,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kubesched_lint.cli.lint import ApplyOrder, Color, FailOn, Profile
+from kubesched_lint.cli.options import (
+    ApplyOrder,
+    ApplyOrderOption,
+    Color,
+    ColorOption,
+    Elastic,
+    FailOn,
+    FailOnOption,
+    Ignore,
+    Namespace,
+    Paths,
+    Profile,
+    ProfileOption,
+    Select,
+    StrictSkips,
+)
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.fleet import Outcome
@@ -16,10 +31,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 @app.command()
 def fleet(
-    paths: Annotated[
-        list[str],
-        typer.Argument(help="Files, folders (read recursively), or - for standard input.", show_default=False),
-    ],
+    paths: Paths,
     clusters: Annotated[
         str,
         typer.Option(
@@ -34,32 +46,15 @@ def fleet(
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write there instead of to standard output.")
     ] = None,
-    namespace: Annotated[
-        str, typer.Option("--namespace", "-n", help="Namespace of objects that name none.")
-    ] = "default",
-    profile: Annotated[Profile, typer.Option(help="Which rules run unless selected by name.")] = Profile.CI,
-    select: Annotated[
-        list[str] | None, typer.Option(metavar="RULE", help="Run only these rules or families. Repeatable.")
-    ] = None,
-    ignore: Annotated[
-        list[str] | None, typer.Option(metavar="RULE", help="Leave out these rules or families. Repeatable.")
-    ] = None,
-    fail_on: Annotated[
-        FailOn, typer.Option(help="The severity from which findings make the exit code 1.")
-    ] = FailOn.ERROR,
-    strict_skips: Annotated[
-        bool, typer.Option("--strict-skips", help="Exit with 1 also when a rule had to be skipped.")
-    ] = False,
-    apply_order: Annotated[
-        ApplyOrder, typer.Option(help="Which tool applies the manifests, and so in which order.")
-    ] = ApplyOrder.KUBECTL,
-    elastic: Annotated[
-        bool | None,
-        typer.Option(
-            "--elastic/--fixed", help="Whether nodes come and go by an autoscaler.  [default: seen from labels]"
-        ),
-    ] = None,
-    color: Annotated[Color, typer.Option(help="Colour in text output.")] = Color.AUTO,
+    namespace: Namespace = "default",
+    profile: ProfileOption = Profile.CI,
+    select: Select = None,
+    ignore: Ignore = None,
+    fail_on: FailOnOption = FailOn.ERROR,
+    strict_skips: StrictSkips = False,
+    apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
+    elastic: Elastic = None,
+    color: ColorOption = Color.AUTO,
 ) -> None:
     """Check one set of manifests against many clusters, and show a table of rules by clusters.
 

@@ -5,39 +5,31 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
+from kubesched_lint.cli.options import (
+    ApplyOrder,
+    ApplyOrderOption,
+    Color,
+    ColorOption,
+    Elastic,
+    FailOn,
+    FailOnOption,
+    Ignore,
+    KubernetesVersion,
+    Namespace,
+    OptionalClusterPath,
+    Paths,
+    Profile,
+    ProfileOption,
+    Select,
+    StrictSkips,
+)
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-
-class Profile(StrEnum):
-    CI = "ci"
-    STRICT = "strict"
-    EDITOR = "editor"
-
-
-class ApplyOrder(StrEnum):
-    KUBECTL = "kubectl"
-    HELM = "helm"
-    KUSTOMIZE = "kustomize"
-    ARGOCD = "argocd"
-
-
-class FailOn(StrEnum):
-    ERROR = "error"
-    WARNING = "warning"
-    NOTE = "note"
-    NEVER = "never"
-
-
-class Color(StrEnum):
-    AUTO = "auto"
-    ALWAYS = "always"
-    NEVER = "never"
 
 
 class _Lint(TyperCommand):
@@ -67,48 +59,21 @@ def _with_base(args: list[str]) -> Iterator[str]:
 
 @app.command(cls=_Lint)
 def lint(
-    paths: Annotated[
-        list[str],
-        typer.Argument(help="Files, folders (read recursively), or - for standard input.", show_default=False),
-    ],
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            "--cluster", "-c", metavar="PATH", help="Snapshot or sketch: a file or folder, also .gz; or live[:CONTEXT]."
-        ),
-    ] = None,
-    namespace: Annotated[
-        str, typer.Option("--namespace", "-n", help="Namespace of objects that name none.")
-    ] = "default",
-    profile: Annotated[Profile, typer.Option(help="Which rules run unless selected by name.")] = Profile.CI,
-    select: Annotated[
-        list[str] | None, typer.Option(metavar="RULE", help="Run only these rules or families. Repeatable.")
-    ] = None,
-    ignore: Annotated[
-        list[str] | None, typer.Option(metavar="RULE", help="Leave out these rules or families. Repeatable.")
-    ] = None,
+    paths: Paths,
+    cluster: OptionalClusterPath = None,
+    namespace: Namespace = "default",
+    profile: ProfileOption = Profile.CI,
+    select: Select = None,
+    ignore: Ignore = None,
     formats: Annotated[
         list[str] | None,
         typer.Option("--format", "-f", metavar="NAME[=FILE]", help="text, json, sarif or github. Repeatable."),
     ] = None,
-    fail_on: Annotated[
-        FailOn, typer.Option(help="The severity from which findings make the exit code 1.")
-    ] = FailOn.ERROR,
-    strict_skips: Annotated[
-        bool, typer.Option("--strict-skips", help="Exit with 1 also when a rule had to be skipped.")
-    ] = False,
-    apply_order: Annotated[
-        ApplyOrder, typer.Option(help="Which tool applies the manifests, and so in which order.")
-    ] = ApplyOrder.KUBECTL,
-    elastic: Annotated[
-        bool | None,
-        typer.Option(
-            "--elastic/--fixed", help="Whether nodes come and go by an autoscaler.  [default: seen from labels]"
-        ),
-    ] = None,
-    kubernetes_version: Annotated[
-        str, typer.Option(metavar="VERSION", help="Version whose scheduler is modelled.")
-    ] = "1.36",
+    fail_on: FailOnOption = FailOn.ERROR,
+    strict_skips: StrictSkips = False,
+    apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
+    elastic: Elastic = None,
+    kubernetes_version: KubernetesVersion = "1.36",
     partial: Annotated[
         bool, typer.Option("--partial", help="The paths are part of a larger set: absence proves nothing.")
     ] = False,
@@ -120,7 +85,7 @@ def lint(
             "left BASE. Everything is still read.",
         ),
     ] = None,
-    color: Annotated[Color, typer.Option(help="Colour in text output.")] = Color.AUTO,
+    color: ColorOption = Color.AUTO,
 ) -> None:
     """Check manifests against a cluster and report what will not be scheduled.
 

@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from kubesched_lint.cli.lint import ApplyOrder, Color
+from kubesched_lint.cli.options import (
+    ApplyOrder,
+    ApplyOrderOption,
+    ClusterPath,
+    Color,
+    ColorOption,
+    Elastic,
+    KubernetesVersion,
+    Namespace,
+    Paths,
+)
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -22,35 +32,18 @@ class Format(StrEnum):
 
 @app.command()
 def simulate(
-    paths: Annotated[
-        list[str],
-        typer.Argument(help="Files, folders (read recursively), or - for standard input.", show_default=False),
-    ],
-    cluster: Annotated[
-        str,
-        typer.Option(
-            "--cluster", "-c", metavar="PATH", help="Snapshot or sketch of the cluster: a file or a folder, also .gz."
-        ),
-    ],
+    paths: Paths,
+    cluster: ClusterPath,
     events: Annotated[str, typer.Option(metavar="EVENT,…", help="Which events to tell.")] = _EVENTS,
     output: Annotated[Format, typer.Option("--format", "-f", help="How to print.")] = Format.TEXT,
     picture: Annotated[str, typer.Option(metavar="EVENT", help="Draw the cluster before and after this event.")] = "",
-    namespace: Annotated[
-        str, typer.Option("--namespace", "-n", help="Namespace of objects that name none.")
-    ] = "default",
-    apply_order: Annotated[
-        ApplyOrder, typer.Option(help="Which tool applies the manifests, and so in which order.")
-    ] = ApplyOrder.KUBECTL,
-    elastic: Annotated[
-        bool | None,
-        typer.Option("--elastic/--fixed", help="Whether an autoscaler makes nodes.  [default: from labels]"),
-    ] = None,
+    namespace: Namespace = "default",
+    apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
+    elastic: Elastic = None,
     states: Annotated[int, typer.Option(min=1, help="States that one search may visit.")] = 4_000,
     seed: Annotated[int, typer.Option(help="Of the runs that stand in where no search is affordable.")] = 1,
-    kubernetes_version: Annotated[
-        str, typer.Option(metavar="VERSION", help="Version whose scheduler is modelled.")
-    ] = "1.36",
-    color: Annotated[Color, typer.Option(help="Colour in text output.")] = Color.AUTO,
+    kubernetes_version: KubernetesVersion = "1.36",
+    color: ColorOption = Color.AUTO,
 ) -> None:
     """Tell what each event of its life may do to each workload, before it is deployed.
 

@@ -7,18 +7,14 @@ from typing import Annotated
 
 import typer
 
+from kubesched_lint.cli.options import ClusterPath, Color, ColorOption, KubernetesVersion, Namespace, OptionalPaths
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 class Format(StrEnum):
     TEXT = "text"
     JSON = "json"
-
-
-class Color(StrEnum):
-    AUTO = "auto"
-    ALWAYS = "always"
-    NEVER = "never"
 
 
 @app.command()
@@ -31,30 +27,18 @@ def why(
             show_default=False,
         ),
     ],
-    paths: Annotated[
-        list[str] | None,
-        typer.Argument(help="Files, folders (read recursively), or - for standard input.", show_default=False),
-    ] = None,
-    cluster: Annotated[
-        str,
-        typer.Option(
-            "--cluster", "-c", metavar="PATH", help="Snapshot or sketch of the cluster: a file or a folder, also .gz."
-        ),
-    ] = ...,  # type: ignore[assignment]
-    namespace: Annotated[
-        str, typer.Option("--namespace", "-n", help="Namespace of objects that name none.")
-    ] = "default",
+    paths: OptionalPaths = None,
+    cluster: ClusterPath = ...,  # type: ignore[assignment]
+    namespace: Namespace = "default",
     replica: Annotated[int, typer.Option(min=1, help="Which replica; those before it are placed first.")] = 1,
     keep_running: Annotated[
         bool, typer.Option("--keep-running", help="Leave the pods of its running revision where they are.")
     ] = False,
     each: Annotated[bool, typer.Option("--each", help="A row for every node, however many and alike.")] = False,
     output: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.TEXT,
-    kubernetes_version: Annotated[
-        str, typer.Option(metavar="VERSION", help="Version whose scheduler is modelled.")
-    ] = "1.36",
+    kubernetes_version: KubernetesVersion = "1.36",
     seed: Annotated[int, typer.Option(help="Of the draws that place earlier replicas.")] = 0,
-    color: Annotated[Color, typer.Option(help="Colour in text output.")] = Color.AUTO,
+    color: ColorOption = Color.AUTO,
 ) -> None:
     """Explain where a pod can go: for every node its scores, or the plugin and the reason that turn the pod away.
 

@@ -180,10 +180,12 @@ class _Run:
 
 
 def _told_once(judged: Iterable[Judged], manifests: ManifestSet) -> Iterator[Judged]:
-    """Without findings of document rules about a wrong type: that is an error of the input, told in its own list."""
-    undecoded = {id(document) for document, _ in manifests.undecoded}
+    """Without findings of document rules about what is an error of the input already, told in its own list."""
+    undecoded = {id(document): paths for document, paths in manifests.undecoded}
     for one in judged:
-        if not (one.rule.each == "document" and id(one.hazard.source) in undecoded):
+        told = undecoded.get(id(one.hazard.source), ()) if one.rule.each == "document" else ()
+        at = one.hazard.at
+        if not any(path[: len(at)] == at or at[: len(path)] == path for path in told):
             yield one
 
 

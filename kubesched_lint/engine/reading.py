@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from kubesched_lint.findings import InputError, ObjectRef
+from kubesched_lint.findings import InputError, ObjectRef, Path
 from kubesched_lint.manifests.document import Document, Skipped, Unread
-from kubesched_lint.manifests.recognise import HELM, is_templated
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.inventory import Inventory
@@ -15,11 +14,11 @@ from kubesched_lint.model.inventory import Inventory
 
 @dataclass(frozen=True, slots=True)
 class ManifestSet:
-    """``documents`` are those of kinds we read, in reading order; ``undecoded`` those of them with a wrong type."""
+    """``documents`` are those of kinds we read, in reading order; ``undecoded`` those with wrong types, and where."""
 
     inventory: Inventory = field(default_factory=Inventory)
     documents: tuple[Document, ...] = ()
-    undecoded: tuple[tuple[Document, InputError], ...] = ()
+    undecoded: tuple[tuple[Document, tuple[Path, ...]], ...] = ()
     unread: tuple[Unread, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     errors: tuple[InputError, ...] = ()
@@ -67,9 +66,9 @@ def ref_of(document: Document, namespace: str) -> ObjectRef:
 
 
 def manifest_set(entries: Iterable[Document | Unread | Skipped | InputError], namespace: str) -> ManifestSet:
-    """Decodes every document; one that has a wrong type somewhere is one error at that very value."""
+    """Decodes every document; each wrong type is one error at that very value."""
     documents: list[Document] = []
-    undecoded: list[tuple[Document, InputError]] = []
+    undecoded: list[tuple[Document, tuple[Path, ...]]] = []
     unread: list[Unread] = []
     skipped: list[Skipped] = []
     errors: list[InputError] = []
@@ -79,12 +78,17 @@ def manifest_set(entries: Iterable[Document | Unread | Skipped | InputError], na
             try:
                 objects.append(decode_object(entry.value, namespace, entry, len(documents)))
             except DecodeError as error:
-                if is_templated(entry.text):
-                    skipped.append(Skipped(entry.path, entry.line, HELM))
+                from kubesched_lint.engine.wrong_types import decoded_anyway  # only few sets ever need it
+
+                found = decoded_anyway(entry, error, namespace, len(documents))
+                if found.skipped is not None:
+                    skipped.append(found.skipped)
                     continue
-                span = entry.span(error.path)
-                errors.append(InputError(entry.path, _in_its_words(entry, error), span.line, span.column))
-                undecoded.append((entry, errors[-1]))
+                if found.object is not None:
+                    objects.append(found.object)
+                else:
+                    errors.extend(found.errors)
+                    undecoded.append((entry, found.paths))
             documents.append(entry)
         elif isinstance(entry, Unread):
             unread.append(entry)
@@ -95,14 +99,3 @@ def manifest_set(entries: Iterable[Document | Unread | Skipped | InputError], na
     return ManifestSet(
         gather(objects), tuple(documents), tuple(undecoded), tuple(unread), tuple(skipped), tuple(errors)
     )
-
-
-def _in_its_words(document: Document, error: DecodeError) -> str:
-    """What is wrong with a value, and what the API server would say of it if it is the one that it stumbles over."""
-    from kubesched_lint.validation.validate import validate  # only few sets ever need it
-
-    verdict = validate(document.value)
-    if verdict.code == 400 and verdict.causes and verdict.causes[0].path == error.path:
-        words = verdict.causes[0].message
-        return error.message if words in error.message else f"{error.message}; the API server would say: {words}"
-    return error.message

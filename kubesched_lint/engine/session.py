@@ -11,7 +11,7 @@ from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet, manifest_set
 from kubesched_lint.engine.suppression import suppress
-from kubesched_lint.findings import InputError, Report
+from kubesched_lint.findings import InputError, Report, Skip
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
@@ -64,7 +64,8 @@ def report_on(
     of_cluster = cluster.notes_beside(manifests.inventory.node_pools) if cluster else ()
     notes = (*_set_notes(manifests), *_version_notes(options), *of_cluster, *report.summary.notes)
     summary = replace(report.summary, cluster=_sentence(cluster), notes=notes)
-    return replace(report, errors=(*problem, *report.errors), summary=summary)
+    unchecked = (*_skipped_documents(manifests), *report.skipped)
+    return replace(report, skipped=unchecked, errors=(*problem, *report.errors), summary=summary)
 
 
 def _narrowing(base: str, paths: Sequence[str]) -> Callable[[Report, ManifestSet, str], Report]:
@@ -122,9 +123,14 @@ def _version_notes(options: Options) -> Iterator[str]:
         )
 
 
-def _set_notes(manifests: ManifestSet) -> Iterator[str]:
+def _skipped_documents(manifests: ManifestSet) -> Iterator[Skip]:
+    """What was met and not checked is told among the skipped, never passed over."""
     for skipped in manifests.skipped:
-        yield f"{skipped.path}{f':{skipped.line}' if skipped.line else ''}: skipped: {skipped.reason}"
+        line = f":{skipped.line}" if skipped.line else ""
+        yield Skip("", f"{skipped.path}{line}: {skipped.reason}")
+
+
+def _set_notes(manifests: ManifestSet) -> Iterator[str]:
     wrapping: dict[str, int] = {}
     for unread in manifests.unread:
         if unread.wraps_pod_template:

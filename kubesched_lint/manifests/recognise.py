@@ -5,14 +5,22 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from kubesched_lint.findings import Path
 from kubesched_lint.manifests.plain import NotPlainError, tail_of
 
 HELM = "Helm source: not YAML before it is rendered (helm template CHART | kubesched-lint lint -)"
 _RENDERED = "lint the rendered output (kubectl kustomize DIR)"
 
+_ANNOTATIONS = ("metadata", "annotations")
+
 # A template where a value or a line begins: no YAML that anybody means.
 _BARE_TEMPLATE = re.compile(r"^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?(?:\{\{|\{%)", re.MULTILINE)
 _OF_HELM = re.compile(r"\{\{-?\s*(?:\.|\$|include\b|template\b|printf\b|default\b)")
+_BRACES = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
+# ``${NAMESPACE}``, ``${REPLICAS:-1}``, ``$NAME``, ``$(name)``, ``{{ .Values.x }}``, ``<your-node>``.
+_PLACEHOLDER = re.compile(r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$)|\(\$|<[^<>]+>")
+# Truth in YAML 1.1, by which kubectl reads; text in 1.2, by which Kustomize reads, and writes it quoted.
+_OLD_TRUTH = re.compile(r"(?:y|yes|on|n|no|off)$", re.IGNORECASE)
 _HEADER = re.compile(r"(?:(?:---)?[ \t]*(?:#[^\n]*)?\n)*")
 _KEY_LINE = re.compile(r"([ ]*)(-[ ]+)?([A-Za-z]\w*):(?:[ ]+([|>]))?")
 
@@ -20,6 +28,46 @@ _KEY_LINE = re.compile(r"([ ]*)(-[ ]+)?([A-Za-z]\w*):(?:[ ]+([|>]))?")
 def is_templated(text: str) -> bool:
     """Whether the text holds ``{{ … }}``; only asked of text that is no valid manifest."""
     return any(0 <= text.find(begin) < text.rfind(end) for begin, end in (("{{", "}}"), ("{%", "%}")))
+
+
+def braces(text: str) -> str | None:
+    """A template action of Helm or Jinja in a text; None where there is none."""
+    found = _BRACES.search(text)
+    return None if found is None else found[0]
+
+
+def placeholder(text: str) -> str | None:
+    """Text that something or somebody fills in before it is applied; None where there is none."""
+    found = _PLACEHOLDER.search(text)
+    return None if found is None else found[0]
+
+
+def placeholder_of(value: Any, path: Path) -> str | None:
+    """The placeholder in the text at ``path``; None where there is none, or no text."""
+    found = value_at(value, path)
+    return placeholder(found) if isinstance(found, str) else None
+
+
+def value_at(value: Any, path: Path) -> Any:
+    """What a path of keys and positions leads to; None when it leads nowhere."""
+    for step in path:
+        if isinstance(value, dict):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
+def rendered_text(path: Path, value: Any, written: str) -> str | None:
+    """The text that Kustomize 5.5 (kubectl 1.32) writes where YAML 1.1 reads none; None where it keeps the value.
+
+    The object's own annotations it writes as text, whatever they are; those of a template it keeps.
+    """
+    if isinstance(value, (bool, int, float)) and (path[:2] == _ANNOTATIONS or _OLD_TRUTH.match(written)):
+        return written
+    return None
 
 
 def breaks_by_template(text: str, line: int) -> bool:

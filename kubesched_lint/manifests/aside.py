@@ -1,0 +1,33 @@
+"""A value without what stands at one path, so that whoever stumbled over it can read the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kubesched_lint.findings import Path
+
+
+def set_aside(value: Any, path: Path, instead: str | None = None, times: int = 0) -> bool:
+    """Puts a text, else nothing, at ``path`` of ``value``; False where that cannot be done.
+
+    Places in lists must stay: there it is null at first, which most read as empty, and an empty text when they
+    stumbled over that too (``times`` 1).
+    """
+    for step in path[:-1]:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return False
+    if not path or times > 1:
+        return False
+    last = path[-1]
+    if isinstance(value, list) and isinstance(last, int) and last < len(value):
+        value[last] = instead if instead is not None else "" if times else None
+    elif isinstance(value, dict) and last in value:
+        if instead is None:
+            del value[last]
+        else:
+            value[last] = instead
+    else:
+        return False
+    return True

@@ -1,0 +1,45 @@
+"""All that the API server would refuse, also where its decoder stops at the first wrong type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from kubesched_lint.findings import Path
+from kubesched_lint.validation.causes import Cause
+from kubesched_lint.validation.validate import Verdict, validate
+
+_MOST = 50
+"""An object with more wrong types than this is no manifest at all; the first ones tell."""
+_UNDECODED = 400
+
+
+def refusals(obj: dict[Any, Any], version: str) -> Iterator[tuple[Cause, Verdict]]:
+    """Every cause with the verdict that holds it: of wrong types one after the other, as mending each would show."""
+    verdict = validate(obj, version=version)
+    yield from ((cause, verdict) for cause in verdict.causes)
+    if verdict.code == _UNDECODED:
+        yield from _further(obj, verdict, version)
+
+
+def _further(obj: dict[Any, Any], verdict: Verdict, version: str) -> Iterator[tuple[Cause, Verdict]]:
+    """What decoding stumbles over next: wrong types, then unknown fields. Rules are asked of what decodes only."""
+    from copy import deepcopy
+
+    from kubesched_lint.manifests.aside import set_aside
+
+    value = deepcopy(obj)
+    told = {cause.path for cause in verdict.causes}
+    met: list[Path] = []
+    while len(met) < _MOST and not any(cause.message.startswith("unknown field ") for cause in verdict.causes):
+        path = verdict.causes[0].path
+        if not set_aside(value, path, times=met.count(path)):
+            return
+        met.append(path)
+        verdict = validate(value, version=version)
+        if verdict.code != _UNDECODED:
+            return
+        for cause in verdict.causes:
+            if cause.path not in told:
+                told.add(cause.path)
+                yield cause, verdict

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kubesched_lint.analysis.facts import Facts, Premises
@@ -10,7 +10,7 @@ from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet
-from kubesched_lint.findings import InputError, Location
+from kubesched_lint.findings import InputError, Location, ObjectRef
 from kubesched_lint.lifecycle.matrix import EVENTS, Effort, Row, Simulation
 from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
@@ -63,8 +63,9 @@ def simulate(
     events: Sequence[str] = EVENTS,
     effort: Effort | None = None,
     pictured: str = "",
+    only: Collection[ObjectRef] | None = None,
 ) -> Outlook:
-    """The whole matrix. Raises ValueError for an event that is not one. Pure.
+    """The whole matrix, or its rows for ``only`` some workloads. Raises ValueError for an event that is not one. Pure.
 
     What is passing about nodes (cordons, taints that go by themselves) is taken as passed, as ``lint`` does.
     """
@@ -76,7 +77,8 @@ def simulate(
     setting = setting_of(_grown(facts))
     effort = effort or Effort()
     simulation = Simulation(setting, effort)
-    rows = tuple(simulation.rows(events))
+    numbers = [i for i, w in enumerate(setting.workloads) if only is None or w.ref in only]
+    rows = tuple(_rows(simulation, events, numbers))
     if facts.pools:
         rows = _with_pools(facts, rows, events, effort)
     before, after = _pictures(simulation, pictured) if pictured else (None, None)
@@ -84,13 +86,18 @@ def simulate(
         setting.workloads,
         tuple(events),
         rows,
-        tuple(_skews(setting, effort)),
+        tuple(_skews(setting, effort, numbers)),
         before,
         after,
         pictured,
         manifests.errors,
         (*_notes(setting, cluster), *_pool_notes(facts)),
     )
+
+
+def _rows(simulation: Simulation, events: Sequence[str], numbers: Sequence[int]) -> Iterator[Row]:
+    for number in numbers:
+        yield Row(number, tuple(simulation.cell(event, number) for event in events))
 
 
 def _grown(facts: Facts) -> Facts:
@@ -109,7 +116,7 @@ def _with_pools(facts: Facts, rows: tuple[Row, ...], events: Sequence[str], effo
     spare = with_spares(facts, _MOST_SPARE)
     again: Sequence[Row] = rows
     if spare is not None and any(c.verdict not in (FINE, NONE) for row in rows for c in row.cells):
-        again = tuple(Simulation(setting_of(spare), effort).rows(events))
+        again = tuple(_rows(Simulation(setting_of(spare), effort), events, [row.number for row in rows]))
     return tuple(
         replace(row, cells=tuple(map(_helped, row.cells, more.cells))) for row, more in zip(rows, again, strict=True)
     )
@@ -131,12 +138,12 @@ def _pool_notes(facts: Facts) -> Iterator[str]:
             yield "events are played with the added nodes in place"
 
 
-def _skews(setting: Setting, effort: Effort) -> Iterator[WorkloadSkew]:
+def _skews(setting: Setting, effort: Effort, numbers: Sequence[int]) -> Iterator[WorkloadSkew]:
     if len(setting.nodes) > _SKEW_NODES:
         return
-    for number, workload in enumerate(setting.workloads):
+    for number in numbers:
         for skew in skews(setting, number, seed=effort.seed):
-            yield WorkloadSkew(workload, skew)
+            yield WorkloadSkew(setting.workloads[number], skew)
 
 
 def _pictures(simulation: Simulation, event: str) -> tuple[Picture | None, Picture | None]:

@@ -188,7 +188,9 @@ class _Growth:
             return True
         offer = self._chosen(queue, found.feasible & ~self.there)
         if offer is None:
-            queue.message = message(diagnose(queue.pod, self._without_spares()))
+            # Where there is no node at all, only those that could come tell what is in the way.
+            told = self._without_spares() if self.there else self.state
+            queue.message = message(diagnose(queue.pod, told))
             return False
         self._bind(queue, self._add(offer))
         return True

@@ -32,7 +32,7 @@ _MOST_NODES = 4_000
 
 @dataclass(frozen=True)
 class Offer:
-    """A kind of node with the DaemonSet pods that it would get; ``room`` is what they leave, None if unknown."""
+    """A kind of node with the DaemonSet pods that it gets; ``room`` is the most they can leave, None if unknown."""
 
     template: Template
     daemons: tuple[Pod, ...]
@@ -148,7 +148,7 @@ def offers_of(kinds: Sequence[Template], daemons: Sequence[Pod]) -> Iterator[Off
     going = [(pod, targets(pod, index)[0]) for pod in daemons]
     for position, kind in enumerate(kinds):
         here = tuple(pod for pod, nodes in going if nodes >> position & 1)
-        yield Offer(kind, here, room_beside(kind.shape.allocatable, here))
+        yield Offer(kind, here, room_beside(kind.shape.most or kind.shape.allocatable, here))
 
 
 def room_beside(allocatable: Resources | None, daemons: Iterable[Pod]) -> Resources | None:

@@ -18,10 +18,12 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     if shortage is None:
         return  # cordons, not resources, are in the way
     name, wanted, largest, where = shortage.resource, shortage.wanted, shortage.largest, shortage.node
+    usual = _usual(facts, where, name)
+    called = "largest allocatable" if usual is None else "most that could be allocatable"
     yield Hazard(
         at=request_path(workload, name),
         evidence=proof(
-            f"{name} {show(name, wanted)} > {show(name, largest)}, the largest allocatable of "
+            f"{name} {show(name, wanted)} > {show(name, largest)}, the {called} of "
             f"{reach.tolerated.bit_count()} nodes ({where})",
             demand=wanted,
             supply=largest,
@@ -34,6 +36,16 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             "node": where,
             "replicas": facts.replicas(workload),
             "count": reach.tolerated.bit_count(),
+            "usual": "" if usual is None else show(name, usual),
         },
-        variant="absent" if largest == 0 else "",
+        variant="absent" if largest == 0 else "" if usual is None else "estimated",
     )
+
+
+def _usual(facts: Facts, node: str, resource: str) -> int | None:
+    """What a machine of that kind offers as a rule, where a pool would make it and only a bound is known for sure."""
+    offer = facts.potential.by_name.get(node) if facts.pools else None
+    if offer is None or offer.template.shape.most is None:
+        return None
+    usual = (offer.template.shape.allocatable or {}).get(resource)
+    return None if usual == offer.template.shape.most.get(resource) else usual

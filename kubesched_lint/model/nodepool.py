@@ -24,6 +24,8 @@ class Shape:
     capacity: Resources | None = None
     """What counts against the limits of a pool, where it is known to differ from ``allocatable``."""
     labels: Labels = field(default_factory=dict)
+    most: Resources | None = None
+    """What no node of it exceeds, where ``allocatable`` is an estimate; None where it is exact."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.nodepools.shapes import CLOUDS, shape_named, shapes_of
 from kubesched_lint.cluster.nodepools.templates import Template, fits_limits, is_open, region_of, shapes, templates
 from kubesched_lint.cluster.nodepools.wishes import Wishes, wishes_of
 from kubesched_lint.cluster.read import cluster_from
@@ -187,37 +186,7 @@ def test_a_wrong_operator_of_karpenter_is_one_located_error() -> None:
         read(KARPENTER.replace("operator: Lt", "operator: Less"))
 
 
-# --- machines -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "cpu", "mebibytes", "pods"),
-    [
-        # EKS: 2 cores less 60 + 10 m; 8192 × 0.925 − (255 + 11 × 29) − 100
-        ("m6i.large", 1930, 6903, 29),
-        # GKE: 4 cores less 60 + 10 + 5 + 5 m; 16 GiB less 1 + 0.8 + 0.8 GiB and 100 Mi
-        ("e2-standard-4", 3920, 13621, 110),
-        # AKS: 140 m of 4 cores; a quarter of 16 GiB is less than 20 × 250 + 50
-        ("Standard_D4s_v5", 3860, 12188, 250),
-    ],
-)
-def test_what_a_common_machine_offers_follows_the_published_rules(
-    name: str, cpu: int, mebibytes: int, pods: int
-) -> None:
-    shape = shape_named(name)
-    assert shape is not None
-    assert shape.allocatable == {"cpu": cpu, "memory": mebibytes << 20, "pods": pods}
-
-
-def test_every_machine_of_the_table_offers_less_than_it_has() -> None:
-    for cloud in CLOUDS:
-        assert len(shapes_of(cloud)) > 50
-        for shape in shapes_of(cloud).values():
-            assert shape.allocatable is not None
-            assert shape.capacity is not None
-            assert 0 < shape.allocatable["cpu"] < shape.capacity["cpu"], shape.name
-            assert 0 <= shape.allocatable["memory"] < shape.capacity["memory"], shape.name
-            assert shape.labels["kubernetes.io/arch"] in ("amd64", "arm64")
+# --- limits ---------------------------------------------------------------------------------------------------------
 
 
 def test_limits_count_capacity() -> None:

@@ -1,9 +1,9 @@
 """Machine types by name: what a node of a common type offers to pods, by the rules that the providers publish.
 
-Reserved for kubelet and system: cpu 6 % of the first core, 1 % of the second, 0.5 % of the next two, 0.25 % of the rest
-(EKS, GKE), in steps on AKS; memory 255 Mi + 11 Mi a pod (EKS), in shares of the size (GKE), the lesser of 20 Mi a pod
-+ 50 Mi and a quarter (AKS); 100 Mi below which pods are evicted. On AWS 7.5 % of the memory never reaches the system:
-Karpenter's vmMemoryOverheadPercent.
+Sizes and sources are in ``data/machines.json``. Of the memory that is sold the kernel and the hypervisor keep some:
+7.5 % as Karpenter assumes on AWS and Azure (vmMemoryOverheadPercent), after 64 Mi on Graviton; on Google Cloud as
+cluster-autoscaler estimates it (gce_reserved.go). Of the rest the kubelet reserves, and 100 Mi stay free lest pods be
+evicted. That is what autoscalers count with, not what a node must have: ``Shape.most`` bounds what one can.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ ARCH = "kubernetes.io/arch"
 CLOUDS = ("aws", "gcp", "azure")
 _MI = 1 << 20
 _EVICTION = 100
-_AWS_OVERHEAD = 0.075
-# Cores up to which AKS reserves so many millicores.
-_AKS_CPU = ((1, 60), (2, 100), (4, 140), (8, 180), (16, 260), (32, 420), (64, 740))
+_OVERHEAD = 0.075
+_GRAVITON = 64
+# Shares of a core up to so many cores: EKS and GKE, and AKS, whose table of 1, 2, 4, 8 … 64 cores they pass through.
+_CPU_STEPS = ((1, 60.0), (2, 10.0), (4, 5.0), (1 << 20, 2.5))
+_AKS_CPU_STEPS = ((1, 60.0), (2, 40.0), (4, 20.0), (1 << 20, 10.0))
 # GKE: of the first 4 GiB a quarter, of the next 4 a fifth …
 _GKE_MEMORY = ((4, 0.25), (4, 0.2), (8, 0.1), (112, 0.06))
 _GKE_REST = 0.02
+# GKE Standard lets a node have so many pods, AKS 250, EKS with prefix delegation as many as one sets.
+_MOST_PODS = 256
 
 
 def shapes_of(cloud: str) -> Mapping[str, Shape]:
@@ -59,19 +63,20 @@ def _shapes(cloud: str) -> Mapping[str, Shape]:
 
 
 def _made(cloud: str) -> Iterator[Shape]:
-    for family, entry in _data().get(cloud, {}).items():
+    for family, entry in _data()[cloud].items():
         for size, (cores, gib, pods, *gpus) in entry["sizes"].items():
-            memory = int(gib * 1024)
+            sold = int(gib * 1024)
+            seen = _seen_by_linux(cloud, sold, entry["arch"])
             extra = {entry["gpu"]: gpus[0]} if gpus else {}
-            allocatable = {
-                "cpu": cores * 1000 - _reserved_cpu(cloud, cores),
-                "memory": _memory_left(cloud, memory, pods) * _MI,
-                "pods": pods,
-                **extra,
-            }
-            capacity = {"cpu": cores * 1000, "memory": memory * _MI, **extra}
-            name = _name(cloud, family, size)
-            yield Shape(name, allocatable, capacity, dict(_labels(cloud, family, size, cores, memory, entry["arch"])))
+            cpu = cores * 1000 - _reserved_cpu(cloud, cores)
+            left = max(0, int(seen - _reserved_memory(cloud, sold, pods)) - _EVICTION)
+            yield Shape(
+                _name(cloud, family, size),
+                allocatable={"cpu": cpu, "memory": left * _MI, "pods": pods, **extra},
+                capacity={"cpu": cores * 1000, "memory": int(seen) * _MI, **extra},
+                labels=dict(_labels(cloud, family, size, cores, sold, entry["arch"])),
+                most={"cpu": cpu, "memory": sold * _MI, "pods": max(pods, _MOST_PODS), **extra},
+            )
 
 
 def _name(cloud: str, family: str, size: str) -> str:
@@ -99,22 +104,33 @@ def _labels(cloud: str, family: str, size: str, cores: int, memory: int, arch: s
 
 def _reserved_cpu(cloud: str, cores: int) -> int:
     """Millicores, rounded down."""
-    if cloud == "azure":
-        return next((millis for most, millis in _AKS_CPU if cores <= most), _AKS_CPU[-1][1])
-    first, second, next_two = min(cores, 1), max(0, min(cores - 1, 1)), max(0, min(cores - 2, 2))
-    rest = max(0, cores - 4)
-    return int(60 * first + 10 * second + 5 * next_two + 2.5 * rest)
+    reserved, before = 0.0, 0
+    for most, millis in _AKS_CPU_STEPS if cloud == "azure" else _CPU_STEPS:
+        reserved += millis * max(0, min(cores, most) - before)
+        before = most
+    return int(reserved)
 
 
-def _memory_left(cloud: str, memory: int, pods: int) -> int:
-    """Of ``memory``, in Mi."""
+def _seen_by_linux(cloud: str, sold: int, arch: str) -> float:
+    """The memory of a node's capacity, in Mi, of what is sold."""
+    if cloud == "gcp":
+        return sold - _kept_on_gce(sold, arch)
+    # CMA: https://github.com/aws/karpenter-provider-aws, memory() in pkg/providers/instancetype/types.go
+    sold -= _GRAVITON if (cloud, arch) == ("aws", "arm64") else 0
+    return sold * (1 - _OVERHEAD)
+
+
+def _kept_on_gce(sold: int, arch: str) -> float:
+    """CalculateKernelReserved of cluster-autoscaler's gce_reserved.go, for Container-Optimized OS; in Mi."""
+    kept = sold // 64 + 16 + (64 if sold > 3 * 1024 else 0) + (8 if sold <= 8 * 1024 else 0)
+    return (kept + min(0.00175 * sold, 248)) * (0.9971 if arch == "arm64" else 1)
+
+
+def _reserved_memory(cloud: str, sold: int, pods: int) -> float:
+    """What the kubelet keeps for itself and the system, in Mi."""
     if cloud == "aws":
-        left = memory * (1 - _AWS_OVERHEAD) - (255 + 11 * pods)
-    elif cloud == "gcp":
-        left = memory - _reserved_by_gke(memory)
-    else:
-        left = memory - min(20 * pods + 50, memory * 0.25)
-    return max(0, int(left) - _EVICTION)
+        return 255 + 11 * pods
+    return _reserved_by_gke(sold) if cloud == "gcp" else min(20 * pods + 50, sold * 0.25)
 
 
 def _reserved_by_gke(memory: int) -> float:

@@ -119,7 +119,7 @@ def _shape(item: object, at: Path) -> Shape:
     if item.get("allocatable") is not None:
         amounts = resources(item, "allocatable", at)
         amounts.setdefault("pods", DEFAULT_PODS)
-        shape = replace(shape, allocatable=amounts)
+        shape = replace(shape, allocatable=amounts, most=None)
     if item.get("capacity") is not None:
         shape = replace(shape, capacity=resources(item, "capacity", at))
     return replace(shape, labels={**shape.labels, **labels(item, "labels", at)})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.cluster.cluster import Cluster
@@ -30,6 +31,12 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.rule import Check
 from kubesched_lint.rulebook.wording import fill
+
+if TYPE_CHECKING:
+    from kubesched_lint.engine.namesakes import Namesakes
+
+_ON_NAMESAKES = "defined-twice"
+"""The one rule that looks at several definitions of one object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,7 @@ def lint(
             workloads=len(manifests.inventory.workloads),
             unread_kinds=manifests.unread_kinds,
             rules=run.ran,
-            notes=tuple(_pool_notes(facts)),
+            notes=(*(run.namesakes.notes() if run.namesakes else ()), *_pool_notes(facts)),
         ),
     )
     return report, judged
@@ -92,6 +99,8 @@ class _Run:
         self.errors: list[InputError] = []
         self.ran = 0
         self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], Sequence[Workload]] = {}
+        self._views: dict[object, tuple[Facts, ...]] = {}
+        self._heard: dict[tuple[object, ...], Sequence[Judged]] = {}
 
     def rules(self, rules: Iterable[Rule], facts: Facts) -> None:
         for rule in rules:
@@ -102,7 +111,7 @@ class _Run:
                 self.skipped.append(Skip(rule.slug, lacking))
             else:
                 self.ran += 1
-                self.judged.extend(self._judgements(rule, facts))
+                self.judged.extend(self._confirmed(rule, facts))
 
     def today(self, rules: Iterable[Rule], facts: Facts, cluster: Cluster) -> None:
         """What holds only while cordons and passing taints last is at most a warning that says so."""
@@ -110,19 +119,60 @@ class _Run:
         premise = cluster.passing_premise
         for rule in rules:
             if _rests_on_nodes(rule) and not _lacking(rule, facts):
-                for judged in self._judgements(rule, facts):
+                for judged in self._confirmed(rule, facts):
                     if _identity(judged) not in known:
                         self.judged.append(_assuming(judged, premise))
 
-    def _judgements(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
-        """What one rule says. A check that raises is one error; the others still run."""
+    def _confirmed(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
+        """What one rule says, of a set in which each object is defined once."""
+        if self.namesakes is None or rule.each not in ("workload", "set") or rule.slug == _ON_NAMESAKES:
+            yield from self._judgements(rule, facts)
+            return
+        for judged in self._judgements(rule, facts):
+            meant = (judged.workload and judged.workload.source) or judged.hazard.source
+            views = (facts,) if meant is None else self._seen_from(meant, facts)
+            again = [one for view in views for one in self._again(rule, judged, view)]
+            if len(again) == len(views):
+                yield min(again, key=lambda one: one.finding.severity)
+            elif again:
+                yield _assuming(
+                    again[0], "of what is defined more than once that definition is applied which leads to this"
+                )
+
+    def _again(self, rule: Rule, judged: Judged, facts: Facts) -> Iterator[Judged]:
+        """The same finding, when the rule is asked of other facts."""
+        key = (rule.slug, id(judged.workload), id(facts))
+        if key not in self._heard:
+            self._heard[key] = tuple(self._judgements(rule, facts, judged.workload))
+        like = _identity(judged)
+        yield from [one for one in self._heard[key] if _identity(one) == like][:1]
+
+    def _seen_from(self, source: Source, facts: Facts) -> tuple[Facts, ...]:
+        assert self.namesakes is not None
+        key = (self.namesakes.view(source), id(facts))
+        if key not in self._views:
+            sets = self.namesakes.seen_from(source)
+            self._views[key] = tuple(Facts(manifests, facts.cluster, facts.premises) for manifests in sets)
+        return self._views[key]
+
+    @cached_property
+    def namesakes(self) -> Namesakes | None:
+        """What is defined more than once; None where nothing is, which is usual."""
+        if not self.manifests.inventory.has_namesakes:
+            return None
+        from kubesched_lint.engine.namesakes import Namesakes
+
+        return Namesakes(self.manifests.inventory)
+
+    def _judgements(self, rule: Rule, facts: Facts, only: Workload | None = None) -> Iterator[Judged]:
+        """What one rule says, of all workloads or of one. A check that raises is one error; the others still run."""
         params = {**rule.params, **self.options.params.get(rule.slug, {})}
         try:
             asked = rule.check()
         except Exception as error:
             self._failed(rule, None, error)
             return
-        for workload, check in self._questions(rule, asked, facts, params):
+        for workload, check in self._questions(rule, asked, facts, params, only):
             try:
                 for hazard in check():
                     yield self._judge(rule, workload, hazard, facts)
@@ -134,7 +184,7 @@ class _Run:
                 self._failed(rule, workload, error)
 
     def _questions(
-        self, rule: Rule, check: Check, facts: Facts, params: Mapping[str, object]
+        self, rule: Rule, check: Check, facts: Facts, params: Mapping[str, object], only: Workload | None
     ) -> Iterator[tuple[Workload | None, Callable[[], Iterator[Hazard]]]]:
         """The calls of a rule's check, one for each thing that it looks at."""
         if rule.each == "set":
@@ -143,7 +193,7 @@ class _Run:
             for document in self.manifests.documents:
                 yield None, partial(self._of_document, check, document, facts, params)
         else:
-            for workload in self._carriers(rule):
+            for workload in self._carriers(rule) if only is None else (only,):
                 yield workload, partial(check, workload, facts, **params)
 
     def _carriers(self, rule: Rule) -> Sequence[Workload]:

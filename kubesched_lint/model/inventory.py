@@ -64,18 +64,26 @@ class Inventory:
         """The objects of both; where both have one of the same kind, namespace and name, this side's."""
         return Inventory(**{f.name: _over(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)})
 
+    @property
+    def has_namesakes(self) -> bool:
+        """Whether an object is defined more than once."""
+        for f in fields(self):
+            items = getattr(self, f.name)
+            if len(items) > 1 and len(set(map(identity, items))) < len(items):
+                return True
+        return False
+
 
 def _over(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
     if not (ours and theirs):
         return ours or theirs
-    named = set(map(_identity, ours))
-    return (*(item for item in theirs if _identity(item) not in named), *ours)
+    named = set(map(identity, ours))
+    return (*(item for item in theirs if identity(item) not in named), *ours)
 
 
-def _identity(item: Any) -> object:
+def identity(item: Any) -> object:
+    """What makes two definitions one object, within a kind; the item itself where it has no name yet."""
     name = getattr(item, "name", None)
-    return (
-        item
-        if name is None
-        else (item.kind if isinstance(item, Workload) else "", getattr(item, "namespace", ""), name)
-    )
+    if not name:
+        return item if name is None else id(item)
+    return (item.kind if isinstance(item, Workload) else "", getattr(item, "namespace", ""), name)

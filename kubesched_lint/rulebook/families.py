@@ -20,6 +20,6 @@ FAMILIES: Mapping[str, str] = {
     "disruption": "Drains, lost nodes and lost zones",
     "pools": "Node pools and what they can make",
     "scheduling": "Schedulers, priorities, gates and groups",
-    "api": "What the API server refuses",
+    "api": "What the API server refuses, or takes in silence",
     "waivers": "Suppressions that need attention",
 }

@@ -306,6 +306,18 @@ RULES = (
         since='0.1.0',
     ),
     Rule(
+        slug='defined-twice',
+        summary='An object is defined twice in what is applied together, and the two differ',
+        family='api',
+        severity=Severity.WARNING,
+        evidence=('pattern',),
+        needs=('set',),
+        messages={'': '{object} is defined a second time, and differs from the first ({where}) in {field}: applied together, the later one replaces the earlier without a word'},
+        helps={'': 'delete one of the two, or give them different names or namespaces; alternatives belong into overlays of their own'},
+        each='set',
+        since='0.1.0',
+    ),
+    Rule(
         slug='deploy-leaves-pending',
         summary="Tried out with the scheduler's own filters and scores, some pods are left without a node every time",
         family='resources',

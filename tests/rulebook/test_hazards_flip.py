@@ -48,6 +48,7 @@ WHOLE = {("metadata", "name"), ("apiVersion",)}
 NOT_FLIPPED = {
     "all-feasible-nodes-cordoned": "the cause is a cordon, which is in the cluster and not in the manifest",
     "daemonset-creation-order": "the cause is the order of two kinds of objects; each of them is sound by itself",
+    "defined-twice": "the cause is a second document of the same name; each of them is sound by itself",
     "noexecute-evicts-running": "the cause is a running pod that bears no taint; the manifest is its successor",
     "statefulset-fix-needs-pod-deletion": "the cause is a broken pod that runs; no edit of the manifest mends it",
 }

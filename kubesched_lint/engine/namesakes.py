@@ -1,0 +1,126 @@
+"""Objects that a set defines more than once: a finding may rest on one definition of each, never on two side by side.
+
+Samples, overlays and alternatives are linted together though nobody applies them together. So each finding is asked
+again of the set as it is meant from where the finding stands: of every object the definition nearest to its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+from kubesched_lint.findings import Source
+from kubesched_lint.model.inventory import Inventory, identity
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Namesakes:
+    """The definitions of a set, those of one object together."""
+
+    manifests: Inventory
+
+    @cached_property
+    def groups(self) -> Mapping[tuple[str, object], Sequence[Any]]:
+        """(field of the Inventory, identity) → the definitions of one object, where there are several."""
+        found: dict[tuple[str, object], list[Any]] = {}
+        for field in fields(self.manifests):
+            items = getattr(self.manifests, field.name)
+            if len(items) > 1:
+                for item in items:
+                    found.setdefault((field.name, identity(item)), []).append(item)
+        return {key: items for key, items in found.items() if len(items) > 1}
+
+    @cached_property
+    def _sources(self) -> frozenset[int]:
+        return frozenset(id(item.source) for items in self.groups.values() for item in items)
+
+    @cached_property
+    def _paths(self) -> frozenset[str]:
+        return frozenset(item.source.path for items in self.groups.values() for item in items if item.source)
+
+    def seen_from(self, source: Source) -> tuple[Inventory, ...]:
+        """The set with one definition of each object: the nearest to ``source``; two where that is no clear choice."""
+        late = self._chosen(source, last=True)
+        early = self._chosen(source, last=False)
+        return (late,) if late == early else (late, early)
+
+    def view(self, source: Source) -> object:
+        """What is equal for sources from which the set is seen alike."""
+        if id(source) in self._sources:
+            return id(source)
+        return source.path if source.path in self._paths else source.path.rpartition("/")[0] + "/"
+
+    def _chosen(self, source: Source, last: bool) -> Inventory:
+        left = set()
+        for items in self.groups.values():
+            kept = _nearest(items, source, last)
+            left |= {id(item) for item in items if item is not kept}
+        left |= set(self._strange_scalers(left, last))
+        return Inventory(
+            **{
+                field.name: tuple(item for item in getattr(self.manifests, field.name) if id(item) not in left)
+                for field in fields(self.manifests)
+            }
+        )
+
+    def _strange_scalers(self, left: set[int], last: bool) -> Iterator[int]:
+        """Autoscalers that are meant for another definition of their target than the one that is chosen."""
+        for scaler in self.manifests.autoscalers:
+            target = (scaler.target.kind, scaler.namespace, scaler.target.name)
+            items = self.groups.get(("workloads", target))
+            if items is not None and id(_nearest(items, scaler.source, last)) in left:
+                yield id(scaler)
+
+    def notes(self) -> Iterator[str]:
+        """What the reader must know: which objects are meant more than once."""
+        differing = [items for items in self.groups.values() if _differ(items)]
+        if not differing:
+            return
+        named = "; ".join(map(_named, differing[:_MOST_NAMED]))
+        more = len(differing) - _MOST_NAMED
+        count = f"{len(differing):,} object{'s are' if len(differing) > 1 else ' is'}"
+        yield (
+            f"{count} defined more than once, and differently: {named}{f'; and {more:,} more' if more > 0 else ''}. "
+            "Each finding reads the definition nearest to its file"
+        )
+
+
+def _nearest(items: Sequence[Any], source: Source | None, last: bool) -> Any:
+    """The definition that is ``source`` itself, else in its file, else in the folder that most of the path leads to."""
+    if source is None:
+        return items[-1 if last else 0]
+    near = [_nearness(item.source, source) for item in items]
+    best = max(near)
+    found = [item for item, closeness in zip(items, near, strict=True) if closeness == best]
+    # In one file the later definition replaces the earlier; in two files either may be meant.
+    where = found[-1 if last else 0].source.path
+    return next(item for item in reversed(found) if item.source.path == where)
+
+
+def _nearness(one: Source | None, other: Source) -> tuple[int, int, int]:
+    if one is None:
+        return (0, 0, 0)
+    ours, theirs = one.path.split("/")[:-1], other.path.split("/")[:-1]
+    common = 0
+    for mine, yours in zip(ours, theirs, strict=False):
+        if mine != yours:
+            break
+        common += 1
+    return (int(one is other) * 2 + int(one.path == other.path), common, -len(ours))
+
+
+def _differ(items: Sequence[Any]) -> bool:
+    return any(getattr(item.source, "value", item) != getattr(items[0].source, "value", items[0]) for item in items)
+
+
+def _named(items: Sequence[Any]) -> str:
+    first = items[0]
+    name = "/".join(filter(None, (getattr(first, "namespace", ""), first.name)))
+    kind = getattr(first.source, "kind", "")
+    places = [f"{item.source.path}:{item.source.span(('metadata', 'name')).line}" for item in items]
+    shown = ", ".join(places[:_MOST_NAMED]) + (", …" if len(places) > _MOST_NAMED else "")
+    return f"{kind} {name} ({shown})"

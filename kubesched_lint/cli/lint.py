@@ -67,7 +67,12 @@ def lint(
     ignore: Ignore = None,
     formats: Annotated[
         list[str] | None,
-        typer.Option("--format", "-f", metavar="NAME[=FILE]", help="text, json, sarif or github. Repeatable."),
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="NAME[=FILE]",
+            help="text, json, sarif, github, gitlab, junit, markdown or html. Repeatable.",
+        ),
     ] = None,
     fail_on: FailOnOption = FailOn.ERROR,
     strict_skips: StrictSkips = False,
@@ -101,7 +106,7 @@ def lint(
     """
     from kubesched_lint.cli.output import show
     from kubesched_lint.engine.options import KUBERNETES_VERSIONS, ChangedError, Options
-    from kubesched_lint.engine.session import Request, check
+    from kubesched_lint.engine.session import Request, checked
     from kubesched_lint.report.exit_code import FAIL_ON, exit_code
     from kubesched_lint.report.formats import FormatError
     from kubesched_lint.report.writers import OutputError, targets
@@ -123,12 +128,12 @@ def lint(
     gc.disable()  # nothing here makes cycles of any size, and to look for them in 10,000 files costs a third of the run
     try:
         chosen = targets(tuple(formats or ("text",)))
-        report = check(Request(tuple(paths), cluster, elastic, changed), options, rulebook)
-        show(report, chosen, rulebook, color.value)
+        run = checked(Request(tuple(paths), cluster, elastic, changed), options, rulebook)
+        show(run, chosen, rulebook, color.value, FAIL_ON[fail_on.value])
     except (ChangedError, FormatError, OutputError, UnknownRuleError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
     finally:
         gc.freeze()  # the process ends here: to take apart what it read would cost as much as a sixth of the run
         gc.enable()
-    raise typer.Exit(exit_code(report, FAIL_ON[fail_on.value], strict_skips))
+    raise typer.Exit(exit_code(run.report, FAIL_ON[fail_on.value], strict_skips))

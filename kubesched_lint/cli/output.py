@@ -5,21 +5,50 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from kubesched_lint.findings import Report
+from kubesched_lint.findings import Severity
 from kubesched_lint.report.context import CardView, RenderContext
 from kubesched_lint.report.palette import terminal_width, wants_color
 from kubesched_lint.report.writers import Target, write
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 
+if TYPE_CHECKING:
+    from kubesched_lint.engine.panorama import Panorama
+    from kubesched_lint.engine.session import Checked
 
-def show(report: Report, chosen: Sequence[Target], rulebook: Rulebook, color: str) -> None:
+
+def show(
+    run: Checked, chosen: Sequence[Target], rulebook: Rulebook, color: str, fail_on: Severity | None = Severity.ERROR
+) -> None:
     """Writes every report. Raises OutputError when a file cannot be written."""
-    plain = RenderContext(sources=_lines, cards=_cards(rulebook))
+    plain = RenderContext(
+        sources=_lines,
+        cards=_cards(rulebook),
+        fail_on=fail_on,
+        root=_folder(),
+        files=lambda: sorted({d.path for d in run.manifests.documents} | {u.path for u in run.manifests.unread}),
+        panorama=lru_cache(maxsize=1)(lambda: _panorama(run)),
+    )
     painted = wants_color(color, sys.stdout, os.environ)
-    screen = RenderContext(_lines, plain.cards, painted, terminal_width(sys.stdout, os.environ))
-    write(report, chosen, screen, plain, sys.stdout)
+    screen = replace(plain, color=painted, width=terminal_width(sys.stdout, os.environ))
+    write(run.report, chosen, screen, plain, sys.stdout)
+
+
+def _panorama(run: Checked) -> Panorama | None:
+    import gc
+
+    gc.enable()  # a simulation, unlike a lint, leaves cycles behind
+    return run.panorama()
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # somebody removed it
+        return ""
 
 
 @lru_cache(maxsize=64)

@@ -18,6 +18,7 @@ from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.validation.schema import RECORDED
 
 if TYPE_CHECKING:
+    from kubesched_lint.engine.panorama import Panorama
     from kubesched_lint.manifests.files import InputFile
 
 
@@ -34,7 +35,30 @@ class Request:
     changed: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The report of a run, and what was read for it."""
+
+    report: Report
+    manifests: ManifestSet
+    cluster: Cluster | None
+    options: Options
+
+    def panorama(self) -> Panorama | None:
+        """The matrix and the picture of the cluster; simulates, so that only formats which show it ask."""
+        if self.cluster is None:
+            return None
+        from kubesched_lint.engine.panorama import panorama
+
+        return panorama(self.manifests, self.cluster, self.options, self.report.findings)
+
+
 def check(request: Request, options: Options, rulebook: Rulebook) -> Report:
+    """The report of ``checked`` alone."""
+    return checked(request, options, rulebook).report
+
+
+def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
     """Reads, lints and suppresses. Raises UnknownRuleError for a rule that is not there, and ChangedError.
 
     A cluster that cannot be read is one error of the report; the manifests are then checked without one.
@@ -47,7 +71,8 @@ def check(request: Request, options: Options, rulebook: Rulebook) -> Report:
         nothing = InputError(request.paths[0], "no Kubernetes object found: nothing was checked")
         problem = (*problem, nothing)
     report = report_on(manifests, cluster, problem, options, rulebook)
-    return report if narrow is None else narrow(report, manifests, options.namespace)
+    report = report if narrow is None else narrow(report, manifests, options.namespace)
+    return Checked(report, manifests, cluster, options)
 
 
 def report_on(

@@ -1,12 +1,16 @@
-"""What a renderer may ask for beside the report: source lines, the words of cards, and the terminal's nature."""
+"""What a renderer may ask for beside the report: source lines, words of cards, the cluster, the terminal's nature."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Severity
 from kubesched_lint.version import __version__
+
+if TYPE_CHECKING:
+    from kubesched_lint.engine.panorama import Panorama
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +36,20 @@ def _no_card(slug: str) -> CardView | None:
     return None
 
 
+def _no_cluster() -> Panorama | None:
+    return None
+
+
+def _no_files() -> Sequence[str]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class RenderContext:
     """``sources`` gives a file's lines without their line ends, ``()`` when it cannot be shown; it never raises.
 
-    ``width`` counts terminal cells; 0 means that no terminal is there: prose is not wrapped.
+    ``width`` counts terminal cells; 0 means that no terminal is there: prose is not wrapped. ``panorama`` costs a
+    simulation, so only formats that show it ask; None without a cluster.
     """
 
     sources: Callable[[str], Sequence[str]] = _no_lines
@@ -44,3 +57,10 @@ class RenderContext:
     color: bool = False
     width: int = 0
     version: str = __version__
+    fail_on: Severity | None = Severity.ERROR
+    """From which severity on findings fail the run."""
+    root: str = ""
+    """The folder that formats with relative paths start from; empty: paths stay as they are."""
+    files: Callable[[], Sequence[str]] = _no_files
+    """The files that were read, those without findings among them."""
+    panorama: Callable[[], Panorama | None] = _no_cluster

@@ -15,6 +15,8 @@ FORMATS = {
     "json": "kubesched_lint.report.as_json",
     "sarif": "kubesched_lint.report.as_sarif",
     "github": "kubesched_lint.report.as_github",
+    "gitlab": "kubesched_lint.report.as_gitlab",
+    "junit": "kubesched_lint.report.as_junit",
 }
 
 

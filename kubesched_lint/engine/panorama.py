@@ -1,0 +1,68 @@
+"""What a page shows beside findings: the what-happens-when matrix and the picture of the cluster, bounded in time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from kubesched_lint.analysis.facts import Facts, Premises
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.reading import ManifestSet
+from kubesched_lint.engine.scene import Scene, scene
+from kubesched_lint.engine.simulate import Outlook, simulate
+from kubesched_lint.findings import Finding, ObjectRef
+from kubesched_lint.model.node import Node
+
+MOST_ROWS = 100
+MOST_CELLS_OF_NODES = 50_000
+"""Rows times nodes: as much as takes some seconds."""
+MOST_WORKLOADS = 1_500
+"""Of larger sets there is no matrix: to see who gets into whose way is quadratic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Panorama:
+    """``outlook`` None: the set is too large; ``notes`` say what was left out."""
+
+    outlook: Outlook | None
+    scene: Scene
+    notes: tuple[str, ...] = ()
+
+
+def panorama(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> Panorama:
+    """The workloads that findings are about come first where not all can be told. Pure."""
+    rows, notes = _rows(manifests, len(cluster.inventory.nodes), findings)
+    outlook = simulate(manifests, cluster, options, only=rows) if rows else None
+    return Panorama(outlook, _scene(manifests, cluster, options, findings), notes)
+
+
+def _rows(
+    manifests: ManifestSet, nodes: int, findings: Sequence[Finding]
+) -> tuple[Collection[ObjectRef], tuple[str, ...]]:
+    """Of which workloads the matrix tells, and what is to be said of the others."""
+    workloads = [w.ref for w in manifests.inventory.workloads if w.kind != "CronJob"]
+    everything = frozenset(workloads)
+    if len(workloads) > MOST_WORKLOADS:
+        many = f"{len(workloads):,} workloads are too many for a matrix (at most {MOST_WORKLOADS:,})"
+        return (), (f"{many}: kubesched-lint simulate tells of a part of them",)
+    most = max(10, min(MOST_ROWS, MOST_CELLS_OF_NODES // max(nodes, 1)))
+    if len(everything) <= most:
+        return everything, ()
+    found = [f.object for f in sorted(findings, key=lambda f: -f.severity) if f.object in everything]
+    first = list(dict.fromkeys((*found, *workloads)))[:most]
+    told = f"the matrix tells of {len(first):,} of {len(everything):,} workloads, those with findings first"
+    return frozenset(first), (f"{told}: kubesched-lint simulate tells of all",)
+
+
+def _scene(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> Scene:
+    premises = Premises(options.apply_order, options.kubernetes_version, manifests.is_complete and not options.partial)
+    facts = Facts(manifests.inventory, cluster.settled(), premises)
+    added: tuple[Node, ...] = ()
+    if facts.pools and facts.cluster is not None:
+        from kubesched_lint.analysis.growth import grown
+
+        added, now = facts.growth.nodes, facts.without_pools
+        assert now.cluster is not None
+        facts = Facts(now.manifests, grown(now.cluster, facts.growth), premises)
+    return scene(facts, findings, cluster.inventory.nodes, added)

@@ -1,0 +1,298 @@
+"""The cluster as a picture: zones, their nodes, the pods on them, and where each finding's workload may stand.
+
+Alike nodes become one group with a count, so that a thousand nodes are a few boxes. Pods stand where one course of the
+default scheduler puts them. Which nodes a finding is about is computed as the rules do: from its workload's reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.trial import pods_wanted, queued_pods
+from kubesched_lint.cluster.nodeset import holds, positions
+from kubesched_lint.findings import Finding, ObjectRef, Span
+from kubesched_lint.lifecycle.controllers.daemonset import with_daemon_tolerations
+from kubesched_lint.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.model.quantity import show
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.framework import message, static_reach
+from kubesched_lint.scheduler.placement import Placer
+
+MOST_WORK = 1_000_000
+"""Pods times nodes that are placed for a picture; beyond, it has no pods."""
+MOST_DRAWN = 48
+"""Nodes that are drawn one by one; more are folded, whatever pods they hold."""
+MOST_GROUPS = 240
+MOST_TERMS = 2_000
+"""Findings whose term is looked up; locating costs a look into the file."""
+
+USABLE, FULL, TAINTED, UNMATCHED = "usable", "unfit", "tainted", "unmatched"
+"""How far a node lets a workload in: it may stand there; cordoned or too small; a taint; labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Nodes that are alike in all that the picture tells; ``names`` are at most three of them."""
+
+    zone: str
+    names: tuple[str, ...]
+    count: int
+    capacity: str
+    taints: tuple[str, ...] = ()
+    mark: str = ""
+    """``cordoned``, ``not ready`` or ``to be added``."""
+    pods: tuple[tuple[int, int], ...] = ()
+    """(place in ``workloads`` of the scene, how many), over all nodes of the group."""
+    others: int = 0
+    """Running pods that no workload of the set owns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    value: str
+    nodes: int
+    usable: int
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """What a finding lights up: its workload, and the topology key of the term that it points to (may be empty)."""
+
+    workload: int
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    workload: int
+    pods: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    workloads: tuple[ObjectRef, ...]
+    groups: tuple[Group, ...]
+    """By zone, then by size."""
+    reach: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """Place of a workload → for each group how far it lets the workload in."""
+    counts: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    """Place of a workload → how many nodes of each such kind there are."""
+    domains: Mapping[Focus, tuple[Domain, ...]] = field(default_factory=dict)
+    """For focuses with a key; the value is empty for nodes without the key."""
+    focuses: tuple[Focus | None, ...] = ()
+    """One for each finding of the report, in its order; None where the object makes no pods."""
+    waiting: tuple[Waiting, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def nodes(self) -> int:
+        return sum(group.count for group in self.groups)
+
+
+def scene(facts: Facts, findings: Sequence[Finding], today: Sequence[Node] = (), added: Sequence[Node] = ()) -> Scene:
+    """``facts`` are without pools, on settled nodes; ``today`` tells what is passing, ``added`` what pools add. Pure.
+
+    With very many groups only the largest are drawn, and a note says so.
+    """
+    workloads = facts.as_deployed
+    place = {workload.ref: i for i, workload in enumerate(workloads)}
+    focuses = tuple(_focuses(findings, workloads, place))
+    reach = {f.workload: _reach(workloads[f.workload], facts) for f in focuses if f is not None}
+    keys = sorted({f.key for f in focuses if f is not None and f.key} - {HOSTNAME, ZONE})
+    placed, waiting, told = _placed(facts)
+    marks = {n.name: mark for n in today if (mark := _passing(n))} | {n.name: "to be added" for n in added}
+    few = len(facts.index.nodes) <= MOST_DRAWN
+    members: dict[tuple[object, ...], list[int]] = {}
+    for i, node in enumerate(facts.index.nodes):
+        alike = (
+            node.labels.get(ZONE, ""),
+            marks.get(node.name) or _passing(node),
+            _capacity(node),
+            tuple(map(str, node.taints)),
+            tuple(node.labels.get(key) for key in keys),
+            tuple(levels[i] for levels in reach.values()),
+            (i if node.name not in marks else -1, placed[i]) if few else (),
+        )
+        members.setdefault(alike, []).append(i)
+    folded = sorted(members.values(), key=lambda its: (-len(its), its[0]))
+    drawn, left = folded[:MOST_GROUPS], folded[MOST_GROUPS:]
+    drawn.sort(key=lambda its: (facts.index.nodes[its[0]].labels.get(ZONE, ""), its[0]))
+    if left:
+        told = (*told, f"{sum(map(len, left)):,} nodes of {len(left):,} further kinds are not drawn")
+    running = _others(facts)
+    return Scene(
+        tuple(workload.ref for workload in workloads),
+        tuple(_group(its, facts.index.nodes, marks, placed, running) for its in drawn),
+        {number: tuple(levels[its[0]] for its in drawn) for number, levels in reach.items()},
+        {number: _tally(levels) for number, levels in reach.items()},
+        {f: _domains(f, reach[f.workload], facts) for f in focuses if f is not None and f.key},
+        focuses,
+        waiting,
+        told,
+    )
+
+
+# --- where findings look ----------------------------------------------------------------------------------------------
+
+
+def _focuses(
+    findings: Sequence[Finding], workloads: Sequence[Workload], place: Mapping[ObjectRef, int]
+) -> Iterator[Focus | None]:
+    known: dict[int, list[tuple[Span, str]]] = {}
+    for count, finding in enumerate(findings):
+        number = place.get(finding.object)
+        if number is None:
+            yield None
+            continue
+        workload = workloads[number]
+        if count < MOST_TERMS and number not in known:
+            known[number] = list(_terms(workload))
+        yield Focus(number, _key(finding, workload, known.get(number, ())))
+
+
+def _terms(workload: Workload) -> Iterator[tuple[Span, str]]:
+    """The span of each term with a topology key."""
+    pod, source = workload.pod, workload.source
+    if source is None:
+        return
+    weighted = (*pod.preferred_affinity, *pod.preferred_anti_affinity)
+    terms = (*pod.required_affinity, *pod.required_anti_affinity, *(w.term for w in weighted))
+    yield from ((source.span(term.path), term.topology_key) for term in terms if term.path)
+    yield from ((source.span(constraint.path), constraint.topology_key) for constraint in pod.spread)
+
+
+def _key(finding: Finding, workload: Workload, terms: Sequence[tuple[Span, str]]) -> str:
+    """The key of the first term in which the finding, or else a place related to it, stands."""
+    source = workload.source
+    for location in (finding.location, *(related.location for related in finding.related)):
+        if source is None or location.path != source.path:
+            continue
+        for span, key in terms:
+            start = (location.span.line, location.span.column)
+            if (span.line, span.column) <= start < (span.end_line, span.end_column):
+                return key
+    return ""
+
+
+def _reach(workload: Workload, facts: Facts) -> tuple[str, ...]:
+    """Per node how far it lets the workload in."""
+    pod = facts.pod(workload)
+    if workload.kind == "DaemonSet":
+        pod = with_daemon_tolerations(pod)
+    matching, tolerated, usable = static_reach(pod, facts.index)
+    return tuple(
+        USABLE if holds(usable, i) else FULL if holds(tolerated, i) else TAINTED if holds(matching, i) else UNMATCHED
+        for i in range(len(facts.index))
+    )
+
+
+def _tally(levels: Sequence[str]) -> Mapping[str, int]:
+    return {level: levels.count(level) for level in (USABLE, FULL, TAINTED, UNMATCHED)}
+
+
+def _domains(focus: Focus, levels: Sequence[str], facts: Facts) -> tuple[Domain, ...]:
+    index = facts.index
+    domains = {**index.domains(focus.key), "": index.all & ~index.with_key(focus.key)}
+    return tuple(
+        Domain(value, nodes.bit_count(), sum(1 for i in positions(nodes) if levels[i] == USABLE))
+        for value, nodes in domains.items()
+        if nodes
+    )
+
+
+# --- pods -------------------------------------------------------------------------------------------------------------
+
+
+def _placed(facts: Facts) -> tuple[list[tuple[tuple[int, int], ...]], tuple[Waiting, ...], tuple[str, ...]]:
+    """Per node the pods of the set by workload; what found no place; what is to be told of it."""
+    nodes = len(facts.index)
+    wanted = pods_wanted(facts)
+    if wanted * nodes > MOST_WORK:
+        nothing: list[tuple[tuple[int, int], ...]] = [()] * nodes
+        return nothing, (), (f"pods are not drawn: to place {wanted:,} on {nodes:,} nodes would take long",)
+    counts: list[dict[int, int]] = [{} for _ in range(nodes)]
+    left: dict[int, tuple[int, str]] = {}
+    mark = facts.state.mark()
+    try:
+        for number, pods, said in _course(facts, counts):
+            before, _ = left.get(number, (0, ""))
+            left[number] = (before + pods, said)
+    finally:
+        facts.state.undo(mark)
+    waiting = tuple(Waiting(number, pods, said) for number, (pods, said) in left.items())
+    told = ("pods stand where one course of the default scheduler puts them: other orders may end otherwise",)
+    return [tuple(at.items()) for at in counts], waiting, told if any(counts) else ()
+
+
+def _course(facts: Facts, counts: Sequence[dict[int, int]]) -> Iterator[tuple[int, int, str]]:
+    """Places all pods in turn until none finds a place; yields what is left: workload, pods and why."""
+    queue = [
+        (number, queued, Placer(queued.pod, facts.state, queued.owner, seed=1))
+        for number, workload in enumerate(facts.as_deployed)
+        for queued in queued_pods(workload, facts)
+    ]
+    progress = True
+    while progress:  # a pod may wait for one that comes later, by affinity
+        progress = False
+        for number, queued, placer in queue:
+            for placement in placer.place_all(queued.left):
+                at = counts[placement.position]
+                at[number] = at.get(number, 0) + 1
+                queued.left -= 1
+                progress = True
+        queue = [entry for entry in queue if entry[1].left]
+    for number, queued, placer in queue:
+        yield number, queued.left, message(placer.diagnosis())
+
+
+def _others(facts: Facts) -> Mapping[str, int]:
+    counts: dict[str, int] = {}
+    for pod in facts.other_pods:
+        if pod.node:
+            counts[pod.node] = counts.get(pod.node, 0) + 1
+    return counts
+
+
+# --- nodes ------------------------------------------------------------------------------------------------------------
+
+
+def _group(
+    members: Sequence[int],
+    nodes: Sequence[Node],
+    marks: Mapping[str, str],
+    placed: Sequence[tuple[tuple[int, int], ...]],
+    running: Mapping[str, int],
+) -> Group:
+    first = nodes[members[0]]
+    pods: dict[int, int] = {}
+    for i in members:
+        for number, count in placed[i]:
+            pods[number] = pods.get(number, 0) + count
+    return Group(
+        first.labels.get(ZONE, ""),
+        tuple(nodes[i].name for i in members[:3]),
+        len(members),
+        _capacity(first),
+        tuple(map(str, first.taints)),
+        marks.get(first.name) or _passing(first),
+        tuple(sorted(pods.items())),
+        sum(running.get(nodes[i].name, 0) for i in members),
+    )
+
+
+def _passing(node: Node) -> str:
+    return "cordoned" if node.unschedulable else "" if node.ready else "not ready"
+
+
+def _capacity(node: Node) -> str:
+    """``4 CPU · 16Gi · 2 nvidia.com/gpu``; empty where a sketch tells no resources."""
+    known = node.allocatable
+    if known is None:
+        return ""
+    told = [f"{show('cpu', known['cpu'])} CPU"] if "cpu" in known else []
+    told += [show("memory", known["memory"])] if "memory" in known else []
+    told += [f"{amount} {name}" for name, amount in sorted(known.items()) if "/" in name and amount]
+    return " · ".join(told)

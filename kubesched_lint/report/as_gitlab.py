@@ -1,0 +1,78 @@
+"""GitLab's code quality report: one JSON array whose entries a merge request shows beside the lines.
+
+The properties are those of "Code Quality report format" in GitLab's documentation; it ignores others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from kubesched_lint.findings import Finding, InputError, Report, Severity
+from kubesched_lint.report.causes import ordered
+from kubesched_lint.report.cells import visible
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.footer import open_findings
+from kubesched_lint.report.paths import relative
+
+_UNREADABLE = "input-error"
+
+
+def render(report: Report, context: RenderContext) -> Iterator[str]:
+    """Yields an entry a line: input that could not be read, then findings that count."""
+    seen: set[str] = set()
+    lead = "[\n"
+    for entry in _entries(report, context):
+        stem, number = entry["fingerprint"], 1
+        while entry["fingerprint"] in seen:  # GitLab shows one of those that share a fingerprint
+            number += 1
+            entry["fingerprint"] = _digest(f"{stem}|{number}")
+        seen.add(entry["fingerprint"])
+        yield lead + json.dumps(entry, ensure_ascii=False)
+        lead = ",\n"
+    yield "[]\n" if lead == "[\n" else "\n]\n"
+
+
+def _entries(report: Report, context: RenderContext) -> Iterator[dict[str, Any]]:
+    for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
+        yield _error(error, context)
+    for finding in ordered(open_findings(report)):
+        yield _finding(finding, context)
+
+
+def _error(error: InputError, context: RenderContext) -> dict[str, Any]:
+    path = relative(error.path, context.root)
+    return _entry(error.message, _UNREADABLE, _digest(f"{path}|{error.message}"), "blocker", path, error.line)
+
+
+def _finding(finding: Finding, context: RenderContext) -> dict[str, Any]:
+    path, line = relative(finding.location.path, context.root), finding.location.span.line
+    fingerprint = finding.fingerprint or _digest(f"{finding.rule}|{finding.object}")
+    return _entry(finding.message, finding.rule, fingerprint, _severity(finding), path, line)
+
+
+def _severity(finding: Finding) -> str:
+    """An error is proven; of warnings, one with a witness weighs more than a pattern in the text."""
+    match finding.severity:
+        case Severity.ERROR:
+            return "critical"
+        case Severity.WARNING:
+            return "minor" if finding.evidence.kind == "pattern" else "major"
+    return "info"
+
+
+def _entry(text: str, check: str, fingerprint: str, severity: str, path: str, line: int) -> dict[str, Any]:
+    return {
+        "description": visible(text),
+        "check_name": check,
+        "fingerprint": fingerprint,
+        "severity": severity,
+        "location": {"path": path, "lines": {"begin": max(line, 1)}},
+    }
+
+
+def _digest(text: str) -> str:
+    from hashlib import blake2b
+
+    return blake2b(text.encode("utf-8", "backslashreplace"), digest_size=16).hexdigest()

@@ -1,0 +1,142 @@
+"""JUnit XML, which Jenkins, GitLab and Azure read: a suite per file, a case per finding, so that each has a name.
+
+Case names hold the rule and the object but no line: a CI service that compares two runs knows which failure is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from kubesched_lint.findings import Finding, InputError, Report, Skip
+from kubesched_lint.report.causes import ordered
+from kubesched_lint.report.cells import visible
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.footer import footer
+from kubesched_lint.report.paths import relative
+from kubesched_lint.report.words import explanation
+
+_TOOL = "kubesched-lint"
+_SKIPPED = "rules that were skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """``outcome`` is the element that tells it: failure, error or skipped; empty when it passed."""
+
+    suite: str
+    name: str
+    outcome: str = ""
+    kind: str = ""
+    message: str = ""
+    text: str = ""
+
+
+def render(report: Report, context: RenderContext) -> Iterator[str]:
+    """Yields the document in pieces. Files without findings are suites with one case that passes."""
+    cases = list(_cases(report, context)) or [_Case(_TOOL, "no findings")]  # Jenkins takes no cases for a failure
+    suites: dict[str, list[_Case]] = {}
+    for case in cases:
+        suites.setdefault(case.suite, []).append(case)
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f"<testsuites{_attributes(name=_TOOL, **_counts(cases, 'tests', 'failures', 'errors'))}>\n"
+    for name, its in suites.items():
+        yield from _suite(name, its)
+    lines = "\n".join(f"{label}: {text}" for label, text in footer(report))
+    yield f"  <testsuite{_attributes(name='summary', tests='0', failures='0', errors='0')}>\n"
+    yield f"    <system-out>{_text(lines)}</system-out>\n  </testsuite>\n"
+    yield "</testsuites>\n"
+
+
+def _cases(report: Report, context: RenderContext) -> Iterator[_Case]:
+    paths = [*context.files(), *(f.location.path for f in report.findings), *(e.path for e in report.errors)]
+    told: dict[str, list[_Case]] = {relative(path, context.root): [] for path in sorted(set(paths))}
+    for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
+        told[relative(error.path, context.root)].append(_error(error, context))
+    for finding in ordered(report.findings):
+        told[relative(finding.location.path, context.root)].append(_finding(finding, context))
+    for path, cases in told.items():
+        yield from _named_apart(cases or [_Case(path, "no findings")])
+    yield from _named_apart(map(_skip, report.skipped))
+
+
+def _error(error: InputError, context: RenderContext) -> _Case:
+    path = relative(error.path, context.root)
+    where = f"{path}:{error.line}:{max(error.column, 1)}" if error.line else path
+    return _Case(path, "can be read", "error", "input", error.message, f"{where}\n{error.message}")
+
+
+def _finding(finding: Finding, context: RenderContext) -> _Case:
+    path, span = relative(finding.location.path, context.root), finding.location.span
+    text = "\n".join(_lines(finding, f"{path}:{span.line}:{span.column}" if span.line else path))
+    name, kind = f"{finding.rule}: {finding.object}", finding.severity.word
+    if finding.suppressed is not None:
+        why = "known from the baseline" if finding.suppressed.known else "waived"
+        reason = f": {finding.suppressed.reason}" if finding.suppressed.reason else ""
+        return _Case(path, name, "skipped", kind, f"{why}{reason}", text)
+    fails = context.fail_on is not None and finding.severity >= context.fail_on
+    return _Case(path, name, "failure" if fails else "", kind, finding.message, text)
+
+
+def _lines(finding: Finding, where: str) -> Iterator[str]:
+    yield where
+    yield f"{finding.severity.word}: {finding.message}"
+    yield from (f"{r.location.path}:{r.location.span.line}: {r.label}" for r in finding.related if r.label)
+    yield from explanation(finding)
+
+
+def _skip(skip: Skip) -> _Case:
+    return _Case(_SKIPPED, skip.rule or "a document", "skipped", "skipped", skip.reason)
+
+
+def _named_apart(cases: Iterable[_Case]) -> Iterator[_Case]:
+    """GitLab passes over all but the first of those that share suite and name."""
+    seen: dict[str, int] = {}
+    for case in cases:
+        count = seen[case.name] = seen.get(case.name, 0) + 1
+        name = f"{case.name} ({count})" if count > 1 else case.name
+        yield _Case(case.suite, name, case.outcome, case.kind, case.message, case.text)
+
+
+def _suite(name: str, cases: list[_Case]) -> Iterator[str]:
+    yield f"  <testsuite{_attributes(name=name, **_counts(cases, 'tests', 'failures', 'errors', 'skipped'))}>\n"
+    for case in cases:
+        yield from _case(case)
+    yield "  </testsuite>\n"
+
+
+def _case(case: _Case) -> Iterator[str]:
+    is_file = case.suite not in (_TOOL, _SKIPPED)
+    opening = f"    <testcase{_attributes(name=case.name, classname=case.suite, file=case.suite if is_file else '')}"
+    if case.outcome:
+        yield f"{opening}>\n      <{case.outcome}{_attributes(message=case.message, type=case.kind)}>"
+        yield f"{_text(case.text)}</{case.outcome}>\n    </testcase>\n"
+    elif case.text:
+        yield f"{opening}>\n      <system-out>{_text(case.text)}</system-out>\n    </testcase>\n"
+    else:
+        yield f"{opening}/>\n"
+
+
+def _counts(cases: Iterable[_Case], *which: str) -> dict[str, str]:
+    outcomes = [case.outcome for case in cases]
+    numbers = {
+        "tests": len(outcomes),
+        "failures": outcomes.count("failure"),
+        "errors": outcomes.count("error"),
+        "skipped": outcomes.count("skipped"),
+    }
+    return {name: str(numbers[name]) for name in which}
+
+
+def _attributes(**values: str) -> str:
+    return "".join(f' {name}="{_text(value)}"' for name, value in values.items() if value)
+
+
+_NO_XML = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
+
+
+def _text(text: str) -> str:
+    """Escaped; what XML 1.0 cannot hold in any spelling (section 2.2) becomes visible marks."""
+    shown = "\n".join(visible(line) for line in text.split("\n")).translate(_NO_XML)
+    shown = shown.encode("utf-8", "backslashreplace").decode()  # lone surrogates stand for bytes of odd file names
+    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")

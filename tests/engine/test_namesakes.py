@@ -123,7 +123,7 @@ volumeBindingMode: MODE
 CLAIM = """apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: data, namespace: shop}
-spec: {accessModes: [ReadWriteMany], storageClassName: shared, volumeName: disk, resources: {requests: {storage: 1Gi}}}
+spec: {accessModes: [ReadWriteMany], storageClassName: shared, resources: {requests: {storage: 1Gi}}}
 ---
 apiVersion: v1
 kind: PersistentVolume

@@ -65,7 +65,7 @@ def simulate(
     from kubesched_lint.engine.simulate import simulate as tell
     from kubesched_lint.lifecycle.matrix import Effort
     from kubesched_lint.report.outlook import as_html_fragment, as_json, as_text
-    from kubesched_lint.report.palette import wants_color
+    from kubesched_lint.report.palette import terminal_width, wants_color
 
     options = Options(namespace=namespace, apply_order=apply_order.value, kubernetes_version=kubernetes_version)
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())
@@ -78,7 +78,8 @@ def simulate(
         raise typer.Exit(2) from None
     match output:
         case Format.TEXT:
-            typer.echo(as_text(outlook, color=wants_color(color.value, sys.stdout, os.environ)))
+            painted = wants_color(color.value, sys.stdout, os.environ)
+            typer.echo(as_text(outlook, color=painted, room=terminal_width(sys.stdout, os.environ)), color=painted)
         case Format.JSON:
             typer.echo(as_json(outlook))
         case Format.HTML:

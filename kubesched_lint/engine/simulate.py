@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from kubesched_lint.analysis.disruption import is_linted
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.cluster import Cluster
@@ -16,10 +17,13 @@ from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.skew import Skew, skews
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell
+from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
 
 _MOST_SPARE = 60
 """Nodes that pools might add in the midst of an event; with more, the search would not end."""
+_FEW = 5
+"""Passing things that a premise names."""
 _SKEW_NODES = 200
 """On larger clusters twenty runs per workload are not worth their time."""
 
@@ -81,6 +85,7 @@ def simulate(
     rows = tuple(_rows(simulation, events, numbers))
     if facts.pools:
         rows = _with_pools(facts, rows, events, effort)
+    rows = tuple(replace(row, cells=tuple(_judged(cell, cluster, facts) for cell in row.cells)) for row in rows)
     before, after = _pictures(simulation, pictured) if pictured else (None, None)
     return Outlook(
         setting.workloads,
@@ -98,6 +103,20 @@ def simulate(
 def _rows(simulation: Simulation, events: Sequence[str], numbers: Sequence[int]) -> Iterator[Row]:
     for number in numbers:
         yield Row(number, tuple(simulation.cell(event, number) for event in events))
+
+
+def _judged(cell: Cell, cluster: Cluster, facts: Facts) -> Cell:
+    """With what the verdict owes to the cluster; a finding points at no line of a snapshot."""
+    if cell.verdict == NONE:
+        return cell
+    if isinstance(cell.blamed, DisruptionBudget) and not is_linted(cell.blamed, facts):
+        cell = replace(cell, blamed=None, at=())
+    assumes = cell.assumes
+    if cluster.passing:
+        assumes = (*assumes, f"what is passing today has passed: {', '.join(map(str, cluster.passing[:_FEW]))}")
+    if cluster.is_elastic and not facts.pools and cell.verdict == BAD:
+        cell, assumes = replace(cell, proven=False), (*assumes, cluster.elastic_premise)
+    return replace(cell, assumes=assumes)
 
 
 def _grown(facts: Facts) -> Facts:
@@ -151,7 +170,9 @@ def _pictures(simulation: Simulation, event: str) -> tuple[Picture | None, Pictu
     story, after = simulation.course(event)
     if story is None or after is None:
         return None, None
-    return picture(story, story.states[0]), picture(after, after.states[0])
+    places = {(w.kind, w.namespace, w.name): i for i, w in enumerate(simulation.setting.workloads)}
+    numbers = {number: places[key] for key, number in after.numbers.items()}
+    return picture(story, story.states[0], numbers), picture(after, after.states[0], numbers)
 
 
 def _notes(setting: Setting, cluster: Cluster) -> Iterator[str]:

@@ -146,7 +146,8 @@ class Story:
             known = self._stages[key] = (self.nodes, stage)
         return known[1]
 
-    def _enter(self, workload: Workload) -> Wish:
+    def enter(self, workload: Workload) -> Wish:
+        """Its controller is there; nothing happens yet."""
         pod = self.admitted(workload, 0)
         number = self.cast.join(workload, pod, owner_selector(workload, pod.labels))
         self.numbers[workload.kind, workload.namespace, workload.name] = number
@@ -209,7 +210,7 @@ class Story:
         workloads = [w for w in workloads if w not in known]
         for group in [workloads] if together else [[w] for w in workloads]:
             for workload in group:
-                self._enter(workload)
+                self.enter(workload)
             phase = self._run("deploy", self.stage())
         return phase or self._run("deploy", self.stage())
 

@@ -6,11 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from kubesched_lint.lifecycle.blame import Blame, blame
-from kubesched_lint.lifecycle.controllers.pdb import covers
 from kubesched_lint.lifecycle.counted import Tally, count
 from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.narrate import witness
+from kubesched_lint.lifecycle.judging import budgets_of, explained, judged, known_by
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import End, Telling, size_after, zones
@@ -98,6 +96,8 @@ class Simulation:
         scalable = workload.kind in ("Deployment", "StatefulSet", "ReplicaSet")
         if event == "rollout" and workload.kind not in ("Deployment", "StatefulSet", "DaemonSet"):
             return "–"
+        if event == "rollout" and workload.strategy.type == "OnDelete":
+            return "OnDelete"
         if event == "hpa-max" and (scaler is None or not scalable):
             return "no HPA"
         if event == "scale-down" and not (scalable and size_after(self.setting, event, number) < workload.replicas):
@@ -131,9 +131,9 @@ class Simulation:
 
     def _from_ends(self, event: str, number: int, ends: list[End], any_ends: list[End] | None) -> Cell:
         wanted = max(e.outcome.wanted for e in ends)
-        verdict, stuck, always = _judged(event, ends)
+        verdict, stuck, always = judged(event, ends)
         bound = Range(wanted - max(e.lack for e in ends), wanted - min(e.lack for e in ends), "search")
-        proven = verdict != DEPENDS and any_ends is not None and _judged(event, any_ends) == (verdict, stuck, always)
+        proven = verdict != DEPENDS and any_ends is not None and judged(event, any_ends)[::2] == (verdict, always)
         cell = Cell(
             event,
             verdict,
@@ -143,25 +143,14 @@ class Simulation:
             always,
             proven,
             words(event, wanted, bound, stuck=stuck, always_stuck=always, blocked=self._budget(event, number, stuck)),
-            _known_by(ends, verdict, proven=proven),
+            known_by(ends, verdict, proven=proven),
             assumes=self._premises(number),
         )
         if verdict == BAD and proven:
             told = count(self.setting, event, number)
             if told.always_stuck or told.most.pods == bound.most < wanted:
                 cell = replace(cell, why=told.most.why)
-        return cell if verdict == FINE else self._explained(cell, ends)
-
-    def _explained(self, cell: Cell, ends: Sequence[End]) -> Cell:
-        if not ends:
-            return cell
-        ranked = sorted(ends, key=lambda e: (e.blocked, e.lack, not e.outcome.complete))
-        worst, best = ranked[-1], ranked[0]
-        told = _blame(worst)
-        cell = replace(cell, worst=witness(worst), best=witness(best) if cell.verdict == DEPENDS else None)
-        if told is None:
-            return cell
-        return replace(cell, message=told.message, blamed=told.workload, at=told.at)
+        return cell if verdict == FINE else explained(cell, ends, self.setting, number)
 
     # --- counted ----------------------------------------------------------------------------------------------------
 
@@ -203,13 +192,13 @@ class Simulation:
                 why=told.least.why if fine else told.most.why,
                 assumes=self._premises(number),
             )
-            return cell if fine else self._explained(cell, self._run_ends(event, number))
+            return cell if fine else explained(cell, self._run_ends(event, number), self.setting, number)
         return self._from_runs(event, number, told, bound, blocked)
 
     def _from_runs(self, event: str, number: int, told: Tally, bound: Range, blocked: str) -> Cell:
         ends = self._run_ends(event, number)
         why = f"counting leaves {bound} of {told.wanted}: {told.least.why}"
-        seen, stuck, always = _judged(event, ends)
+        seen, stuck, always = judged(event, ends)
         verdict = DEPENDS if seen == DEPENDS else UNKNOWN
         text = words(event, told.wanted, bound, stuck=stuck, always_stuck=False, blocked=blocked if stuck else "")
         missing: tuple[str, ...] = ()
@@ -232,7 +221,7 @@ class Simulation:
             missing=missing,
             assumes=self._premises(number),
         )
-        return self._explained(cell, ends) if ends and seen != FINE else cell
+        return explained(cell, ends, self.setting, number) if ends and seen != FINE else cell
 
     def course(self, event: str) -> tuple[Story | None, Story | None]:
         """One seeded course: deployed, and after an event of the first workload that it concerns."""
@@ -250,8 +239,7 @@ class Simulation:
     def _budget(self, event: str, number: int, stuck: bool) -> str:
         if event != "drain" or not stuck:
             return ""
-        pod = self.setting.pods[number]
-        names = [b.name for b in self.setting.objects.budgets if covers(b, pod.namespace, pod.labels)]
+        names = [b.name for b in budgets_of(self.setting, number)]
         return f"PDB {', '.join(names)}" if names else ""
 
     def _premises(self, number: int) -> tuple[str, ...]:
@@ -279,44 +267,3 @@ def _doubted(cell: Cell, missing: str) -> Cell:
 
 def _busiest(nodes: dict[str, int], most: int) -> list[str]:
     return sorted(nodes, key=lambda name: (-nodes[name], name))[:most]
-
-
-def _judged(event: str, ends: Sequence[End]) -> tuple[str, bool, bool]:
-    """``(verdict, stuck in some end, stuck in every end)``."""
-    if not ends:
-        return FINE, False, False
-    bad = [e.lack > 0 or _is_stuck(event, e) for e in ends]
-    stuck = [_is_stuck(event, e) for e in ends]
-    verdict = BAD if all(bad) else DEPENDS if any(bad) else FINE
-    return verdict, any(stuck), all(stuck)
-
-
-def _is_stuck(event: str, end: End) -> bool:
-    if event == "drain":
-        return end.blocked
-    if event == "deploy":
-        return end.outcome.old > 0  # it ran before: applying the manifest is a rollout that does not end
-    return event == "rollout" and not end.outcome.complete
-
-
-def _known_by(ends: Sequence[End], verdict: str, *, proven: bool) -> str:
-    states = sum(s.phases[-1].found.states for s in {id(e.story): e.story for e in ends}.values())
-    whom = "any scheduler" if proven else "the default scheduler"
-    many = f"an exact search over {states:,} states"
-    match verdict:
-        case "fine":
-            return f"{many} finds no bad end, for {whom}"
-        case "bad":
-            return f"{many} finds no good end, for {whom}"
-    return f"{many} finds good ends and bad ones"
-
-
-def _blame(end: End) -> Blame | None:
-    """Why a pod of the workload waits in an end; None where none waits."""
-    cast, motion = end.story.cast, end.phase.motion
-    waiting = [(-1, end.state.waiting), *enumerate(end.state.pinned)]
-    for position, queue in waiting:
-        for slot, _, _ in queue:
-            if cast.slots[slot].workload == end.workload:
-                return blame(motion.stage, end.state, slot, position)
-    return None

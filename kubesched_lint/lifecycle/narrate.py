@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kubesched_lint.lifecycle.telling import End
 from kubesched_lint.lifecycle.trace import Scene, trace
 from kubesched_lint.lifecycle.verdicts import Witness
-from kubesched_lint.lifecycle.world import Step
+from kubesched_lint.lifecycle.world import Cast, State, Step
 
 MOST_STEPS = 40
 
@@ -13,34 +15,81 @@ MOST_STEPS = 40
 def witness(end: End) -> Witness:
     """The end with the course of events that leads there."""
     scenes = trace(end.story.phases, end.state)
-    revised = {number for number, wish in end.story.wishes.items() if wish.revision}
-    lines = [_line(scene, revised, end.where if scene is scenes[-1] else "") for scene in scenes]
+    lines = [_line(scene, _happening(scene, end.where if scene is scenes[-1] else "")) for scene in scenes]
     return Witness(end.outcome.bound, end.outcome.complete, tuple(lines), end.where)
 
 
-def _line(scene: Scene, revised: set[int], where: str) -> str:
-    steps = [words for step, _ in scene.steps if (words := _words(scene, step, revised))]
-    if len(steps) > MOST_STEPS:
-        steps = [*steps[:MOST_STEPS], f"and {len(steps) - MOST_STEPS} more steps"]
-    name = f"{scene.name} {where}".rstrip()
+def _happening(scene: Scene, where: str) -> str:
+    """What sets a phase going."""
+    match scene.name:
+        case "lose":
+            return f"{where} is lost"
+        case "drain":
+            return f"{where} is drained"
+        case "rollout":
+            return "a new template"
+        case "scale":
+            return "a new number of replicas"
+    return scene.name
+
+
+def _line(scene: Scene, name: str) -> str:
+    revised = _revised(scene)
+    told = [words for step, _ in scene.steps if (words := _words(scene, step, revised))]
+    more = len(told) - MOST_STEPS
+    steps = list(_folded(told[:MOST_STEPS]))
+    if more > 0:
+        steps.append(f"and {more} more steps")
     return f"{name}: {', '.join(steps) if steps else 'nothing moves'}"
 
 
-def _words(scene: Scene, step: Step, revised: set[int]) -> str:
-    if step.slot < 0:
-        return "the drain gives up" if step.what == "give up" else ""
+def _folded(told: list[tuple[str, str]]) -> Iterator[str]:
+    """``web → n1, web → n2`` in a row as ``web → n1 n2``."""
+    run: list[str] = []
+    for number, (what, where) in enumerate(told):
+        run.append(where)
+        if number + 1 == len(told) or told[number + 1][0] != what:
+            yield f"{what} {' '.join(run)}" if where else f"{what}{f' ({len(run)}×)' * (len(run) > 1)}"
+            run = []
+
+
+def _revised(scene: Scene) -> frozenset[int]:
+    """Workloads of which pods of several revisions, or of a later one, have a part in the scene."""
     cast = scene.stage.cast
-    number, revision, ordinal = cast.slots[step.slot]
-    workload = cast.revisions[number][revision]
-    name = f"{workload.name}-{ordinal}" if ordinal >= 0 else workload.name
-    if number in revised and workload.kind != "StatefulSet":
-        name += f" rev {revision + 1}"
+    slots = {step.slot for step, _ in scene.steps if step.slot >= 0}
+    for state in (scene.start, scene.end):
+        slots.update(_present(state))
+    return frozenset(cast.slots[slot].workload for slot in slots if cast.slots[slot].revision)
+
+
+def _present(state: State) -> Iterator[int]:
+    for held in state.bound:
+        yield from (slot for slot, _ in held)
+    for queue in (state.waiting, *state.pinned):
+        yield from (slot for slot, _, _ in queue)
+
+
+def _words(scene: Scene, step: Step, revised: frozenset[int]) -> tuple[str, str] | None:
+    """What happens to which pod, and the node."""
+    if step.slot < 0:
+        return ("the drain gives up", "") if step.what == "give up" else None
+    name = pod_name(scene.stage.cast, step.slot, revised)
     node = scene.stage.index.names[step.position] if step.position >= 0 else ""
     match step.what:
         case "bind":
-            return f"{name} → {node}"
+            return f"{name} →", node
         case "evict":
-            return f"{name} evicted from {node}"
+            return f"{name} evicted from", node
         case "surge":
-            return f"{name} surges on {node}"
-    return f"{name} deleted{f' on {node}' if node else ''}"
+            return f"{name} surges on", node
+    return (f"{name} deleted on", node) if node else (f"{name} deleted", "")
+
+
+def pod_name(cast: Cast, slot: int, revised: frozenset[int]) -> str:
+    """``web``, ``old web`` and ``new web`` where there are both, ``db-1``."""
+    number, revision, ordinal = cast.slots[slot]
+    workload = cast.revisions[number][revision]
+    name = f"{workload.name}-{ordinal}" if ordinal >= 0 else workload.name
+    if number in revised:
+        name = f"{'new' if revision + 1 == len(cast.revisions[number]) else 'old'} {name}"
+    return name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from kubesched_lint.lifecycle.events import Story
@@ -12,7 +12,7 @@ from kubesched_lint.model.node import ZONE
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One node; ``pods`` are (workload's number in the story, newest revision, how many)."""
+    """One node; ``pods`` are (workload's number, newest revision, how many)."""
 
     name: str
     cordoned: bool
@@ -26,20 +26,23 @@ class Picture:
     waiting: tuple[tuple[int, bool, int], ...]
 
 
-def picture(story: Story, state: State, key: str = ZONE) -> Picture:
-    """``state`` is one on the present nodes of the story."""
+def picture(story: Story, state: State, numbers: Mapping[int, int] | None = None, key: str = ZONE) -> Picture:
+    """``state`` is one on the present nodes of the story; ``numbers`` renames its workloads."""
+    names = numbers or {}
     columns: dict[str, list[Box]] = {}
     for node, held in zip(story.nodes, state.bound, strict=True):
-        box = Box(node.name, node.unschedulable, _pods(story, held))
+        box = Box(node.name, node.unschedulable, _pods(story, held, names))
         columns.setdefault(node.labels.get(key, ""), []).append(box)
     queue = [(slot, n) for q in (state.waiting, state.orphans, *state.pinned) for slot, _, n in q]
-    return Picture(tuple((domain, tuple(boxes)) for domain, boxes in sorted(columns.items())), _pods(story, queue))
+    return Picture(
+        tuple((domain, tuple(boxes)) for domain, boxes in sorted(columns.items())), _pods(story, queue, names)
+    )
 
 
-def _pods(story: Story, held: Iterable[tuple[int, int]]) -> tuple[tuple[int, bool, int], ...]:
+def _pods(story: Story, held: Iterable[tuple[int, int]], names: Mapping[int, int]) -> tuple[tuple[int, bool, int], ...]:
     counts: dict[tuple[int, bool], int] = {}
     for slot, count in held:
         workload, revision, _ = story.cast.slots[slot]
-        kind = (workload, revision == story.wishes[workload].revision)
+        kind = (names.get(workload, workload), revision == story.wishes[workload].revision)
         counts[kind] = counts.get(kind, 0) + count
     return tuple((workload, new, count) for (workload, new), count in sorted(counts.items()))

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from kubesched_lint.lifecycle.controllers.pdb import covers
 from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.outcomes import Outcome, outcome
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.world import State
+from kubesched_lint.lifecycle.world import State, Wish
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
 
@@ -26,11 +27,19 @@ class End:
     where: str = ""
     """The node or zone that was lost or drained."""
     blocked: bool = False
-    """A drain gave up while a pod of the workload was still on the node."""
+    """A drain gave up while a pod of the workload, which a budget guards, was still on the node."""
+    may_stay: int = 0
+    """Pods of an older revision that its update strategy leaves alone."""
 
     @property
     def lack(self) -> int:
         return max(self.outcome.wanted - self.outcome.bound, 0)
+
+    @property
+    def is_updated(self) -> bool:
+        """All pods run, and none is old but for those that the update strategy leaves alone."""
+        here = self.outcome
+        return here.pending == 0 and here.bound == here.wanted and here.old <= self.may_stay
 
     @property
     def phase(self) -> Phase:
@@ -65,13 +74,15 @@ class Telling:
         workload = self.setting.workloads[number]
         wish = story.wishes[story.numbers[workload.kind, workload.namespace, workload.name]]
         motion = story.phases[-1].motion
+        pod = self.setting.pods[number]
+        guarded = event == "drain" and any(covers(b, pod.namespace, pod.labels) for b in self.setting.objects.budgets)
         seen: set[tuple[Outcome, bool]] = set()
         for state in story.states:
             here = outcome(motion, wish, state)
-            blocked = event == "drain" and _holds(story, where, state, wish.workload)
+            blocked = guarded and _holds(story, where, state, wish.workload)
             if (here, blocked) not in seen:
                 seen.add((here, blocked))
-                yield End(wish.workload, here, state, story, where, blocked)
+                yield End(wish.workload, here, state, story, where, blocked, _may_stay(wish))
 
     def variants(self, event: str, number: int) -> tuple[tuple[str, Story], ...]:
         """The story after the event, for each node or zone that it may befall."""
@@ -127,6 +138,14 @@ def zones(setting: Setting) -> dict[str, list[str]]:
         if ZONE in node.labels:
             found.setdefault(node.labels[ZONE], []).append(node.name)
     return found
+
+
+def _may_stay(wish: Wish) -> int:
+    """OnDelete replaces no pod, and a partition keeps the ordinals below it."""
+    strategy = wish.spec.strategy
+    if strategy.type == "OnDelete":
+        return 1 << 30
+    return min(strategy.partition, wish.replicas) if wish.spec.kind == "StatefulSet" else 0
 
 
 def with_new_template(workload: Workload) -> Workload:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from kubesched_lint.findings import Path
 from kubesched_lint.lifecycle.outcomes import Range
+from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
 
 FINE = "fine"
@@ -48,8 +49,10 @@ class Cell:
     why: str = ""
     """The proof or what is known, in one sentence with its numbers."""
     message: str = ""
-    """What the waiting pods say."""
-    blamed: Workload | None = None
+    """What Kubernetes says of it."""
+    says: str = "the pods say"
+    """Whose words the message is, and where they are found."""
+    blamed: Workload | DisruptionBudget | None = None
     at: Path = ()
     worst: Witness | None = None
     best: Witness | None = None

@@ -1,70 +1,83 @@
-"""The report of ``simulate``: the matrix, under it what is behind each cell that is not fine, skews and pictures."""
+"""The report of ``simulate``: the matrix, how to read it, what is behind its cells, skews and pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.engine.simulate import Outlook
-from kubesched_lint.lifecycle.picture import Box, Picture
 from kubesched_lint.lifecycle.skew import Skew, skew_of
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Witness
+from kubesched_lint.lifecycle.verdicts import NONE, Cell
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.report.behind_cells import details as behind
+from kubesched_lint.report.behind_cells import shown, title
+from kubesched_lint.report.cells import visible, width, wrapped
+from kubesched_lint.report.cluster_picture import drawn, legend
 from kubesched_lint.report.palette import Palette
 
-_TITLES = {"node-loss": "node loss", "zone-loss": "zone loss", "scale-down": "scale down", "hpa-max": "hpa max"}
-_HEADINGS = {
-    BAD: "always bad",
-    DEPENDS: "depends on the order of events",
-    UNKNOWN: "not established",
-}
+
+def as_text(outlook: Outlook, *, color: bool = False, details: bool = True, room: int = 0) -> str:
+    """For a terminal of ``room`` cells a line (0: as wide as it gets); ends without a newline."""
+    return "\n".join(_lines(outlook, Palette(color), details, room))
 
 
-def as_text(outlook: Outlook, *, color: bool = False, details: bool = True) -> str:
-    """For a terminal; ends without a newline."""
-    return "\n".join(_lines(outlook, Palette(color), details))
-
-
-def _lines(outlook: Outlook, palette: Palette, details: bool) -> Iterator[str]:
-    yield from _matrix(outlook, palette)
+def _lines(outlook: Outlook, palette: Palette, details: bool, room: int) -> Iterator[str]:
+    yield from _matrix(outlook, palette, room)
     if details:
-        for row in outlook.rows:
-            yield from _details(outlook, outlook.workloads[row.number], row.cells, palette)
+        yield from _how_to_read(outlook, palette, room)
+        yield from behind(outlook, palette, room)
     for told in outlook.skews:
         yield ""
         yield from _skew(told.workload, told.skew)
     if outlook.before is not None and outlook.after is not None:
         yield ""
-        yield from _pictures(outlook, palette)
+        yield from _pictures(outlook, palette, room)
     for error in outlook.errors:
         yield f"error: {error.path}{f':{error.line}' if error.line else ''}: {error.message}"
+    if details:
+        yield from _premises(outlook, room)
     if outlook.notes:
         yield ""
-        yield from (f"note: {note}" for note in outlook.notes)
+        for note in outlook.notes:
+            yield from wrapped(f"note: {note}", room, 6)
 
 
 # --- the matrix -----------------------------------------------------------------------------------------------------
 
 
-def _matrix(outlook: Outlook, palette: Palette) -> Iterator[str]:
-    table = [["", "", *(_TITLES.get(e, e) for e in outlook.events)]]
-    for row in outlook.rows:
-        workload = outlook.workloads[row.number]
-        table.append([f"{workload.namespace}/{workload.name}", workload.kind, *(c.text for c in row.cells)])
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for number, line in enumerate(table):
-        cells = [text.ljust(width) for text, width in zip(line, widths, strict=True)]
-        if number:
-            verdicts = [c.verdict for c in outlook.rows[number - 1].cells]
-            cells[2:] = [_painted(text, verdict, palette) for text, verdict in zip(cells[2:], verdicts, strict=True)]
-        else:
-            cells = [palette.bold(text) for text in cells]
-        yield "  ".join(cells).rstrip()
+def _matrix(outlook: Outlook, palette: Palette, room: int) -> Iterator[str]:
+    """Where the terminal is too narrow for all events, they come in several blocks."""
+    names = [f"{visible(w.namespace)}/{visible(w.name)}" for w in outlook.workloads]
+    heads = [("", ""), *((names[r.number], outlook.workloads[r.number].kind) for r in outlook.rows)]
+    wide = [max(map(width, column)) for column in zip(*heads, strict=True)]
+    columns = [[title(e), *(visible(r.cells[i].text) for r in outlook.rows)] for i, e in enumerate(outlook.events)]
+    widths = [max(map(width, column)) for column in columns]
+    start = 0
+    while start < len(columns):
+        end, taken = start + 1, sum(wide) + 4 + widths[start]
+        while end < len(columns) and (not room or taken + 2 + widths[end] <= room):
+            taken += 2 + widths[end]
+            end += 1
+        if start:
+            yield ""
+        for number, head in enumerate(heads):
+            cells = [_padded(text, size) for text, size in zip(head, wide, strict=True)]
+            for i in range(start, end):
+                text = _padded(columns[i][number], widths[i])
+                cells.append(
+                    _painted(text, outlook.rows[number - 1].cells[i], palette) if number else palette.bold(text)
+                )
+            yield "  ".join(cells).rstrip()
+        start = end
 
 
-def _painted(text: str, verdict: str, palette: Palette) -> str:
+def _padded(text: str, size: int) -> str:
+    return text + " " * (size - width(text))
+
+
+def _painted(text: str, cell: Cell, palette: Palette) -> str:
     from kubesched_lint.findings import Severity
 
-    match verdict:
+    match cell.verdict:
         case "fine":
             return palette.good(text)
         case "bad":
@@ -76,45 +89,92 @@ def _painted(text: str, verdict: str, palette: Palette) -> str:
     return palette.dim(text)
 
 
-# --- behind the cells -----------------------------------------------------------------------------------------------
+# --- how to read it -------------------------------------------------------------------------------------------------
 
 
-def _details(outlook: Outlook, workload: Workload, cells: Sequence[Cell], palette: Palette) -> Iterator[str]:
-    shown = [c for c in cells if c.verdict not in (FINE, NONE)]
-    if not shown:
+def _how_to_read(outlook: Outlook, palette: Palette, room: int) -> Iterator[str]:
+    """Only what is in this very matrix and under it."""
+    terms = dict(_terms([c for row in outlook.rows for c in row.cells]))
+    if not terms:
         return
     yield ""
-    yield palette.bold(str(workload))
-    for cell in shown:
-        proven = ", proven for any scheduler" if cell.proven and cell.verdict == BAD else ""
-        yield f"  {_TITLES.get(cell.event, cell.event)}: {cell.text}: {_HEADINGS[cell.verdict]}{proven}"
-        yield f"    because: {cell.why}"
-        place = outlook.place(cell)
-        if place is not None:
-            yield f"    at: {place.path}:{place.span.line}:{place.span.column}"
-        if cell.message:
-            yield f"    the pods say: {cell.message}"
-        if cell.worst is not None:
-            yield from _course("one way it ends badly", cell.worst)
-        if cell.best is not None:
-            yield from _course("one way it ends well", cell.best)
-        for missing in cell.missing:
-            yield f"    missing: {missing}"
+    wide = max(map(width, terms))
+    for term, meaning in terms.items():
+        for line in wrapped(f"  {_padded(term, wide)}  {meaning}", room, wide + 4):
+            yield palette.dim(line)
 
 
-def _course(title: str, witness: Witness) -> Iterator[str]:
-    yield f"    {title}:"
-    for line in witness.lines:
-        yield f"      {line}"
+def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
+    lacking = next((c for c in cells if " −" in c.text), None)
+    if lacking is not None:
+        here, missing = lacking.bound.most, lacking.wanted - lacking.bound.most
+        yield (
+            lacking.text.removesuffix(" ?"),
+            f"{here} of the {lacking.wanted} wanted pods run in the end, {missing} not",
+        )
+    ranging = next((c for c in cells if c.verdict != NONE and not c.bound.is_single and "–" in c.text), None)
+    if ranging is not None:
+        how = "as the order of events, or which node or zone it befalls, will have it"
+        yield (
+            ranging.text.removesuffix(" ?"),
+            f"{ranging.bound} of the {ranging.wanted} wanted pods run in the end, {how}",
+        )
+    said = {c.text.removesuffix(" ?").partition(" (")[0] for c in cells}
+    if any(c.text.endswith(" ?") for c in cells):
+        yield "?", "not established: what is missing for a verdict stands below"
+    for text, meaning in _WORDS:
+        if text in said:
+            yield text, meaning
+    why = " ".join(f"{c.why} {' '.join(c.missing)}" for c in shown(cells))
+    if "counting" in why:
+        yield (
+            "counting",
+            "bounds that hold for every order of events and any scheduler; what lies between was not searched",
+        )
+    if "seeded course" in why:
+        yield (
+            "seeded course",
+            "one order of events, drawn at random and played by the exact scheduler: an example, no proof",
+        )
+
+
+_WORDS = (
+    ("stuck", "the rollout never ends: neither can a new pod run, nor may an old one go"),
+    ("may get stuck", "in some orders of events the rollout never ends"),
+    ("blocked", "a disruption budget keeps the drain from ending"),
+    ("may block", "in some orders, or on some nodes, a disruption budget keeps the drain from ending"),
+    ("OnDelete", "its pods are replaced only when somebody deletes them"),
+    ("–", "the event does not concern the workload"),
+)
+
+
+def _premises(outlook: Outlook, room: int) -> Iterator[str]:
+    """What the verdicts rest on; those of some cells only name them."""
+    holders: dict[str, list[str]] = {}
+    total = 0
+    for row in outlook.rows:
+        workload = outlook.workloads[row.number]
+        for cell in row.cells:
+            if cell.verdict != NONE:
+                total += 1
+                for premise in cell.assumes:
+                    holders.setdefault(premise, []).append(f"{workload.namespace}/{workload.name} {title(cell.event)}")
+    if not holders:
+        return
+    yield ""
+    yield "these verdicts assume that"
+    for premise, cells in holders.items():
+        whose = f"{cells[0]}, …" if len(cells) > 1 else cells[0]
+        only = "" if len(cells) == total else f" ({whose})"
+        yield from wrapped(f"  - {premise}{only}", room, 4)
 
 
 # --- skew -----------------------------------------------------------------------------------------------------------
 
 
 def _skew(workload: Workload, skew: Skew) -> Iterator[str]:
-    title = f"{workload}: pods per {skew.topology_key} after {skew.event}, {skew.runs} seeded runs"
-    yield title
-    yield f"  {'/'.join(skew.domains)}"
+    yield f"{workload}: pods per {skew.topology_key} after {skew.event}, {skew.runs} seeded runs"
+    yield f"  {'/'.join(map(visible, skew.domains))}"
     for counts, times in skew.ends:
         apart = "/".join(map(str, skew_of(counts)))
         yield f"  {'/'.join(map(str, counts))}  {times}×  (skews {apart})"
@@ -122,59 +182,15 @@ def _skew(workload: Workload, skew: Skew) -> Iterator[str]:
 
 # --- pictures -------------------------------------------------------------------------------------------------------
 
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-
-def _pictures(outlook: Outlook, palette: Palette) -> Iterator[str]:
-    legend = ", ".join(f"{_letter(i)} {w.name}" for i, w in enumerate(outlook.workloads))
-    yield f"{legend}; lower case: an older revision"
+def _pictures(outlook: Outlook, palette: Palette, room: int) -> Iterator[str]:
     assert outlook.before is not None
     assert outlook.after is not None
+    yield from wrapped(legend(outlook.workloads, (outlook.before, outlook.after)), room, 2)
     yield f"before {outlook.pictured}:"
-    yield from drawn(outlook.before, palette)
+    yield from drawn(outlook.before, palette, room)
     yield f"after {outlook.pictured}:"
-    yield from drawn(outlook.after, palette)
-
-
-def drawn(picture: Picture, palette: Palette) -> Iterator[str]:
-    """Domains side by side, a box per node, a letter per pod."""
-    columns = [list(_column(domain, boxes)) for domain, boxes in picture.columns]
-    widths = [max(map(len, column), default=0) for column in columns]
-    for line in range(max(map(len, columns), default=0)):
-        cells = [
-            (column[line] if line < len(column) else "").ljust(width)
-            for column, width in zip(columns, widths, strict=True)
-        ]
-        yield f"  {'  '.join(cells)}".rstrip()
-    if picture.waiting:
-        yield f"  waiting: {_letters(picture.waiting)}"
-
-
-def _column(domain: str, boxes: Sequence[Box]) -> Iterator[str]:
-    inner = max([len(domain), *(len(_title(b)) for b in boxes), *(len(_letters(b.pods)) for b in boxes)])
-    yield domain or "(no zone)"
-    for box in boxes:
-        yield f"┌{'─' * (inner + 2)}┐"
-        yield f"│ {_title(box).ljust(inner)} │"
-        yield f"│ {_letters(box.pods).ljust(inner)} │"
-        yield f"└{'─' * (inner + 2)}┘"
-
-
-def _title(box: Box) -> str:
-    return f"{box.name} (cordoned)" if box.cordoned else box.name
-
-
-def _letters(pods: Sequence[tuple[int, bool, int]]) -> str:
-    """``AAAb``; more than twelve of a kind as ``A×30``."""
-    return "".join(
-        letter * count if count <= 12 else f"{letter}×{count}"
-        for number, new, count in pods
-        for letter in [_letter(number) if new else _letter(number).lower()]
-    )
-
-
-def _letter(number: int) -> str:
-    return _LETTERS[number % len(_LETTERS)]
+    yield from drawn(outlook.after, palette, room)
 
 
 # --- for machines and pages -----------------------------------------------------------------------------------------
@@ -218,6 +234,7 @@ def _cell(outlook: Outlook, cell: Cell) -> dict[str, object]:
         "proven": cell.proven,
         "because": cell.why,
         "message": cell.message,
+        "says": cell.says if cell.message else "",
         "at": None if place is None else {"path": place.path, "line": place.span.line, "column": place.span.column},
         "worst": None if cell.worst is None else cell.worst.lines,
         "best": None if cell.best is None else cell.best.lines,
@@ -230,7 +247,7 @@ def as_html_fragment(outlook: Outlook) -> str:
     """A table to put into a page: each cell has its verdict as class, and what is behind it as title."""
     from html import escape
 
-    head = "".join(f"<th>{escape(_TITLES.get(e, e))}</th>" for e in outlook.events)
+    head = "".join(f"<th>{escape(title(e))}</th>" for e in outlook.events)
     rows = []
     for row in outlook.rows:
         workload = outlook.workloads[row.number]

@@ -1,0 +1,122 @@
+"""Whether the ends of an event are good or bad, and why: the line to blame, the message, a course that leads there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.findings import Path
+from kubesched_lint.lifecycle.blame import Blame, blame
+from kubesched_lint.lifecycle.controllers.daemonset import targets
+from kubesched_lint.lifecycle.controllers.pdb import covers
+from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.narrate import witness
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.telling import End
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell
+from kubesched_lint.lifecycle.world import FRESH, empty, with_pinned
+from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.scheduler.capacity import copies
+
+EVICTION_SAYS = "the eviction is refused"
+VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
+MANY_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+
+
+def judged(event: str, ends: Sequence[End]) -> tuple[str, bool, bool]:
+    """``(verdict, stuck in some end, stuck in every end)``."""
+    if not ends:
+        return FINE, False, False
+    bad = [e.lack > 0 or is_stuck(event, e) for e in ends]
+    stuck = [is_stuck(event, e) for e in ends]
+    verdict = BAD if all(bad) else DEPENDS if any(bad) else FINE
+    return verdict, any(stuck), all(stuck)
+
+
+def is_stuck(event: str, end: End) -> bool:
+    if event == "drain":
+        return end.blocked
+    if event == "deploy":
+        # It ran before: applying the manifest is a rollout that does not end.
+        return end.outcome.old > end.may_stay
+    return event == "rollout" and not end.is_updated
+
+
+def known_by(ends: Sequence[End], verdict: str, *, proven: bool) -> str:
+    states = sum(s.phases[-1].found.states for s in {id(e.story): e.story for e in ends}.values())
+    whom = "any scheduler" if proven else "the default scheduler"
+    many = f"an exact search over {states:,} states"
+    match verdict:
+        case "fine":
+            return f"{many} finds no bad end, for {whom}"
+        case "bad":
+            return f"{many} finds no good end, for {whom}"
+    return f"{many} finds good ends and bad ones"
+
+
+def explained(cell: Cell, ends: Sequence[End], setting: Setting, number: int) -> Cell:
+    """The cell with the course that leads to its worst end, what Kubernetes says there, and the line to blame."""
+    if not ends:
+        return _blamed(cell, _unplaced(setting, number)) if cell.verdict == BAD else cell
+    ranked = sorted(ends, key=lambda e: (e.blocked, e.lack, not e.is_updated))
+    worst, best = ranked[-1], ranked[0]
+    cell = replace(cell, worst=witness(worst), best=witness(best) if cell.verdict == DEPENDS else None)
+    if worst.blocked:
+        return _refused(cell, setting, number)
+    return _blamed(cell, _waiting(worst))
+
+
+def _blamed(cell: Cell, told: Blame | None) -> Cell:
+    if told is None:
+        return cell
+    return replace(cell, message=told.message, blamed=told.workload, at=told.at)
+
+
+def _refused(cell: Cell, setting: Setting, number: int) -> Cell:
+    """A drain that gave up: the budget in its way, and what the eviction API answers."""
+    budgets = budgets_of(setting, number)
+    if not budgets:
+        return cell
+    message = VIOLATES if len(budgets) == 1 else MANY_BUDGETS
+    return replace(cell, message=message, says=EVICTION_SAYS, blamed=budgets[0], at=_bound_of(budgets[0]))
+
+
+def budgets_of(setting: Setting, number: int) -> list[DisruptionBudget]:
+    """Those that select the workload's pods."""
+    pod = setting.pods[number]
+    return [b for b in setting.objects.budgets if covers(b, pod.namespace, pod.labels)]
+
+
+def _bound_of(budget: DisruptionBudget) -> Path:
+    if budget.max_unavailable is not None:
+        return (*budget.path, "maxUnavailable")
+    return (*budget.path, "minAvailable") if budget.min_available is not None else budget.path
+
+
+def _waiting(end: End) -> Blame | None:
+    """Why a pod of the workload waits in an end; None where none waits."""
+    cast, motion = end.story.cast, end.phase.motion
+    waiting = [(-1, end.state.waiting), *enumerate(end.state.pinned)]
+    for position, queue in waiting:
+        for slot, _, _ in queue:
+            if cast.slots[slot].workload == end.workload:
+                return blame(motion.stage, end.state, slot, position)
+    return None
+
+
+def _unplaced(setting: Setting, number: int) -> Blame | None:
+    """Why a pod finds no place on the nodes as they are, where there is no course to look at."""
+    workload, pod = setting.workloads[number], setting.pods[number]
+    story = Story(setting.nodes, setting.objects, foreseen=[workload], runs=1)
+    story.enter(workload)
+    stage, state = story.stage(), empty(len(setting.nodes))
+    slot = story.cast.slot(0, 0)
+    if workload.kind != "DaemonSet":
+        return blame(stage, state, slot)
+    wanted = targets(pod, setting.index)[0]
+    room = dict(copies(pod, setting.cluster, wanted, 1))
+    full = next((p for p in positions(wanted) if not room[p]), None)
+    if full is None:
+        return None
+    return blame(stage, with_pinned(state, full, slot, FRESH, 1), slot, full)

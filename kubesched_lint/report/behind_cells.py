@@ -1,0 +1,120 @@
+"""What is behind each cell of the matrix that is not fine: proof or course, message, line to blame, what is missing.
+
+Cells of a workload that are bad for the same reason are told together, and a course of events that several share is
+printed once and referred to by its number.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from kubesched_lint.engine.simulate import Outlook
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Witness
+from kubesched_lint.report.cells import wrapped
+from kubesched_lint.report.palette import Palette
+
+TITLES = {"node-loss": "node loss", "zone-loss": "zone loss", "scale-down": "scale down", "hpa-max": "hpa max"}
+_HEADINGS = {
+    BAD: "always bad",
+    DEPENDS: "depends on the order of events",
+    UNKNOWN: "not established",
+}
+
+
+def title(event: str) -> str:
+    return TITLES.get(event, event)
+
+
+def shown(cells: Sequence[Cell]) -> list[Cell]:
+    """Those that need a word."""
+    return [c for c in cells if c.verdict not in (FINE, NONE)]
+
+
+class Courses:
+    """Which courses were printed already, over the whole report."""
+
+    def __init__(self, outlook: Outlook) -> None:
+        witnesses = [w for row in outlook.rows for c in shown(row.cells) for w in (c.worst, c.best) if w is not None]
+        self._uses = Counter(w.lines[: _shared(w)] for w in witnesses)
+        self._numbers: dict[tuple[str, ...], int] = {}
+
+    def told(self, witness: Witness) -> Iterator[str]:
+        """The lines of a course, of which the part that several share is numbered when it comes first."""
+        count = _shared(witness)
+        start, rest = witness.lines[:count], witness.lines[count:]
+        if self._uses[start] < 2:
+            yield from witness.lines
+            return
+        number = self._numbers.get(start)
+        if number is not None:
+            yield "; ".join((f"course {number}, then {rest[0]}", *rest[1:])) if rest else f"course {number}"
+            return
+        number = self._numbers[start] = len(self._numbers) + 1
+        yield f"course {number}: {'; '.join(start).removeprefix('deploy: ')}"
+        if rest:
+            yield "; ".join((f"then {rest[0]}", *rest[1:]))
+
+
+def _shared(witness: Witness) -> int:
+    """How many phases come before the event; a deployment is all there is of its own course."""
+    return max(len(witness.lines) - 1, 1)
+
+
+def details(outlook: Outlook, palette: Palette, room: int = 0) -> Iterator[str]:
+    """Per workload what is behind its cells; prose is wrapped at ``room`` cells, or not where that is 0."""
+    courses = Courses(outlook)
+    for row in outlook.rows:
+        cells = shown(row.cells)
+        if cells:
+            yield ""
+            yield palette.bold(str(outlook.workloads[row.number]))
+            for group in _alike(outlook, cells):
+                for line, hang in _group(outlook, group, courses):
+                    yield from wrapped(line, room, hang)
+
+
+def _alike(outlook: Outlook, cells: Sequence[Cell]) -> Iterator[list[Cell]]:
+    groups: dict[object, list[Cell]] = {}
+    for cell in cells:
+        key = (cell.verdict, cell.proven, cell.why, outlook.place(cell), cell.missing)
+        groups.setdefault(key, []).append(cell)
+    yield from groups.values()
+
+
+def _group(outlook: Outlook, group: Sequence[Cell], courses: Courses) -> Iterator[tuple[str, int]]:
+    """Lines, each with how far its continuation hangs."""
+    first = group[0]
+    events = ", ".join(f"{title(c.event)} {c.text}" for c in group)
+    proven = ", proven for any scheduler" if first.proven and first.verdict == BAD else ""
+    yield f"  {events}: {_HEADINGS[first.verdict]}{proven}", 4
+    yield f"    because: {first.why}", 6
+    place = outlook.place(first)
+    if place is not None:
+        yield f"    at: {place.path}:{place.span.line}:{place.span.column}", 6
+    yield from _messages(group)
+    yield from _courses("one way it ends badly", [(c, c.worst) for c in group], courses)
+    yield from _courses("one way it ends well", [(c, c.best) for c in group], courses)
+    for missing in first.missing:
+        yield f"    missing: {missing}", 6
+
+
+def _messages(group: Sequence[Cell]) -> Iterator[tuple[str, int]]:
+    told: dict[tuple[str, str], list[str]] = {}
+    for cell in group:
+        if cell.message:
+            told.setdefault((cell.says, cell.message), []).append(title(cell.event))
+    for (says, message), events in told.items():
+        after = f" after {', '.join(events)}" if len(told) > 1 else ""
+        yield f"    {says}{after}: {message}", 6
+
+
+def _courses(heading: str, ends: Sequence[tuple[Cell, Witness | None]], courses: Courses) -> Iterator[tuple[str, int]]:
+    found = [(cell, witness) for cell, witness in ends if witness is not None]
+    if not found:
+        return
+    yield f"    {heading}{', each' if len(found) > 1 else ''}:", 6
+    for cell, witness in found:
+        for number, line in enumerate(courses.told(witness)):
+            lead = f"{title(cell.event)}: " if len(found) > 1 and not number else ""
+            yield f"      {lead}{line}", 8

@@ -1,0 +1,65 @@
+"""Manifests in a few words, and what ``simulate`` says of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.reading import manifest_set
+from kubesched_lint.engine.simulate import Outlook, simulate
+from kubesched_lint.lifecycle.matrix import EVENTS, Effort
+from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+
+Value = dict[str, Any]
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+ZONE = "topology.kubernetes.io/zone"
+HOSTNAME = "kubernetes.io/hostname"
+
+
+def workload(kind: str, name: str, replicas: int | None, spec: Value | None = None, **more: Any) -> Value:
+    pod = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "100m"}}}], **(spec or {})}
+    template = {"metadata": {"labels": {"app": name}}, "spec": pod}
+    body: Value = {"selector": {"matchLabels": {"app": name}}, "template": template, **more}
+    if replicas is not None:
+        body["replicas"] = replicas
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name}, "spec": body}
+
+
+def asking(cpu: str, **more: Any) -> Value:
+    return {"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}], **more}
+
+
+def apart(app: str, key: str = ZONE) -> Value:
+    """Required anti-affinity to pods of an app."""
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}
+    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+def other(kind: str, name: str, api: str = "v1", **more: Any) -> Value:
+    return {"apiVersion": api, "kind": kind, "metadata": {"name": name}, **more}
+
+
+def sketch(count: int = 2, zones: str = "abc", cpu: str = "4", pods: str = "110", *objects: Value) -> Cluster:
+    nodes = [
+        {"name": "w", "count": count, "zones": list(zones), "allocatable": {"cpu": cpu, "memory": "16Gi", "pods": pods}}
+    ]
+    value = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": nodes, "objects": list(objects)}
+    return cluster_from([("cluster.yaml", yaml.safe_dump(value).encode())], "cluster.yaml")
+
+
+def told(cluster: Cluster, *objects: Value, events=EVENTS, pictured: str = "", **effort: Any) -> Outlook:
+    text = "---\n".join(yaml.safe_dump(o) for o in objects)
+    found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
+    return simulate(found, cluster, Options(), events, Effort(**effort), pictured)
+
+
+def cell(outlook: Outlook, name: str, event: str) -> Cell:
+    row = next(r for r in outlook.rows if outlook.workloads[r.number].name == name)
+    return next(c for c in row.cells if c.event == event)

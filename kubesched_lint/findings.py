@@ -71,8 +71,12 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Location:
+    """``near`` is for a text that was rendered, where no line of a file is known to have become ``span``."""
+
     path: str
     span: Span
+    near: Location | None = None
+    """The place in a file that is closest to what was rendered here: reports that annotate files point to it."""
 
 
 class Source(Protocol):
@@ -175,6 +179,8 @@ class Finding:
     fixes: tuple[Fix, ...] = ()
     suppressed: Suppression | None = None
     fingerprint: str = ""
+    at: Path = ()
+    """Where the finding points inside its object; baselines know it by that, whatever its line."""
 
 
 @dataclass(frozen=True, slots=True)

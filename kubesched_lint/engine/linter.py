@@ -61,7 +61,7 @@ def lint(
     run.rules(rules, facts)
     if cluster is not None and settled is not cluster:
         run.today(rules, Facts(manifests.inventory, cluster, premises), cluster)
-    judged = tuple(_without_yielding(_told_once(run.judged, manifests)))
+    judged = tuple(_without_yielding(_told_once(_not_ignored(run.judged, options), manifests)))
     findings = sorted((j.finding for j in judged), key=lambda f: (f.location.path, f.location.span, f.rule))
     report = Report(
         tuple(numbered(findings)),
@@ -218,15 +218,30 @@ class _Run:
             self.errors.append(InputError(f"rules/{rule.slug}.md", text))
 
     def _judge(self, rule: Rule, workload: Workload | None, hazard: Hazard, facts: Facts) -> Judged:
-        severity = self.options.severities.get(rule.slug, rule.severity)
-        if hazard.severity is not None and rule.slug not in self.options.severities:
-            severity = hazard.severity
-        if severity is Severity.ERROR and hazard.evidence.kind != "proof":
-            severity = Severity.WARNING
+        source = hazard.source or (workload.source if workload else None)
+        wanted = self.options.severity(rule.slug, source.path if source else "")
+        severity = _severity(rule, hazard, wanted)
         judged = Judged(rule, workload, hazard, finding_of(rule, hazard, severity, workload))
         if severity is Severity.ERROR and _rests_on_nodes(rule) and facts.is_elastic:
             return _assuming(judged, facts.elastic_premise)
         return judged
+
+
+def _severity(rule: Rule, hazard: Hazard, wanted: Severity | None) -> Severity:
+    """``wanted`` is what the user set for the rule: it may raise the card's word, never what the check said."""
+    severity = wanted or rule.severity
+    if hazard.severity is not None:
+        severity = hazard.severity if wanted is None else min(wanted, hazard.severity)
+    if severity is Severity.ERROR and hazard.evidence.kind != "proof":
+        return Severity.WARNING
+    return severity
+
+
+def _not_ignored(judged: Iterable[Judged], options: Options) -> Iterator[Judged]:
+    """Without what an override leaves out, before others yield to it."""
+    for one in judged:
+        if not options.overrides or not options.ignores(one.rule.slug, one.finding.location.path):
+            yield one
 
 
 def _told_once(judged: Iterable[Judged], manifests: ManifestSet) -> Iterator[Judged]:
@@ -305,6 +320,7 @@ def finding_of(
         location=_location(source, hazard.at, hazard.key),
         related=tuple(_related(place, source) for place in hazard.related),
         fixes=hazard.fixes,
+        at=hazard.at,
     )
 
 

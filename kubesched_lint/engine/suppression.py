@@ -29,7 +29,7 @@ def suppress(
     owner = owners((ref_of(d, options.namespace), d) for d in manifests.documents)
     findings, used = apply_waivers(report.findings, waivers, known, owner)
     skipped = {skip.rule for skip in report.skipped}
-    ran = {rule.slug for rule in rules} - skipped
+    ran = {rule.slug for rule in rules} - skipped - _ignored_somewhere(options)
     made_of = uses(waivers, used, findings, known, ran, rulebook.families)
     said, _ = apply_waivers(_about(made_of, homes, rules, options), waivers, known, owner)
     both = sorted((*findings, *said), key=lambda f: (f.location.path, f.location.span, f.rule))
@@ -61,5 +61,11 @@ def _about(
     for waiver, use in made_of:
         for rule in chosen:
             for hazard in rule.check()(waiver, use):
-                severity = options.severities.get(rule.slug, rule.severity)
-                yield finding_of(rule, hazard, severity, default=homes[waiver])
+                severity = options.severity(rule.slug, waiver.path) or rule.severity
+                if not options.ignores(rule.slug, waiver.path):
+                    yield finding_of(rule, hazard, severity, default=homes[waiver])
+
+
+def _ignored_somewhere(options: Options) -> frozenset[str]:
+    """Rules that some files are spared: a waiver of one of them may be needed where nothing was told."""
+    return frozenset(slug for override in options.overrides for slug in override.ignore)

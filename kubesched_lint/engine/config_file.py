@@ -1,0 +1,110 @@
+"""Where the configuration lies: in the folder of what is linted or above it, never beyond its git repository."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from kubesched_lint.engine.config import Config, ConfigError, Where, config_of
+from kubesched_lint.findings import InputError, Path
+from kubesched_lint.rulebook.library import Rulebook
+
+NAME, SHARED = "kubesched.toml", "pyproject.toml"
+_TABLE: Path = ("tool", "kubesched-lint")
+_SPELLINGS = (b"tool.kubesched-lint", b'tool."kubesched-lint"', b"tool.'kubesched-lint'")
+_LARGEST = 1 << 20
+
+
+def find_config(paths: Sequence[str]) -> str | None:
+    """The configuration for the first of ``paths``: the nearest ``kubesched.toml``, or pyproject.toml with our table.
+
+    Searched from that path's folder (the current one for standard input or no path) up to the folder that holds
+    ``.git``, else to the top of the file system.
+    """
+    for folder in _upwards(_start(paths)):
+        own = os.path.join(folder, NAME)
+        if os.path.isfile(own):
+            return own
+        shared = os.path.join(folder, SHARED)
+        if os.path.isfile(shared) and _is_ours(shared):
+            return shared
+        if os.path.exists(os.path.join(folder, ".git")):
+            return None
+    return None
+
+
+def _start(paths: Sequence[str]) -> str:
+    first = paths[0] if paths and paths[0] != "-" else "."
+    absolute = os.path.abspath(first)
+    return absolute if os.path.isdir(absolute) else os.path.dirname(absolute)
+
+
+def _upwards(folder: str) -> Iterator[str]:
+    while True:
+        yield folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return
+        folder = above
+
+
+def _is_ours(path: str) -> bool:
+    """Whether the text names our table: a pyproject.toml that does not is nobody's business here, broken or not."""
+    try:
+        data = _content(path)
+    except OSError:
+        return False
+    return any(spelling in data for spelling in _SPELLINGS)
+
+
+def read_config(path: str, rulebook: Rulebook) -> Config:
+    """What the file says. Raises ConfigError when it cannot be read or followed."""
+    import tomllib
+
+    from kubesched_lint.engine.toml_places import places
+
+    file = _as_seen(path)
+    try:
+        data = _content(path)
+    except OSError as error:
+        raise ConfigError([InputError(file, f"cannot be read: {(error.strerror or str(error)).lower()}")]) from None
+    if len(data) > _LARGEST:
+        raise ConfigError([InputError(file, "larger than 1 MiB: that is no configuration")])
+    try:
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+        table: Any = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError([InputError(file, "not UTF-8", line, 1)]) from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError([_syntax(file, str(error), text)]) from None
+    except RecursionError:
+        raise ConfigError([InputError(file, "nested too deeply")]) from None
+    top = _TABLE if os.path.basename(path) == SHARED else ()
+    for key in top:
+        table = table.get(key, {}) if isinstance(table, dict) else {}
+    where = Where(file, os.path.dirname(os.path.abspath(path)), os.getcwd(), places(text), top)
+    if not isinstance(table, dict):
+        raise ConfigError([InputError(file, "expected the table [tool.kubesched-lint]", where.spot(()).line, 1)])
+    return config_of(table, where, rulebook)
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read(_LARGEST + 1)
+
+
+def _as_seen(path: str) -> str:
+    """As a person in the current folder would write it."""
+    relative = os.path.relpath(path)
+    return relative if len(relative) < len(os.path.abspath(path)) else os.path.abspath(path)
+
+
+def _syntax(file: str, message: str, text: str) -> InputError:
+    """tomllib ends its messages with ``(at line 3, column 5)`` or ``(at end of document)``."""
+    words, _, place = message.rpartition(" (at ")
+    numbers = [int(n) for n in place.rstrip(")").replace(",", "").split() if n.isdecimal()]
+    if len(numbers) != 2:
+        numbers = [text.rstrip("\n").count("\n") + 1, 1]
+    return InputError(file, f"not TOML: {words or message}", *numbers)

@@ -1,0 +1,71 @@
+"""Patterns of paths, as people know them from ``.gitignore``: of names anywhere, or of places below one folder."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class Globs:
+    """``base`` is the folder that the patterns are written in; ``here`` the one that relative paths start from.
+
+    Both are absolute. A pattern without a slash names files and folders wherever they lie; ``**`` stands for any
+    number of folders. Whoever matches a folder matches all that lies in it.
+    """
+
+    patterns: tuple[str, ...] = ()
+    base: str = "/"
+    here: str = "/"
+
+    def covers(self, path: str) -> bool:
+        """Whether a pattern matches the path, or a folder above it below ``base``."""
+        if not self.patterns or path.startswith("<"):  # <stdin>
+            return False
+        head = self.base.rstrip(os.sep) + os.sep
+        absolute = os.path.normpath(os.path.join(self.here, path))
+        parts = tuple(absolute[len(head) :].split(os.sep))
+        return absolute.startswith(head) and any(_matches(pattern, parts) for pattern in self._split)
+
+    @cached_property
+    def _split(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(map(_segments, self.patterns))
+
+
+def _segments(pattern: str) -> tuple[str, ...]:
+    bare = pattern.removeprefix("./")
+    parts = tuple(part for part in bare.split("/") if part)
+    if not parts:
+        return ("**",)
+    return parts if "/" in bare.rstrip("/") else ("**", *parts)
+
+
+def _matches(pattern: tuple[str, ...], parts: tuple[str, ...]) -> bool:
+    """Whether the pattern matches the whole path or its first parts."""
+    from fnmatch import fnmatchcase
+
+    reached = {0}
+    for part in parts:
+        further = set()
+        for at in _passing_stars(pattern, reached):
+            if pattern[at] == "**":
+                further.add(at)
+                if at == len(pattern) - 1:
+                    return True
+            elif fnmatchcase(part, pattern[at]):
+                further.add(at + 1)
+        if len(pattern) in further:
+            return True
+        reached = further
+    return False
+
+
+def _passing_stars(pattern: tuple[str, ...], reached: set[int]) -> set[int]:
+    """Also the places behind ``**``, which may stand for no folder at all."""
+    found = set(reached)
+    for at in reached:
+        while pattern[at] == "**" and at < len(pattern) - 1:
+            at += 1
+            found.add(at)
+    return found

@@ -17,6 +17,7 @@ FORMATS = {
     "github": "kubesched_lint.report.as_github",
     "gitlab": "kubesched_lint.report.as_gitlab",
     "junit": "kubesched_lint.report.as_junit",
+    "markdown": "kubesched_lint.report.as_markdown",
 }
 
 

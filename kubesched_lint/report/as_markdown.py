@@ -1,0 +1,245 @@
+"""A pull-request comment: what was found, worst first, and the what-happens-when matrix.
+
+GitHub refuses comments of more than 65,536 characters, so what does not fit is counted instead. Names come from
+manifests: nothing in them becomes markup, a mention or a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kubesched_lint.engine.simulate import Outlook
+from kubesched_lint.findings import Finding, Fix, InputError, Report, Severity
+from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.report.behind import event_title, needs_a_word, verdict_words
+from kubesched_lint.report.causes import Cause, causes, ordered
+from kubesched_lint.report.cells import visible
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.footer import footer, many, open_findings, verdict
+from kubesched_lint.report.paths import relative
+from kubesched_lint.report.words import explanation
+
+MARK = "<!-- kubesched-lint -->"
+"""The first line: by it a bot finds the comment that it wrote before."""
+LIMIT = 65_000
+"""In UTF-16 units, which GitHub counts; a little is left for what a bot may add."""
+_MATRIX = 20_000
+_MOST_ROWS = 60
+_MOST_LISTED = 20
+_SIGNS = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.NOTE: "ℹ️"}
+_VERDICTS = {"fine": "✅", "bad": "❌", "depends": "⚠️", "unknown": "❔", "none": ""}
+
+
+def render(report: Report, context: RenderContext) -> Iterator[str]:
+    """Yields the comment in blocks, together at most ``LIMIT``."""
+    head, tail = "".join(_head(report)), "".join(_tail(report))
+    seen = context.panorama()
+    matrix = ""
+    if seen is not None:
+        blocks = list(_matrix(seen.outlook, context, seen.notes)) if seen.outlook else []
+        matrix = "".join(_within(blocks, _MATRIX, _untold)) or "".join(f"\n_{_plain(note)}_\n" for note in seen.notes)
+    room = LIMIT - _size(head) - _size(matrix) - _size(tail)
+    yield head
+    yield from _within(_findings(report, context), room, _left_out)
+    yield matrix
+    yield tail
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """``findings`` are those that it tells."""
+
+    text: str
+    findings: int = 0
+
+
+def _within(blocks: Iterable[_Block], room: int, left_out: Callable[[int], str]) -> Iterator[str]:
+    """Blocks as long as they fit; then a line that says how many findings did not."""
+    room -= _size(left_out(1_000_000))
+    missing = 0
+    for block in blocks:
+        room -= _size(block.text)
+        if missing or room < 0:
+            missing += block.findings
+        else:
+            yield block.text
+    if missing:
+        yield left_out(missing)
+
+
+def _left_out(count: int) -> str:
+    return f"\n… and **{many(count, 'more finding')}** that did not fit: `--format html=FILE` shows all of them.\n"
+
+
+def _untold(count: int) -> str:
+    return f"\n… and {many(count, 'more workload')} without their reasons: `kubesched-lint simulate` tells them.\n"
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+# --- head and tail ----------------------------------------------------------------------------------------------------
+
+
+def _head(report: Report) -> Iterator[str]:
+    yield f"{MARK}\n## kubesched-lint: {verdict(report)}\n"
+    lines = dict(footer(report))
+    yield f"\n{_plain(lines['checked'])}\n"
+    yield f"**Cluster:** {_plain(lines['cluster'])}\n"
+
+
+def _tail(report: Report) -> Iterator[str]:
+    lines = [(label, text) for label, text in footer(report) if label in ("skipped", "not read", "note")]
+    if not lines:
+        return
+    yield "\n<details><summary>What was not checked, and notes</summary>\n\n"
+    for label, text in lines[:_MOST_LISTED]:
+        yield f"- {label}: {_plain(text[:500])}\n"
+    if len(lines) > _MOST_LISTED:
+        yield f"- … and {len(lines) - _MOST_LISTED} more\n"
+    yield "\n</details>\n"
+
+
+# --- findings ---------------------------------------------------------------------------------------------------------
+
+
+def _findings(report: Report, context: RenderContext) -> Iterator[_Block]:
+    if report.errors:
+        yield _Block("\n### Could not be read\n\n")
+        for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
+            yield _Block(_error(error, context), 1)
+    told = list(causes(ordered(open_findings(report))))
+    for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE):
+        its = [cause for cause in told if cause.first.severity is severity]
+        if its:
+            count = sum(1 + len(cause.others) for cause in its)
+            yield _Block(f"\n### {many(count, severity.word)}\n")
+            for cause in its:
+                yield _Block("".join(_finding(cause, context)), 1 + len(cause.others))
+
+
+def _error(error: InputError, context: RenderContext) -> str:
+    where = relative(error.path, context.root) + (f":{error.line}:{max(error.column, 1)}" if error.line else "")
+    return f"- {_code(where)}: {_plain(error.message)}\n"
+
+
+def _finding(cause: Cause, context: RenderContext) -> Iterator[str]:
+    finding = cause.first
+    yield f"\n{_SIGNS[finding.severity]} {_code(_where(finding, context))} **{_plain(finding.message)}**\n\n"
+    yield f"<details><summary>{finding.evidence.kind}, and what to do ({_html_code(finding.rule)})</summary>\n\n"
+    yield from _excerpt(finding, context)
+    for line in explanation(finding):
+        label, _, text = line.partition(": ")
+        is_event = label[:1].isdigit() or not text
+        yield f"- {_plain(line)}\n" if is_event else f"- **{label}:** {_plain(text)}\n"
+    yield from (f"- **fix:** {_plain(fix.title)} ({_safety(fix)})\n" for fix in finding.fixes)
+    yield "\n</details>\n"
+    if cause.others:
+        yield from _others(cause.others, context)
+
+
+def _others(others: Sequence[Finding], context: RenderContext) -> Iterator[str]:
+    yield f"\n<details><summary>and {len(others):,} more of the same cause</summary>\n\n"
+    for finding in others[:_MOST_LISTED]:
+        yield f"- {_code(_where(finding, context))} {_plain(str(finding.object))}\n"
+    if len(others) > _MOST_LISTED:
+        yield f"- … and {len(others) - _MOST_LISTED:,} more\n"
+    yield "\n</details>\n"
+
+
+def _where(finding: Finding, context: RenderContext) -> str:
+    line = finding.location.span.line
+    return relative(finding.location.path, context.root) + (f":{line}" if line else "")
+
+
+def _safety(fix: Fix) -> str:
+    return "safe" if fix.safe else "may change placement"
+
+
+def _excerpt(finding: Finding, context: RenderContext) -> Iterator[str]:
+    """The lines to blame, at most six, in a fence longer than any inside."""
+    span = finding.location.span
+    lines = context.sources(finding.location.path)
+    shown = [visible(line)[:160] for line in lines[max(span.line - 1, 0) : min(span.end_line, span.line + 5)]]
+    if span.line and shown:
+        fence = "`" * max(3, _run(shown) + 1)
+        yield f"{fence}yaml\n" + "\n".join(shown) + f"\n{fence}\n\n"
+
+
+# --- the matrix -------------------------------------------------------------------------------------------------------
+
+
+def _matrix(outlook: Outlook, context: RenderContext, notes: Sequence[str]) -> Iterator[_Block]:
+    """Rows in which something is not fine, then what is behind it."""
+    rows = [row for row in outlook.rows if any(map(needs_a_word, row.cells))]
+    fine = len(outlook.rows) - len(rows)
+    text = "\n### What happens when\n\n"
+    if rows:
+        text += f"| | {' | '.join(map(event_title, outlook.events))} |\n|---|{'---|' * len(outlook.events)}\n"
+    for row in rows[:_MOST_ROWS]:
+        cells = (f"{_VERDICTS[c.verdict]} {_plain(c.text)}".strip() for c in row.cells)
+        text += f"| {_plain(str(outlook.workloads[row.number]))} | {' | '.join(cells)} |\n"
+    said = [f"{many(len(rows) - _MOST_ROWS, 'more workload')} with something to tell"] if rows[_MOST_ROWS:] else []
+    said += [f"{many(fine, 'workload')} {'is' if fine == 1 else 'are'} fine at every event"] if fine else []
+    text += "".join(f"\n{_plain(line)}\n" for line in (*said, *notes))
+    yield _Block(text)
+    for row in rows:
+        subject = _plain(str(outlook.workloads[row.number]))
+        told = "".join(_reasons(outlook, [cell for cell in row.cells if needs_a_word(cell)], context))
+        yield _Block(f"\n<details><summary>Why: {subject}</summary>\n\n{told}\n</details>\n", 1)
+
+
+def _reasons(outlook: Outlook, cells: Sequence[Cell], context: RenderContext) -> Iterator[str]:
+    """Events with one reason are told together; the courses are for the terminal and the page."""
+    groups: dict[object, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault((cell.verdict, cell.proven, cell.why, cell.missing), []).append(cell)
+    for group in groups.values():
+        first = group[0]
+        events = ", ".join(event_title(cell.event) for cell in group)
+        place = outlook.place(first)
+        at = f" ({_code(f'{relative(place.path, context.root)}:{place.span.line}')})" if place else ""
+        yield f"- **{events}** ({verdict_words(first)}): {_plain(first.why or first.message)}{at}\n"
+        yield from (f"  - missing: {_plain(missing)}\n" for missing in first.missing)
+
+
+# --- escaping ---------------------------------------------------------------------------------------------------------
+
+_MARKUP = {
+    **{ord(sign): f"\\{sign}" for sign in "\\`*_[]{}|~#!$"},
+    ord("&"): "&amp;",
+    ord("<"): "&lt;",
+    ord(">"): "&gt;",
+    ord("@"): "@<!-- -->",
+}
+
+
+def _plain(text: str) -> str:
+    """Text in which nothing is markup; an ``@`` is parted from its name, or it would call somebody."""
+    shown = visible(text).encode("utf-8", "backslashreplace").decode().translate(_MARKUP)
+    return shown.replace("://", ":<!-- -->//")
+
+
+def _code(text: str) -> str:
+    """A code span: fenced by more backticks than it holds; a pipe is escaped, for a table's sake."""
+    shown = visible(text).encode("utf-8", "backslashreplace").decode()
+    fence = "`" * (_run([shown]) + 1)
+    pad = " " if shown.startswith("`") or shown.endswith("`") else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def _html_code(text: str) -> str:
+    return f"<code>{text.replace('&', '&amp;').replace('<', '&lt;')}</code>"
+
+
+def _run(lines: Iterable[str]) -> int:
+    """The longest run of backticks."""
+    longest = 0
+    for line in lines:
+        run = 0
+        for sign in line:
+            run = run + 1 if sign == "`" else 0
+            longest = max(longest, run)
+    return longest

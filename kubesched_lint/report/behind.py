@@ -1,0 +1,50 @@
+"""What a page tells of one cell of the matrix: its verdict in words, then labelled lines on how it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.engine.simulate import Outlook
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Witness
+
+_WORDS = {
+    FINE: "fine",
+    BAD: "always ends badly",
+    DEPENDS: "depends on the order of events",
+    UNKNOWN: "not established",
+    NONE: "does not concern it",
+}
+
+
+def event_title(event: str) -> str:
+    """``HPA max``, ``zone loss``."""
+    return event.replace("hpa", "HPA").replace("-", " ")
+
+
+def verdict_words(cell: Cell) -> str:
+    proven = ", proven for any scheduler" if cell.proven and cell.verdict == BAD else ""
+    return f"{_WORDS[cell.verdict]}{proven}"
+
+
+def needs_a_word(cell: Cell) -> bool:
+    return cell.verdict not in (FINE, NONE)
+
+
+def behind(outlook: Outlook, cell: Cell) -> Iterator[tuple[str, str]]:
+    """Pairs of a label and a text; the lines of a course share one label."""
+    if cell.why:
+        yield "because", cell.why
+    place = outlook.place(cell)
+    if place is not None:
+        yield "at", f"{place.path}:{place.span.line}"
+    if cell.message:
+        yield "Kubernetes says", cell.message
+    yield from _course("one way it ends badly", cell.worst)
+    yield from _course("one way it ends well", cell.best)
+    yield from (("missing", missing) for missing in cell.missing)
+    yield from (("assumes", premise) for premise in cell.assumes)
+
+
+def _course(label: str, witness: Witness | None) -> Iterator[tuple[str, str]]:
+    if witness is not None:
+        yield from ((label, line) for line in witness.lines)

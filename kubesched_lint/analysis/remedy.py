@@ -1,0 +1,25 @@
+"""What would mend a hazard: a change of one object, and whether it may be made without a person's eye."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kubesched_lint.findings import Source
+    from kubesched_lint.manifests.changes import Change
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """``title`` is an imperative without a full stop: ``add matchLabelKeys: [pod-template-hash]``.
+
+    ``safe``: it says what the manifest plainly means, and leaves no pod without a node that has one. What changes where
+    pods may run, or what is promised of them, is not. ``changes`` are made one after the other, in the object of
+    ``source``; None is the object that the finding is about.
+    """
+
+    title: str
+    safe: bool
+    changes: tuple[Change, ...]
+    source: Source | None = None

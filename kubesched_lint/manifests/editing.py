@@ -1,0 +1,218 @@
+"""From a change of an object to a change of its text: comments, order, quotes and indentation stay as they are.
+
+Every splice is tried before it is given: the new text must read as exactly the changed object, or none is offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kubesched_lint.findings import Path
+from kubesched_lint.manifests.building import BuildError, build
+from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename, applied, pruned
+from kubesched_lint.manifests.nodes import Node, child_of, end_of, parsed, way_to
+from kubesched_lint.manifests.phrasing import (
+    block,
+    column,
+    dash_before,
+    in_brackets,
+    in_lines,
+    item,
+    pair,
+    scalar,
+    style_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Splice:
+    """The characters of a text from ``start`` to ``end`` become ``text``."""
+
+    start: int
+    end: int
+    text: str
+
+    def __call__(self, text: str) -> str:
+        return text[: self.start] + self.text + text[self.end :]
+
+
+def splice_of(text: str, change: Change) -> Splice:
+    """What makes a change in the text of a document, whose lines end with a newline each. Raises ChangeError.
+
+    The path of the change begins at the root of the document, also for the items of a List.
+    """
+    try:
+        before = build(text)
+        after = applied(before, change)
+        made = _Editor(text, before).splice(change)
+        if build(made(text)) == after:
+            return made
+    except BuildError:
+        pass
+    raise ChangeError("the way it is written leaves no place for it")
+
+
+class _Editor:
+    def __init__(self, text: str, value: Any) -> None:
+        self._text = text
+        self._value = value
+        self._root = parsed(text)
+        self._style = style_of(self._root, text)
+
+    def splice(self, change: Change) -> Splice:
+        match change:
+            case Put(at, new, after):
+                return self._put(at, new, after)
+            case Append(at, new, after):
+                return self._append(at, new, after)
+            case Rename(at, key):
+                return self._rename(at, key)
+            case Remove(at):
+                return self._remove(pruned(self._value, at))
+
+    def _put(self, at: Path, new: Any, after: Sequence[str]) -> Splice:
+        way = way_to(self._root, at)
+        there = way[-1]
+        if len(way) == len(at) + 1:
+            return self._over(there, new, way[-2] if len(way) > 1 else None, at)
+        for step in reversed(at[len(way) :]):
+            new = {step: new}
+        if there.is_null and len(way) > 1:
+            return self._over(there, {at[len(way) - 1]: new}, way[-2], at[: len(way) - 1])
+        step = at[len(way) - 1]
+        if there.kind != "mapping" or not isinstance(step, str):
+            raise ChangeError("it stands in no mapping")
+        return self._add_pair(there, step, new, after)
+
+    def _append(self, at: Path, new: Any, after: Sequence[str]) -> Splice:
+        way = way_to(self._root, at)
+        there = way[-1]
+        if len(way) < len(at) + 1 or there.is_null:
+            return self._put(at, [new], after)
+        if there.kind != "list":
+            raise ChangeError("it is no list")
+        if there.flow:
+            return self._add_in_brackets(there, None, in_brackets(new, self._style), new)
+        last = there.items[-1]
+        dash = dash_before(last, self._text)
+        if dash < 0:
+            raise ChangeError("its dashes stand alone")
+        lines = item(new, column(dash, self._text), self._style)
+        if last.flow:
+            lines = iter((f"{' ' * column(dash, self._text)}- {in_brackets(new, self._style)}",))
+        return self._below(last, "".join(f"\n{line}" for line in lines))
+
+    def _over(self, node: Node, new: Any, above: Node | None, at: Path) -> Splice:
+        """Another value in the place of a scalar."""
+        if node.anchor or node.tagged or node.kind != "scalar" or node.style in ("|", ">"):
+            raise ChangeError("what stands there is more than a word")
+        text, style = self._text, self._style
+        lead = " " if node.start and text[node.start - 1] in ":-" else ""
+        if not isinstance(new, (dict, list)):
+            return Splice(node.start, node.end, lead + scalar(new, style, node.style))
+        step = at[-1]
+        if (
+            above is None
+            or above.flow
+            or not isinstance(step, str)
+            or text[node.end : self._line_end(node.end)].strip()
+        ):
+            return Splice(node.start, node.end, lead + in_brackets(new, style))
+        key = next(key for key, value in above.pairs if value is node)
+        head, *lines = block(step, new, column(key.start, text), style)
+        rest = head.partition(":")[2]
+        return Splice(key.end + 1, node.end, "\n".join((rest, *lines)))
+
+    def _add_pair(self, mapping: Node, key: str, new: Any, after: Sequence[str]) -> Splice:
+        behind = max((n for n, (k, _) in enumerate(mapping.pairs) if k.key in after), default=len(mapping.pairs) - 1)
+        if mapping.flow or not mapping.pairs:
+            return self._add_in_brackets(mapping, behind, pair(key, new, self._style), new, key)
+        indent = column(mapping.pairs[0][0].start, self._text)
+        return self._below(
+            mapping.pairs[behind][1], "".join(f"\n{line}" for line in block(key, new, indent, self._style))
+        )
+
+    def _below(self, node: Node, text: str) -> Splice:
+        """New lines below the one that a value ends in, and below the comment behind it."""
+        at = end_of(node, self._text)
+        line_end = self._line_end(at)
+        rest = self._text[at:line_end].strip()
+        if rest and not rest.startswith("#"):
+            raise ChangeError("something else follows in the same line")
+        return Splice(line_end, line_end, text)
+
+    def _line_end(self, at: int) -> int:
+        end = self._text.find("\n", at)
+        return len(self._text) if end < 0 else end
+
+    def _add_in_brackets(self, node: Node, behind: int | None, words: str, new: Any, key: str = "") -> Splice:
+        """A further member behind number ``behind`` (None: the last), in a line of its own where the others are."""
+        text, style = self._text, self._style
+        if not node.children:
+            inner = f" {words} " if style.padded and not style.json else words
+            return Splice(node.start + 1, node.end - 1, inner)
+        last = node.children[-1 if behind is None else behind]
+        first = node.pairs[0][0] if node.kind == "mapping" else node.items[0]
+        gap = text[node.start + 1 : first.start]
+        if "\n" not in gap or "#" in gap:
+            return Splice(last.end, last.end, (", " if style.spaced else ",") + words)
+        indent = " " * column(first.start, text)
+        lead = text[first.start - len(indent) : first.start]
+        indent = lead if not lead.strip() else indent
+        if style.json and isinstance(new, (dict, list)):
+            opened = text.rfind("\n", 0, node.start) + 1
+            outer = len(text[opened:]) - len(text[opened:].lstrip(" \t"))
+            step = max(1, len(indent) - outer)
+            words = in_lines(new, indent, step)
+            words = f"{scalar(key, style)}: {words}" if key else words
+        return Splice(last.end, last.end, f",\n{indent}{words}")
+
+    def _rename(self, at: Path, key: str) -> Splice:
+        way = way_to(self._root, at[:-1])
+        found = [k for k, _ in way[-1].pairs if k.key == at[-1]] if len(way) == len(at) else []
+        if not found or found[0].kind != "scalar" or found[0].anchor or found[0].tagged:
+            raise ChangeError("its key is not written in so many words")
+        node = found[0]
+        return Splice(node.start, node.end, scalar(key, self._style, node.style))
+
+    def _remove(self, at: Path) -> Splice:
+        way = way_to(self._root, at)
+        if len(way) < len(at) + 1:
+            raise ChangeError("it is not written in so many words")
+        holder, node = way[-2], way[-1]
+        spots = holder.items if holder.kind == "list" else [key for key, _ in holder.pairs]
+        number = next(n for n, child in enumerate(holder.children) if child is child_of(holder, at[-1]))
+        made = self._out_of_brackets if holder.flow else self._out_of_block
+        splice = made(holder, spots, number)
+        if "#" in self._text[splice.start : splice.end] and self._has_comment(splice, node):
+            raise ChangeError("a comment stands in what would go")
+        return splice
+
+    def _out_of_brackets(self, holder: Node, spots: list[Node], number: int) -> Splice:
+        if number + 1 < len(spots):
+            return Splice(spots[number].start, spots[number + 1].start, "")
+        return Splice(holder.children[number - 1].end, holder.children[number].end, "")
+
+    def _out_of_block(self, holder: Node, spots: list[Node], number: int) -> Splice:
+        text = self._text
+        start = dash_before(spots[number], text) if holder.kind == "list" else spots[number].start
+        line = text.rfind("\n", 0, start) + 1
+        end = self._line_end(end_of(holder.children[number], text))
+        if start < 0:
+            raise ChangeError("its dash stands alone")
+        if not text[line:start].strip():
+            return Splice(line, end + 1, "") if end < len(text) else Splice(max(0, line - 1), end, "")
+        if number or len(spots) < 2:
+            raise ChangeError("something else stands before it in the same line")
+        following = dash_before(spots[1], text) if holder.kind == "list" else spots[1].start
+        return Splice(start, following, "")
+
+    def _has_comment(self, splice: Splice, node: Node) -> bool:
+        """Whether a ``#`` that goes may begin a comment; one inside quotes is taken for one too."""
+        text = self._text[splice.start : splice.end]
+        return (
+            any(mark == "#" and (at == 0 or text[at - 1] in " \t\n") for at, mark in enumerate(text))
+            or self._text[splice.start : splice.start + 1] == "#"
+        )

@@ -1,0 +1,156 @@
+"""How a value is written so that it looks like what stands around it: in blocks, on one line, or as JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from kubesched_lint.manifests.nodes import Node, every
+from kubesched_lint.manifests.scalars import ScalarError, resolved
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./](?:[A-Za-z0-9_./@%=+~-]|[ ](?=[A-Za-z0-9_./@%=+~-]))*")
+_LONGEST_LINE = 100
+_EMPTY: tuple[object, ...] = ({}, [])
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """``step`` is how far a block stands in, ``dash`` how far a list's dashes do, ``flow`` that brackets are used.
+
+    ``spaced`` and ``padded`` are for brackets: ``a: 1`` or ``a:1``, ``{ a: 1 }`` or ``{a: 1}``.
+    """
+
+    step: int = 2
+    dash: int = 0
+    flow: bool = False
+    json: bool = False
+    spaced: bool = True
+    padded: bool = False
+
+
+def style_of(root: Node, text: str) -> Style:
+    """What the document does most: its habits where it has any."""
+    steps: dict[int, int] = {}
+    dashes: dict[int, int] = {}
+    brackets: list[Node] = []
+    for node in every(root):
+        if node.flow and node.children:
+            brackets.append(node)
+        elif node.kind == "mapping" and not node.flow:
+            for key, value in node.pairs:
+                if value.kind in ("mapping", "list") and not value.flow and value.children:
+                    inner = value.items[0] if value.kind == "list" else value.pairs[0][0]
+                    at = dash_before(inner, text) if value.kind == "list" else inner.start
+                    far = column(at, text) - column(key.start, text)
+                    habit = dashes if value.kind == "list" else steps
+                    habit[far] = habit.get(far, 0) + 1
+    is_json = root.flow and root.kind == "mapping" and all(key.style == '"' for key, _ in root.pairs)
+    pairs = [pair for node in brackets for pair in node.pairs]
+    return Style(
+        step=_most(steps, 2),
+        dash=max(0, _most(dashes, 0)),
+        flow=bool(brackets),
+        json=is_json,
+        spaced=not pairs or any(text[key.end : value.start].strip(":") for key, value in pairs),
+        padded=any(text[node.start + 1 : node.start + 2] == " " for node in brackets),
+    )
+
+
+def _most(counts: dict[int, int], usual: int) -> int:
+    found = [far for far in counts if far >= 0]
+    return max(found, key=lambda far: counts[far]) if found else usual
+
+
+def column(at: int, text: str) -> int:
+    """How many characters of its line stand before an offset."""
+    return at - text.rfind("\n", 0, at) - 1
+
+
+def dash_before(item: Node, text: str) -> int:
+    """Where the dash of a block list's item stands; -1 when it is not in the same line."""
+    at = item.start - 1
+    while at >= 0 and text[at] == " ":
+        at -= 1
+    return at if at >= 0 and text[at] == "-" else -1
+
+
+def scalar(value: Any, style: Style, quote: str = "") -> str:
+    """A scalar as it is written; text is quoted with ``quote``, or without one only where it has to be."""
+    import json
+
+    if not isinstance(value, str):
+        return json.dumps(value)
+    if style.json or quote == '"' or not value.isprintable():
+        return json.dumps(value, ensure_ascii=False)
+    if quote == "'" or not _is_plain(value):
+        return "'" + value.replace("'", "''") + "'" if quote == "'" else json.dumps(value, ensure_ascii=False)
+    return value
+
+
+def _is_plain(text: str) -> bool:
+    try:
+        return _PLAIN.fullmatch(text) is not None and resolved(text) == text and not text.startswith("---")
+    except ScalarError:
+        return False
+
+
+def in_brackets(value: Any, style: Style) -> str:
+    """A value on one line."""
+    after = ", " if style.spaced else ","
+    pad = " " if style.padded and not style.json else ""
+    if isinstance(value, dict):
+        inside = after.join(pair(key, held, style) for key, held in value.items())
+        return f"{{{pad}{inside}{pad}}}" if inside else "{}"
+    if isinstance(value, list):
+        return f"[{after.join(in_brackets(item, style) for item in value)}]"
+    return scalar(value, style)
+
+
+def pair(key: str, value: Any, style: Style) -> str:
+    """``key: value`` inside brackets."""
+    between = ": " if style.spaced or not style.json else ":"
+    return f"{scalar(key, style)}{between}{in_brackets(value, style)}"
+
+
+def in_lines(value: Any, indent: str, step: int) -> str:
+    """JSON over several lines, the first of which follows a key that stands behind ``indent``."""
+    import json
+
+    return json.dumps(value, indent=step, ensure_ascii=False).replace("\n", f"\n{indent}")
+
+
+def block(key: str, value: Any, indent: int, style: Style) -> Iterator[str]:
+    """The lines of ``key: value`` in a block whose keys stand in column ``indent``, from 0."""
+    head = f"{' ' * indent}{scalar(key, style)}:"
+    if _is_short(value, indent + len(key), style):
+        yield f"{head} {in_brackets(value, style)}"
+    elif isinstance(value, dict):
+        yield head
+        for name, held in value.items():
+            yield from block(name, held, indent + style.step, style)
+    else:
+        yield head
+        for held in value:
+            yield from item(held, indent + style.dash, style)
+
+
+def item(value: Any, dash: int, style: Style) -> Iterator[str]:
+    """The lines of a list's item whose dash stands in column ``dash``."""
+    lead = f"{' ' * dash}- "
+    if isinstance(value, dict) and value:
+        lines = [line for name, held in value.items() for line in block(name, held, dash + 2, style)]
+        yield lead + lines[0].lstrip(" ")
+        yield from lines[1:]
+    else:
+        yield lead + in_brackets(value, style)
+
+
+def _is_short(value: Any, before: int, style: Style) -> bool:
+    """Whether it is one word, or written in brackets where those are the custom and the line is not too long."""
+    if not isinstance(value, (dict, list)) or value in _EMPTY:
+        return True
+    if not style.flow or (isinstance(value, list) and any(isinstance(held, (dict, list)) for held in value)):
+        return False
+    return before + len(in_brackets(value, style)) <= _LONGEST_LINE

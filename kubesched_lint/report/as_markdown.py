@@ -128,7 +128,7 @@ def _error(error: InputError, context: RenderContext) -> str:
 def _finding(cause: Cause, context: RenderContext) -> Iterator[str]:
     finding = cause.first
     yield f"\n{_SIGNS[finding.severity]} {_code(_where(finding, context))} **{_plain(finding.message)}**\n\n"
-    yield f"<details><summary>{finding.evidence.kind}, and what to do ({_html_code(finding.rule)})</summary>\n\n"
+    yield f"<details><summary>{finding.evidence.kind}, and what to do (<code>{_html(finding.rule)}</code>)</summary>\n\n"
     yield from _excerpt(finding, context)
     for line in explanation(finding):
         label, _, text = line.partition(": ")
@@ -186,7 +186,7 @@ def _matrix(outlook: Outlook, context: RenderContext, notes: Sequence[str]) -> I
     text += "".join(f"\n{_plain(line)}\n" for line in (*said, *notes))
     yield _Block(text)
     for row in rows:
-        subject = _plain(str(outlook.workloads[row.number]))
+        subject = _html(str(outlook.workloads[row.number]))
         told = "".join(_reasons(outlook, [cell for cell in row.cells if needs_a_word(cell)], context))
         yield _Block(f"\n<details><summary>Why: {subject}</summary>\n\n{told}\n</details>\n", 1)
 
@@ -230,8 +230,10 @@ def _code(text: str) -> str:
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
-def _html_code(text: str) -> str:
-    return f"<code>{text.replace('&', '&amp;').replace('<', '&lt;')}</code>"
+def _html(text: str) -> str:
+    """Text inside ``<summary>``, where Markdown does not reach."""
+    shown = visible(text).encode("utf-8", "backslashreplace").decode()
+    return shown.translate({sign: told for sign, told in _MARKUP.items() if chr(sign) in "&<>@"})
 
 
 def _run(lines: Iterable[str]) -> int:

@@ -7,11 +7,11 @@ manifests: nothing in them becomes markup, a mention or a link.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from kubesched_lint.engine.simulate import Outlook
 from kubesched_lint.findings import Finding, Fix, InputError, Report, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.record import record
 from kubesched_lint.report.behind import event_title, needs_a_word, verdict_words
 from kubesched_lint.report.causes import Cause, causes, ordered
 from kubesched_lint.report.cells import visible
@@ -46,7 +46,7 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
     yield tail
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Block:
     """``findings`` are those that it tells."""
 
@@ -128,7 +128,8 @@ def _error(error: InputError, context: RenderContext) -> str:
 def _finding(cause: Cause, context: RenderContext) -> Iterator[str]:
     finding = cause.first
     yield f"\n{_SIGNS[finding.severity]} {_code(_where(finding, context))} **{_plain(finding.message)}**\n\n"
-    yield f"<details><summary>{finding.evidence.kind}, and what to do (<code>{_html(finding.rule)}</code>)</summary>\n\n"
+    rule = f"<code>{_html(finding.rule)}</code>"
+    yield f"<details><summary>{finding.evidence.kind}, and what to do ({rule})</summary>\n\n"
     yield from _excerpt(finding, context)
     for line in explanation(finding):
         label, _, text = line.partition(": ")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 _KUBECTL = ("kubectl", "get", "nodes", "-o", "json")
+_POOLS = ("kubectl", "get", "nodepools.karpenter.sh", "-o", "json")
 
 
 @app.command()
@@ -20,7 +21,8 @@ def init(
         str | None,
         typer.Argument(
             metavar="[FILE|-]",
-            help="Output of `kubectl get nodes -o json`, also gzipped; - is standard input. "
+            help="Output of `kubectl get nodes -o json` (with Karpenter: nodes,nodepools), also gzipped, or a "
+            "folder of such files; - is standard input. "
             "Without it, and at a terminal, kubectl is run.",
             show_default=False,
         ),
@@ -41,9 +43,13 @@ def init(
 ) -> None:
     """Write a short sketch of a cluster's nodes, for --cluster.
 
+    Karpenter's NodePools are written word for word; pools that only labels of nodes tell of are suggested in comments.
+
     Examples:
 
       kubectl get nodes -o json | kubesched-lint init -o cluster.yaml
+
+      kubectl get nodes,nodepools -o json | kubesched-lint init
 
       kubesched-lint init nodes.json --within 1
     """
@@ -55,16 +61,21 @@ def init(
     except ClusterError as error:
         raise _failed(str(error)) from None
     sketch = sketch_of(cluster, within=within)
-    entries = sketch.count("\n- name: ")
+    entries = _entries(sketch)
     if output is None:
         typer.echo(sketch, nl=False)
     else:
         _write(output, sketch, force)
         typer.echo(f"{output}: {len(cluster.inventory.nodes)} nodes in {entries} entries", err=True)
     if entries > 10 and not within:
-        joined = sketch_of(cluster, within=1).count("\n- name: ")
+        joined = _entries(sketch_of(cluster, within=1))
         if joined < entries:
             typer.echo(f"{entries} entries; `--within 1` makes {joined}, joining nodes of nearly equal size", err=True)
+
+
+def _entries(sketch: str) -> int:
+    """Of nodes; those of pools come behind."""
+    return sketch.partition("\npools:")[0].count("\n- name: ")
 
 
 def _cluster(file: str | None) -> Cluster:
@@ -75,27 +86,47 @@ def _cluster(file: str | None) -> Cluster:
     if file is not None and file != "-":
         return read_cluster(file)
     if file is None and sys.stdin.isatty():
-        return cluster_from([("kubectl get nodes", _kubectl())], "kubectl get nodes")
+        nodes = _kubectl()
+        pools = _node_pools() if b'"karpenter.sh/nodepool"' in nodes else None
+        found = [("kubectl get nodes", nodes), *([] if pools is None else [("kubectl get nodepools", pools)])]
+        return cluster_from(found, "kubectl get nodes")
     return cluster_from([("<stdin>", sys.stdin.buffer.read())], "<stdin>")
 
 
 def _kubectl() -> bytes:
     import shutil
-    import subprocess
 
     if shutil.which(_KUBECTL[0]) is None:
         raise _failed(
             "no FILE is given and kubectl is not on the PATH. Give the output of `kubectl get nodes -o json` "
             "as FILE or on standard input."
         )
-    typer.echo(f"running {' '.join(_KUBECTL)}", err=True)
+    output, fault = _ran(_KUBECTL)
+    if fault:
+        raise _failed(fault)
+    return output
+
+
+def _node_pools() -> bytes | None:
+    """None if they cannot be had, which is said: the nodes alone make a sketch too."""
+    output, fault = _ran(_POOLS)
+    if fault:
+        typer.echo(f"{fault}; pools are suggested from the labels of nodes", err=True)
+        return None
+    return output
+
+
+def _ran(command: tuple[str, ...]) -> tuple[bytes, str]:
+    """What it prints, and what went wrong; empty if nothing did."""
+    import subprocess
+
+    typer.echo(f"running {' '.join(command)}", err=True)
     try:
-        done = subprocess.run(_KUBECTL, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
     except subprocess.TimeoutExpired:
-        raise _failed("kubectl did not answer within 60 seconds") from None
-    if done.returncode:
-        raise _failed(f"kubectl failed: {done.stderr.decode('utf-8', 'replace').strip()}")
-    return done.stdout
+        return b"", "kubectl did not answer within 60 seconds"
+    fault = f"kubectl failed: {done.stderr.decode('utf-8', 'replace').strip()}" if done.returncode else ""
+    return done.stdout, fault
 
 
 def _write(output: str, sketch: str, force: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.cluster.cluster import Cluster
@@ -15,12 +15,13 @@ from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     from kubesched_lint.model.nodepool import NodePool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Header:
     """What a file tells about itself."""
 
@@ -48,6 +49,7 @@ class Collector:
         self._unread: dict[str, int] = {}
         self._headers: list[Header] = []
         self._pools: dict[str, NodePool] = {}
+        self._more_pools = False
         self._reader = PodReader()
         self._newest = ""
 
@@ -65,9 +67,10 @@ class Collector:
         self._because[node.name] = because
         self._kinds.add("Node")
 
-    def pool(self, pool: NodePool, source: Source | None = None) -> None:
-        """A pool that somebody wrote down: who writes one writes them all."""
+    def pool(self, pool: NodePool, source: Source | None = None, *, all_written: bool = True) -> None:
+        """A pool that somebody wrote down: who writes one writes them all, unless it is said that there are more."""
         self._pools[pool.name] = replace(pool, source=source)
+        self._more_pools = self._more_pools or not all_written
 
     def value(self, value: Value, source: Source | None = None) -> None:
         """Any object as plain values. Raises DecodeError."""
@@ -141,11 +144,14 @@ class Collector:
         told = [header.captured_at for header in headers if header.captured_at]
         inventory = gather(self._others.values())
         pools = (*inventory.node_pools, *self._pools.values()) if self._elastic is not False else ()
+        nodes = tuple(self._nodes.values())
+        if any(pool.minimum for pool in pools):
+            from kubesched_lint.cluster.nodepools.minimum import standing
+
+            nodes += tuple(standing(pools, nodes))
         return Cluster(
-            inventory=replace(
-                inventory, nodes=tuple(self._nodes.values()), pods=tuple(self._pods.values()), node_pools=pools
-            ),
-            pools_written=bool(self._pools),
+            inventory=replace(inventory, nodes=nodes, pods=tuple(self._pods.values()), node_pools=pools),
+            pools_written=bool(self._pools) and not self._more_pools,
             path=path,
             origin=origins.pop() if len(origins) == 1 else "kubectl",
             kinds=self._whole_kinds(),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kubesched_lint.cluster.collect import Collector, Header
 from kubesched_lint.cluster.sketch import API_VERSION, KIND, known, sketched_nodes
 from kubesched_lint.findings import Path, Source, Span
-from kubesched_lint.model.decode.fields import DecodeError, Value, items, mapping, text, texts, words, wrong
+from kubesched_lint.model.decode.fields import DecodeError, Value, boolean, items, mapping, text, texts, words, wrong
 
 SKETCH = KIND
 SNAPSHOT = "ClusterSnapshot"
@@ -47,8 +47,9 @@ def read_sketch(sketch: Value, collector: Collector, source: Source | None = Non
     if sketch.get("pools") is not None:
         from kubesched_lint.cluster.nodepools.written import written_pools
 
+        more = boolean(sketch, "morePools", ())
         for pool in written_pools(sketch):
-            collector.pool(pool, source)
+            collector.pool(pool, source, all_written=not more)
     for value, at in items(sketch, "objects", ()):
         add(value, at, collector, source)
 

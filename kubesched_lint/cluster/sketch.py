@@ -28,7 +28,18 @@ OS = "kubernetes.io/os"
 MOST_NODES = 20_000
 
 SKETCH_FIELDS = frozenset(
-    ["apiVersion", "kind", "nodes", "pools", "objects", "kinds", "elastic", "kubernetesVersion", "capturedAt"]
+    [
+        "apiVersion",
+        "kind",
+        "nodes",
+        "pools",
+        "morePools",
+        "objects",
+        "kinds",
+        "elastic",
+        "kubernetesVersion",
+        "capturedAt",
+    ]
 )
 NODE_FIELDS = frozenset(
     [

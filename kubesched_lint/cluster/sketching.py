@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import elastic_because
+from kubesched_lint.cluster.nodepools.sketching import pool_lines
 from kubesched_lint.cluster.sketch import API_VERSION, DEFAULT_PODS, KIND, OS, node_name
+from kubesched_lint.cluster.sketch_text import amount, listing, mapping, scalar, taint
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import Resources
 
-_PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9._/=:-]*[A-Za-z0-9])?")
-_WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
 _NAMED_BY = (
     "karpenter.sh/nodepool",
     "eks.amazonaws.com/nodegroup",
@@ -24,7 +24,6 @@ _NAMED_BY = (
     "node.kubernetes.io/instance-type",
 )
 _OWN = "<its own>"  # no label can have this value
-_WIDTH = 110
 _EXPLAINED = """\
 # nodes:        entries of equal nodes
 #   name        names the nodes, with zone and number where an entry makes several: worker-eu-west-1a-2
@@ -37,6 +36,7 @@ _EXPLAINED = """\
 #               resources are unknown, and rules about them skip
 #   elastic     true: an autoscaler makes and removes such nodes; if absent, labels tell
 #   unschedulable  true: cordoned
+# pools:        what autoscalers may add; see docs/pools.md
 """
 
 
@@ -64,9 +64,6 @@ def sketch_of(cluster: Cluster, *, within: float = 0.0) -> str:
         lines += [f"#   and {len(cluster.passing) - 10} more"] * (len(cluster.passing) > 10)
     if cluster.is_elastic:
         lines.append(f"# Nodes count as elastic: {cluster.elastic_because}.")
-    if cluster.inventory.node_pools:
-        names = ", ".join(pool.name for pool in cluster.inventory.node_pools)
-        lines.append(f"# Its pools are not written down: {names}.")
     lines += ["#", _EXPLAINED.rstrip(), f"apiVersion: {API_VERSION}", f"kind: {KIND}"]
     if cluster.captured_at:
         lines.append(f"capturedAt: {json.dumps(cluster.captured_at)}")
@@ -74,6 +71,7 @@ def sketch_of(cluster: Cluster, *, within: float = 0.0) -> str:
     taken = _shared_hostnames(cluster.inventory.nodes)  # a name must not become one more of a shared domain
     for group in groups:
         lines += _entries(group, taken)
+    lines += pool_lines(cluster.inventory.node_pools, cluster.inventory.nodes, all_written=cluster.pools_written)
     return "\n".join(lines) + "\n"
 
 
@@ -141,11 +139,11 @@ def _entries(group: _Group, taken: set[str]) -> Iterator[str]:
         by_count.setdefault((count, "named" if zone else zone), []).append(zone)
     for (count, _), zones in by_count.items():
         base = _free_base(_base(group.node.labels), zones, count, taken)
-        yield f"- name: {_scalar(base)}"
+        yield f"- name: {scalar(base)}"
         if count != 1:
             yield f"  count: {count}"
         if zones != [None]:
-            yield f"  zones: [{', '.join('null' if z is None else _scalar(z) for z in zones)}]"
+            yield f"  zones: [{', '.join('null' if z is None else scalar(z) for z in zones)}]"
         yield from _fields(group)
 
 
@@ -155,10 +153,11 @@ def _base(labels: Labels) -> str:
 
 
 def _free_base(base: str, zones: list[str | None], count: int, taken: set[str]) -> str:
-    """The base, numbered further until none of the names it makes is taken."""
+    """The base, lettered further until neither it nor any of the names it makes is taken, by a node or an entry."""
     number, wanted = 1, base
     while True:
         names = {node_name(wanted, zone, i, count, len(zones)) for zone in zones for i in range(1, count + 1)}
+        names.add(wanted)
         if not names & taken:
             taken |= names
             return wanted
@@ -176,16 +175,14 @@ def _fields(group: _Group) -> Iterator[str]:
     if group.hostname != _OWN:
         labels[HOSTNAME] = group.hostname
     if labels:
-        yield from _mapping("labels", [(k, "null" if v is None else _scalar(v)) for k, v in labels.items()])
+        yield from mapping("labels", [(k, "null" if v is None else scalar(v)) for k, v in labels.items()])
     if node.taints:
-        yield from _list(
-            "taints", [_scalar(f"{t.key}={t.value}:{t.effect}" if t.value else str(t)) for t in node.taints]
-        )
+        yield from listing("taints", [taint(t) for t in node.taints])
     if group.allocatable is not None:
-        offer = [(k, _amount(k, v)) for k, v in group.allocatable.items() if (k, v) != ("pods", DEFAULT_PODS)]
+        offer = [(k, amount(k, v)) for k, v in group.allocatable.items() if (k, v) != ("pods", DEFAULT_PODS)]
         if group.allocatable.get("pods", 0) == 0:
             offer.append(("pods", '"0"'))
-        yield from _mapping("allocatable", offer)
+        yield from mapping("allocatable", offer)
     if node.elastic != bool(elastic_because(node.labels, {})):
         yield f"  elastic: {str(node.elastic).lower()}"
     if node.unschedulable:
@@ -193,39 +190,4 @@ def _fields(group: _Group) -> Iterator[str]:
     if not node.ready:
         yield "  ready: false"
     if node.declared_features:
-        yield from _list("declaredFeatures", [_scalar(f) for f in node.declared_features])
-
-
-def _mapping(field: str, pairs: list[tuple[str, str]]) -> Iterator[str]:
-    written = [f"{_scalar(key)}: {value}" for key, value in pairs]
-    flow = f"  {field}: {{{', '.join(written)}}}"
-    if len(flow) <= _WIDTH:
-        yield flow
-        return
-    yield f"  {field}:"
-    yield from (f"    {pair}" for pair in written)
-
-
-def _list(field: str, values: list[str]) -> Iterator[str]:
-    flow = f"  {field}: [{', '.join(values)}]"
-    if len(flow) <= _WIDTH:
-        yield flow
-        return
-    yield f"  {field}:"
-    yield from (f"  - {value}" for value in values)
-
-
-def _scalar(text: str) -> str:
-    """Plain where every YAML reader takes it for this very string, also inside brackets; else in double quotes."""
-    return text if _PLAIN.fullmatch(text) and text.lower() not in _WORDS else json.dumps(text)
-
-
-def _amount(name: str, amount: int) -> str:
-    """The exact quantity in its largest unit: ``3920m``, ``16Gi``, ``15058228Ki``, ``"4"``."""
-    if name == "cpu":
-        return f"{amount}m" if amount % 1000 else f'"{amount // 1000}"'
-    if name in ("memory", "ephemeral-storage") or name.startswith("hugepages-"):
-        for suffix, power in (("Gi", 30), ("Mi", 20), ("Ki", 10)):
-            if amount % (1 << power) == 0:
-                return f"{amount >> power}{suffix}"
-    return f'"{amount}"'
+        yield from listing("declaredFeatures", [scalar(f) for f in node.declared_features])

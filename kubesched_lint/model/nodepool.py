@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import Resources
+from kubesched_lint.record import record
 
 KARPENTER = "karpenter"
 CLUSTER_AUTOSCALER = "cluster-autoscaler"
 AUTOPILOT = "gke-autopilot"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shape:
     """A machine type. ``allocatable`` None: what its nodes offer is unknown, so rules about resources skip them."""
 
@@ -28,7 +29,7 @@ class Shape:
     """What no node of it exceeds, where ``allocatable`` is an estimate; None where it is exact."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodePool:
     """A Karpenter NodePool, a node group of cluster-autoscaler, or a pool of a sketch.
 
@@ -46,6 +47,8 @@ class NodePool:
     cloud: str = ""
     limits: Mapping[str, int] = field(default_factory=dict)
     """Resource → most of it in all nodes of the pool; ``nodes`` is a number of nodes."""
+    minimum: int = 0
+    """So many of its nodes are always there."""
     weight: int = 0
     path: Path = field(default=(), compare=False)
     source: Source | None = field(default=None, compare=False)

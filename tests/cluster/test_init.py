@@ -111,6 +111,19 @@ def test_any_cluster_comes_back_the_same(specs: list[dict[str, Any]]) -> None:
     again = written(real)
     assert apart_from_names(again.inventory.nodes) == apart_from_names(real.inventory.nodes)
     assert len({n.name for n in again.inventory.nodes}) == len(specs)
+    entries = [entry["name"] for entry in yaml.safe_load(sketch_of(real))["nodes"]]
+    assert len(set(entries)) == len(entries)
+
+
+def test_no_two_entries_have_one_name() -> None:
+    def of(zone: str, memory: str) -> dict[str, Any]:
+        node = sized(f"n-{zone}-{memory}", memory)
+        node["metadata"]["labels"] = {"karpenter.sh/nodepool": "general", "topology.kubernetes.io/zone": zone}
+        return node
+
+    real = from_json(of("a", "4Gi"), of("b", "4Gi"), of("a", "8Gi"), of("b", "8Gi"), of("c", "8Gi"))
+    entries = [entry["name"] for entry in yaml.safe_load(sketch_of(real))["nodes"]]
+    assert entries == ["general", "general-c"]  # general-b is a node of the first
 
 
 def sized(name: str, memory: str) -> dict[str, Any]:
@@ -197,6 +210,22 @@ def test_at_a_terminal_it_runs_kubectl(tmp_path: Path, terminal: Any) -> None:
     done = terminal()
     assert (done.returncode, done.stderr) == (0, "running kubectl get nodes -o json\n")
     assert yaml.safe_load(done.stdout)["nodes"][0]["name"] == "node"
+
+
+def test_at_a_terminal_it_asks_for_karpenters_pools_where_labels_tell_of_them(tmp_path: Path, terminal: Any) -> None:
+    labels = '{"karpenter.sh/nodepool":"general"}'
+    node = f'{{"kind":"Node","apiVersion":"v1","metadata":{{"name":"a","labels":{labels}}}}}'
+    pools = '{"kind":"List","items":[{"kind":"NodePool","apiVersion":"karpenter.sh/v1","metadata":{"name":"general"}}]}'
+    script = f"case \"$2\" in nodes) echo '{node}';; nodepools.karpenter.sh) echo '{pools}';; esac"
+    fake_kubectl(tmp_path, script)
+    done = terminal()
+    assert yaml.safe_load(done.stdout)["pools"] == [{"name": "general", "autoscaler": "karpenter"}]
+    assert "running kubectl get nodepools.karpenter.sh -o json" in done.stderr
+    fake_kubectl(tmp_path, script.replace(f"echo '{pools}'", "echo forbidden >&2; exit 1"))
+    done = terminal()
+    assert done.returncode == 0
+    assert "kubectl failed: forbidden; pools are suggested from the labels of nodes" in done.stderr
+    assert "# - name: general" in done.stdout
 
 
 def test_a_kubectl_that_fails_is_quoted(tmp_path: Path, terminal: Any) -> None:

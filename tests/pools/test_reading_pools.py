@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from kubesched_lint.analysis.plan import LIMITED, Plan
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.nodepools.templates import Template, fits_limits, is_open, region_of, shapes, templates
 from kubesched_lint.cluster.nodepools.wishes import Wishes, wishes_of
@@ -139,6 +140,47 @@ def test_node_groups_are_read_beside_a_snapshot() -> None:
     assert cluster.pools_written
 
 
+def test_what_a_group_holds_at_its_minimum_is_there_though_nobody_lists_it() -> None:
+    held = GROUPS.replace("min: 0", "min: 2")
+    nodes = read("apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes: []\n", held).inventory.nodes
+    assert [node.name for node in nodes] == ["asg-a-min-1", "asg-a-min-2"]
+    assert nodes[0].labels["topology.kubernetes.io/zone"] == "eu-west-1a"
+    assert nodes[0].labels["group"] == "a"
+    assert nodes[0].allocatable is not None
+    listed = "{name: own, zones: [eu-west-1a], labels: {group: a}, allocatable: {cpu: 1}}"
+    beside = read(f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes: [{listed}]\n", held)
+    assert [node.name for node in beside.inventory.nodes] == ["own", "asg-a-min-1"]
+    elsewhere = held.replace("zones: [eu-west-1a], ", "zones: [a, b], ").replace("labels: {group: a}, ", "")
+    several = read("apiVersion: v1\nkind: Node\nmetadata: {name: node}\n", elsewhere)
+    zones = [node.labels.get("topology.kubernetes.io/zone") for node in several.inventory.nodes]
+    assert zones == [None, "a", "b"]
+
+
+def test_a_minimum_of_unknown_size_or_left_out_by_fixed_adds_nothing() -> None:
+    sized = GROUPS.replace("min: 0", "min: 2")
+    node = "apiVersion: v1\nkind: Node\nmetadata: {name: node}\n"
+    assert len(read(node, sized.replace(", shape: m6i.large", "")).inventory.nodes) == 1
+    files = [("n.yaml", node.encode()), ("g.yaml", sized.encode())]
+    assert len(cluster_from(files, "cluster", elastic=False).inventory.nodes) == 1
+
+
+def test_the_minimum_counts_against_the_most(
+    plan_of: Callable[[str, str], Plan], deployment: Callable[..., str]
+) -> None:
+    held = "{name: g, zones: [a], min: 1, max: 2, shape: {name: s, allocatable: {cpu: 1}}}"
+    cluster = f"apiVersion: kubesched-lint/v1\nkind: NodeGroups\ngroups: [{held}]\n"
+    plan = plan_of(deployment(replicas=3), cluster)
+    assert [(v.today, v.grown, v.left, v.kind) for v in plan.verdicts] == [(1, 1, 1, LIMITED)]
+
+
+def test_karpenters_labels_are_on_the_nodes_of_a_sketched_pool() -> None:
+    pool = only_pool(
+        "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n"
+        "pools: [{name: p, autoscaler: karpenter, zones: [a], shapes: [m6i.large]}]\n"
+    )
+    assert made(pool)[0].labels["karpenter.sh/nodepool"] == "p"
+
+
 def test_fixed_leaves_the_pools_out_and_elastic_distrusts_them() -> None:
     text = ISSUE.replace("nodes: []", "nodes: [{name: node}]").encode()
     fixed = cluster_from([("c.yaml", text)], "c.yaml", elastic=False)
@@ -153,6 +195,8 @@ def test_fixed_leaves_the_pools_out_and_elastic_distrusts_them() -> None:
         ("pools: [{name: p, zone: [a]}]", "pools[0].zone: unknown field: did you mean zones?"),
         ("pools: [{zones: [a]}]", "pools[0]: name is missing"),
         ("pools: [{name: p, autoscaler: karpentr}]", "did you mean karpenter?"),
+        ("pools: [{name: p, cloud: ibm}]", "pools[0].cloud"),
+        ("pools: [{name: p, min: -1}]", "pools[0].min"),
         ("pools: [{name: p, shapes: [{name: m, alocatable: {}}]}]", "did you mean allocatable?"),
         ("pools: [{name: p, shapes: [{name: m, allocatable: {cpu: two}}]}]", "pools[0].shapes[0].allocatable.cpu"),
         ("pools: [{name: p, requirements: [{key: a, operator: Is}]}]", "pools[0].requirements[0].operator"),
@@ -171,6 +215,7 @@ def test_a_mistake_in_a_pool_has_its_place_and_a_guess(written: str, told: str) 
     ("written", "told"),
     [
         ("groups: [{name: g}]", "max"),
+        ("groups: [{name: g, max: 2, min: 3}]", "groups[0].min: expected 0 to 2, the most nodes it may have, found 3"),
         ("groups: [{name: g, max: 2, zonez: []}]", "did you mean zones?"),
         ("group: []", "did you mean groups?"),
     ],

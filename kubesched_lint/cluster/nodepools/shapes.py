@@ -63,7 +63,7 @@ def _shapes(cloud: str) -> Mapping[str, Shape]:
 
 
 def _made(cloud: str) -> Iterator[Shape]:
-    for family, entry in _data()[cloud].items():
+    for family, entry in (_data()[cloud] if cloud in CLOUDS else {}).items():
         for size, (cores, gib, pods, *gpus) in entry["sizes"].items():
             sold = int(gib * 1024)
             seen = _seen_by_linux(cloud, sold, entry["arch"])

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, product
 
+from kubesched_lint.cluster.cluster import NODE_POOL
 from kubesched_lint.cluster.nodepools.shapes import ARCH, INSTANCE_TYPE, cloud_of, shape_named, shapes_of
 from kubesched_lint.cluster.nodepools.wishes import Wishes
 from kubesched_lint.model.labels import Labels, Requirement, go_int
@@ -49,7 +50,11 @@ class Template:
 
     def node(self, number: int, allocatable: Resources | None) -> Node:
         """The ``number``-th node of this kind."""
-        name = "-".join(filter(None, [self.pool.name, self.zone, _slug(self.shape.name), self._choice, str(number)]))
+        parts = [self.pool.name, self.zone, _slug(self.shape.name), self._choice, str(number)]
+        return self.named("-".join(filter(None, parts)), allocatable)
+
+    def named(self, name: str, allocatable: Resources | None) -> Node:
+        """A node of this kind."""
         return Node(
             name=name,
             labels={HOSTNAME: name, **self.labels},
@@ -203,16 +208,25 @@ def fits_limits(template: Template, left: Mapping[str, int]) -> int | None:
 
 
 def limits_left(pool: NodePool, nodes: Iterable[Node]) -> Mapping[str, int]:
-    """What the limits of a pool leave beside those nodes of the cluster that are its own."""
+    """What the limits of a pool leave beside those nodes of the cluster that are its own, at least its minimum."""
     left = dict(pool.limits)
-    if not left:
-        return left
-    own = {"karpenter.sh/nodepool": pool.name} if "karpenter.sh/nodepool" in pool.labels else pool.labels
-    for node in nodes:
-        if own and own.items() <= node.labels.items() and (pool.zones is None or node.labels.get(ZONE) in pool.zones):
-            for name in left:
-                left[name] -= 1 if name == "nodes" else (node.allocatable or {}).get(name, 0)
+    own = [node for node in nodes if left and _is_of(node, pool)]
+    for node in own:
+        for name in left:
+            left[name] -= 1 if name == "nodes" else (node.allocatable or {}).get(name, 0)
+    if "nodes" in left:
+        left["nodes"] -= max(0, pool.minimum - len(own))
     return left
+
+
+def _is_of(node: Node, pool: NodePool) -> bool:
+    """Karpenter's nodes name their pool; others, and those that a sketch leaves unnamed, have its labels and zones."""
+    named = node.labels.get(NODE_POOL) if pool.maker == KARPENTER else None
+    if named is not None or (pool.maker == KARPENTER and not pool.path):  # no path: it is an object of the cluster
+        return named == pool.name
+    own = {key: value for key, value in pool.labels.items() if not key.startswith("karpenter.sh/")}
+    in_zones = pool.zones is None or node.labels.get(ZONE) in pool.zones
+    return bool(own) and own.items() <= node.labels.items() and in_zones
 
 
 def _slug(name: str) -> str:

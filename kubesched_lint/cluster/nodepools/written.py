@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kubesched_lint.cluster.nodepools.shapes import INSTANCE_TYPE, shape_named
+from kubesched_lint.cluster.cluster import NODE_POOL
+from kubesched_lint.cluster.nodepools.shapes import CLOUDS, INSTANCE_TYPE, shape_named
 from kubesched_lint.cluster.sketch import DEFAULT_PODS, known, taints_of
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.fields import (
@@ -21,18 +22,19 @@ from kubesched_lint.model.decode.fields import (
     wrong,
 )
 from kubesched_lint.model.decode.nodepools import decode_requirements, zones_of
+from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.nodepool import AUTOPILOT, CLUSTER_AUTOSCALER, KARPENTER, NodePool, Shape
 
 GROUPS = "NodeGroups"
 POOL_FIELDS = frozenset(
-    ["name", "autoscaler", "zones", "labels", "taints", "requirements", "shapes", "limits", "weight"]
+    ["name", "autoscaler", "cloud", "zones", "labels", "taints", "requirements", "shapes", "min", "limits", "weight"]
 )
 SHAPE_FIELDS = frozenset(["name", "allocatable", "capacity", "labels"])
 GROUPS_FIELDS = frozenset(["apiVersion", "kind", "groups"])
 GROUP_FIELDS = frozenset(["name", "zones", "min", "max", "labels", "taints", "shape"])
 MAKERS = (KARPENTER, CLUSTER_AUTOSCALER, AUTOPILOT)
-_WRITTEN = "pool"  # unlike Karpenter's own, such a pool sets no labels but those written
+WRITTEN = "pool"  # unlike Karpenter's own, such a pool sets no labels but those written
 
 
 def written_pools(sketch: Value) -> Iterator[NodePool]:
@@ -43,21 +45,31 @@ def written_pools(sketch: Value) -> Iterator[NodePool]:
         if maker and maker not in MAKERS:
             at = (*here, "autoscaler")
             raise DecodeError(at, f"{words(at)}: expected {' or '.join(MAKERS)}, found {maker!r}")
+        cloud = text(entry, "cloud", here)
+        if cloud and cloud not in CLOUDS:
+            at = (*here, "cloud")
+            raise DecodeError(at, f"{words(at)}: expected {' or '.join(CLOUDS)}, found {cloud!r}")
         wanted = tuple(decode_requirements(entry, "requirements", here))
+        name = _named(entry, here)
         own = labels(entry, "labels", here)
+        if maker == KARPENTER:
+            own = {**karpenters_labels(name), **own}
+        limits = resources(entry, "limits", here)
         zone = own.get(ZONE)
         zones = _zones(entry, here)
         if zones is None:
             zones = zones_of(wanted) if zone is None else (zone,)
         yield NodePool(
-            name=_named(entry, here),
-            maker=maker or _WRITTEN,
+            name=name,
+            maker=maker or WRITTEN,
             zones=zones,
             labels=own,
             taints=tuple(taints_of(entry, here)),
             requirements=wanted,
             shapes=_shapes(entry, here, maker),
-            limits=resources(entry, "limits", here),
+            cloud=cloud,
+            limits=limits,
+            minimum=_minimum(entry, here, limits.get("nodes")),
             weight=integer(entry, "weight", here) or 0,
             path=here,
         )
@@ -80,8 +92,23 @@ def written_groups(value: Value) -> Iterator[NodePool]:
             taints=tuple(taints_of(entry, here)),
             shapes=(Shape("node"),) if found is None else (_shape(found, (*here, "shape")),),
             limits={"nodes": most},
+            minimum=_minimum(entry, here, most),
             path=here,
         )
+
+
+def karpenters_labels(pool: str) -> Labels:
+    """What Karpenter puts on every node of a pool, beside the pool's own labels."""
+    return {NODE_POOL: pool, "karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
+
+
+def _minimum(entry: Value, here: Path, most: int | None) -> int:
+    least = integer(entry, "min", here) or 0
+    if least < 0 or (most is not None and least > most):
+        at = (*here, "min")
+        bound = "0 or more" if most is None else f"0 to {most}, the most nodes it may have"
+        raise DecodeError(at, f"{words(at)}: expected {bound}, found {least}")
+    return least
 
 
 def _named(entry: Value, here: Path) -> str:

@@ -1,0 +1,41 @@
+"""Nodes that a node group holds at its minimum, though nobody has listed them: they are there without any pod asking.
+
+cluster-autoscaler removes none below ``min``, and the group itself (an Auto Scaling group, a managed instance group)
+keeps so many running. A group says little of how its nodes are told from others: where it sets no label, every node in
+its zones counts, so that rather too few are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, cycle
+
+from kubesched_lint.cluster.nodepools.templates import templates
+from kubesched_lint.cluster.nodepools.wishes import Wishes
+from kubesched_lint.model.node import ZONE, Node
+from kubesched_lint.model.nodepool import NodePool
+
+
+def standing(pools: Iterable[NodePool], nodes: Sequence[Node]) -> Iterator[Node]:
+    """What the groups' minimums add to ``nodes``, in the zones of each in turn; none of a size that is not known."""
+    taken = {node.name for node in nodes}
+    for pool in pools:
+        missing = pool.minimum - sum(1 for node in nodes if _may_be_of(node, pool))
+        kinds = tuple(kind for kind in templates(pool, Wishes(), ()) if kind.shape.allocatable is not None)
+        names = (name for number in count(1) if (name := f"{_prefix(pool)}{number}") not in taken)
+        for kind, name, _ in zip(cycle(kinds), names, range(missing), strict=False):
+            yield kind.named(name, kind.shape.allocatable)
+
+
+def stood_in(pool: NodePool, nodes: Iterable[Node]) -> int:
+    """How many of the nodes ``standing`` made for the pool."""
+    return sum(1 for node in nodes if pool.minimum and node.name.startswith(_prefix(pool)))
+
+
+def _prefix(pool: NodePool) -> str:
+    return f"{pool.name}-min-"
+
+
+def _may_be_of(node: Node, pool: NodePool) -> bool:
+    in_zones = pool.zones is None or node.labels.get(ZONE) in pool.zones
+    return in_zones and pool.labels.items() <= node.labels.items()

@@ -1,0 +1,61 @@
+"""How a sketch is written down: scalars that every YAML reader takes for what they are, in lines one can read."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from kubesched_lint.model.node import Taint
+
+_PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9._/=:-]*[A-Za-z0-9])?")
+_WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
+_BINARY = ("memory", "ephemeral-storage")
+_WIDTH = 110
+
+
+def scalar(text: str) -> str:
+    """Plain where every YAML reader takes it for this very string, also inside brackets; else in double quotes."""
+    return text if _PLAIN.fullmatch(text) and text.lower() not in _WORDS else json.dumps(text)
+
+
+def amount(name: str, value: int) -> str:
+    """The exact quantity in its largest unit: ``3920m``, ``16Gi``, ``15058228Ki``, ``"4"``."""
+    if name == "nodes":  # of a limit: a number, no quantity
+        return str(value)
+    if name == "cpu":
+        return f"{value}m" if value % 1000 else f'"{value // 1000}"'
+    if name in _BINARY or name.startswith("hugepages-"):
+        for suffix, power in (("Gi", 30), ("Mi", 20), ("Ki", 10)):
+            if value % (1 << power) == 0:
+                return f"{value >> power}{suffix}"
+    return f'"{value}"'
+
+
+def flow(pairs: Iterable[tuple[str, str]]) -> str:
+    """``{a: b, c: d}`` of keys and values that are YAML already."""
+    return f"{{{', '.join(f'{scalar(key)}: {value}' for key, value in pairs)}}}"
+
+
+def mapping(field: str, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """The lines of a field whose values are YAML already."""
+    line = f"  {field}: {flow(pairs)}"
+    if len(line) <= _WIDTH:
+        yield line
+        return
+    yield f"  {field}:"
+    yield from (f"    {scalar(key)}: {value}" for key, value in pairs)
+
+
+def listing(field: str, values: Sequence[str]) -> Iterator[str]:
+    """The lines of a list of values that are YAML already."""
+    line = f"  {field}: [{', '.join(values)}]"
+    if len(line) <= _WIDTH:
+        yield line
+        return
+    yield f"  {field}:"
+    yield from (f"  - {value}" for value in values)
+
+
+def taint(found: Taint) -> str:
+    return scalar(f"{found.key}={found.value}:{found.effect}" if found.value else str(found))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,6 +62,35 @@ def test_A3_is_silent_when_every_machine_of_the_pool_holds_both(findings_of: Fin
     assert "daemonset-creation-order" not in findings_of(
         seed(*READER_FIRST), pools("pair-two-sizes"), apply_order="helm"
     )
+
+
+def test_A3_a_machine_that_holds_both_is_no_comfort_when_enough_readers_come_first_to_fill_it(
+    findings_of: Findings,
+) -> None:
+    alone = seed(*READER_FIRST)
+    crowd = re.sub(r"      affinity:\n.*?(?=      containers:)", "", alone, count=1, flags=re.DOTALL)
+    assert crowd != alone
+    crowd = crowd.replace('cpu: "3"', 'cpu: "4"')
+    finding = findings_of(crowd, pools("pair-large"))["daemonset-creation-order"]
+    assert "2 pods leave it no place" in finding.evidence.text
+    one = crowd.replace("replicas: 3", "replicas: 1")
+    assert "daemonset-creation-order" not in findings_of(one, pools("pair-large"))
+
+
+def test_A3_warns_when_the_size_of_what_the_pool_makes_is_unknown(findings_of: Findings) -> None:
+    unknown = pools("pair-large").replace('{name: large, allocatable: {cpu: "8", memory: 16Gi}}', "z9.huge")
+    finding = findings_of(seed(*READER_FIRST), unknown)["daemonset-creation-order"]
+    assert finding.severity.word == "warning"
+    assert "what a new z9.huge of pool pairs offers is unknown" in finding.evidence.text
+
+
+def test_A3_nodes_of_today_that_hold_both_do_not_speak_for_those_to_come(findings_of: Findings) -> None:
+    today = "- {name: pair, zones: [az1], labels: {group: read_writer_pair}, allocatable: {cpu: 8, memory: 16Gi}}\n"
+    sizes = pools("pair-two-sizes").replace("nodes:\n", f"nodes:\n{today}")
+    finding = findings_of(seed(*READER_FIRST), sizes)["daemonset-creation-order"]
+    assert "small of pool pairs" in finding.evidence.text
+    large = pools("pair-large").replace("nodes:\n", f"nodes:\n{today}")
+    assert "daemonset-creation-order" not in findings_of(seed(*READER_FIRST), large)
 
 
 def test_A4_a_pool_that_sets_the_label_makes_it_schedulable(findings_of: Findings, plan_of: Planner) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Protocol
 
+from kubesched_lint.record import record
+
 Path = tuple[str | int, ...]
 """Where a value sits inside its object: keys and list indexes from the root, ``("spec", "replicas")``."""
 
@@ -26,12 +28,13 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Evidence:
     """Why we believe a hazard.
 
     ``proof`` holds for every order in which the scheduler may act; ``witness`` is one concrete order that ends
-    badly; ``pattern`` is text alone. Only a proof may back an error.
+    badly; ``pattern`` is text alone. ``policy`` says nothing of the scheduler: somebody's own rule asks for it, which
+    no shipped rule does. Only a proof or a policy may back an error.
     """
 
     kind: str
@@ -59,6 +62,10 @@ def pattern(text: str = "", *, assumes: tuple[str, ...] = ()) -> Evidence:
     return Evidence("pattern", text, assumes=assumes)
 
 
+def policy(text: str = "") -> Evidence:
+    return Evidence("policy", text)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
     """Lines and columns count from 1, columns in code points; the end is exclusive."""
@@ -69,7 +76,7 @@ class Span:
     end_column: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Location:
     """``near`` is for a text that was rendered, where no line of a file is known to have become ``span``."""
 
@@ -90,7 +97,7 @@ class Source(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ObjectRef:
     kind: str
     namespace: str
@@ -100,7 +107,7 @@ class ObjectRef:
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Place:
     """A place that a check points to: a path inside an object. ``source`` None is the object under check."""
 
@@ -110,7 +117,7 @@ class Place:
     owner: ObjectRef | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Edit:
     """Replace the text of ``span`` in ``path`` by ``text``; an empty span inserts."""
 
@@ -119,14 +126,14 @@ class Edit:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fix:
     title: str
     safe: bool
     edits: tuple[Edit, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Hazard:
     """What a check yields: facts and a place; the card has the words and the severity.
 
@@ -149,13 +156,13 @@ class Hazard:
     fixes: tuple[Fix, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Related:
     location: Location
     label: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Suppression:
     """Why a finding does not count: somebody waived it, or, when ``known``, a baseline holds it."""
 
@@ -164,7 +171,7 @@ class Suppression:
     known: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Finding:
     """A judged and placed hazard: all that any report may show."""
 
@@ -183,7 +190,7 @@ class Finding:
     """Where the finding points inside its object; baselines know it by that, whatever its line."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InputError:
     """Something that could not be read or understood: one clear message with its place (0 when there is none)."""
 
@@ -197,7 +204,7 @@ class UncheckedError(Exception):
     """Raised by a check that cannot judge here; its text is the reason under which the rule counts as skipped."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Skip:
     """A rule, or a document, that was not checked, and why."""
 
@@ -205,7 +212,7 @@ class Skip:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Summary:
     files: int = 0
     documents: int = 0
@@ -220,7 +227,7 @@ class Summary:
     """Further lines for the footer: skipped Helm sources and Kustomize patches, passing taints, premises."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Report:
     findings: tuple[Finding, ...] = ()
     skipped: tuple[Skip, ...] = ()

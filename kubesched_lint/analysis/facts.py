@@ -6,7 +6,7 @@ Facts judge nothing. Whatever concerns the fit of a pod on a node is asked of ``
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from kubesched_lint.analysis.order import apply_order
 from kubesched_lint.analysis.reachability import Blocked, blocked_workloads
 from kubesched_lint.analysis.selection import Selection
 from kubesched_lint.cluster.nodeset import first, only, positions
+from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.plan import Plan
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 _EVERYWHERE = ("kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Premises:
     """What the user told us beside manifests and snapshot."""
 
@@ -49,7 +50,7 @@ class Premises:
     """False when documents were met that make pods we cannot see: Helm sources, patches, custom resources."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Room:
     """Where the replicas of a workload can stand when each needs a topology domain to itself."""
 
@@ -66,7 +67,7 @@ class Room:
         return self.usable > 0 and not self.unlabelled
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Reach:
     """How far the nodes let a pod in, each set inside the one before; NodeSets of ``facts.index``."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.spread import spread_room
@@ -16,6 +15,7 @@ from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 
 GROUPS = ("resources", "host ports", "anti-affinity", "spread", "affinity")
 _MOST_VARIABLES = 20_000
@@ -24,7 +24,7 @@ _MOST_SOLVED = 40
 _MOST_TOLD = 3
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Demand:
     """``count`` pods like ``pod``, each of which may use ``nodes``."""
 
@@ -34,7 +34,7 @@ class Demand:
     nodes: NodeSet
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Impossible:
     """At most ``placed`` of ``wanted`` pods of these workloads find a place; dropping any one of them, they may all."""
 
@@ -45,7 +45,7 @@ class Impossible:
     """The groups of conditions that cannot hold together."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeClass:
     """Nodes that are alike to every demand: same room, same domains, usable by the same workloads."""
 

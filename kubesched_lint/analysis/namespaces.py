@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     from kubesched_lint.model.labels import Labels
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 _NAME_LABEL = "kubernetes.io/metadata.name"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Namespaces:
     """Labels of the namespaces that the manifests or the snapshot describe; of others only the name is known."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kubesched_lint.model.labels import Requirement
+from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kubesched_lint.model.pod import Pod, Toleration
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Miss:
     """``wanted`` in the user's terms, ``at`` the condition that fails, ``nearest`` a sentence or empty."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kubesched_lint.analysis.claims import bound_volume, nodes_of_volume
 from kubesched_lint.analysis.facts import Facts
@@ -12,9 +11,10 @@ from kubesched_lint.analysis.spread import counted_nodes
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.model.pod import SpreadConstraint, Volume
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stuck:
     """The pod ``ordinal`` has its volume in ``domain``, which with it would hold ``would`` against the ``least``."""
 

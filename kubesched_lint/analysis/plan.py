@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 
 TODAY, GROWN, LIMITED, NEVER = "fits today", "fits after growing", "pool limit reached", "no pool can help"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Added:
     """``count`` new nodes of one kind."""
 
@@ -30,7 +31,7 @@ def listed(added: Sequence[Added]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Verdict:
     """How the pods of one workload fare: ``today`` fit as it is, ``grown`` on new nodes ``added``, ``left`` nowhere."""
 
@@ -55,7 +56,7 @@ class Verdict:
         return "no pool can ever help" if self.kind == NEVER else TODAY
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Plan:
     """``nodes`` are the new ones; ``verdicts`` follow the set's order, DaemonSets and Jobs left out."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Blocked:
     """A workload whose required affinity nothing can ever answer.
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Source
     from kubesched_lint.manifests.changes import Change
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Remedy:
     """``title`` is an imperative without a full stop: ``add matchLabelKeys: [pod-template-hash]``.
 

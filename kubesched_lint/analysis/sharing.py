@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LockedOut:
     """On ``node``, ``count`` pods of the workload leave the DaemonSet's pod no place; ``reasons`` are the scheduler's.
 

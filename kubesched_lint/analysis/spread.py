@@ -8,16 +8,16 @@ fewer domains than minDomains the minimum counts as 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.neighbours import matching_running_pods, others_selected
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SpreadRoom:
     """Per domain the capacity and what may be placed.
 

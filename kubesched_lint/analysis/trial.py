@@ -16,6 +16,7 @@ from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 from kubesched_lint.scheduler.framework import message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.scheduler.preemption import preempt
@@ -24,7 +25,7 @@ from kubesched_lint.scheduler.scoring import owner_selector
 SEEDS = (1, 2, 3)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Waiting:
     """Pods of a workload that found no place in any trial: the fewest and the most, and the scheduler's own words."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kubesched_lint.findings import Location, ObjectRef, Path, Span
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Waiver:
     """One slug of a ``# kubesched: ignore[slug] reason`` comment, or one ``ignore.kubesched-lint.io/slug`` annotation.
 
@@ -40,7 +39,7 @@ class Waiver:
         return location.path == self.path and self.below == location.span.line > 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WaiverUse:
     """What a run made of a waiver."""
 

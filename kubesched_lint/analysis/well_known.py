@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.facts import Facts
@@ -43,7 +44,7 @@ def untold_label(pod: Pod, facts: Facts) -> str:
     return next((key for key in SET_BY_KUBELETS if key in asked and not facts.nodes_carry(key)), "")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Meant:
     key: str
     reason: str

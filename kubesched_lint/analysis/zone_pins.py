@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubesched_lint.analysis.claims import (
     bound_volume,
@@ -21,11 +21,12 @@ from kubesched_lint.model.node import REGION, ZONE
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod
 from kubesched_lint.model.storage import PersistentVolume
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 
 _KEYS = (ZONE, REGION, "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pin:
     """``nodes`` are those that the pin leaves; ``zones`` where it leads, as far as it tells."""
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import Node, Taint
@@ -55,7 +57,7 @@ def passing_taint(taint: Taint) -> bool:
     return taint.key in _KEYS or taint.key.startswith(_PREFIXES) or taint.key.endswith(_SUFFIX)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Passing:
     """A node that is cordoned or carries passing taints (its cordon's own taint not among them)."""
 

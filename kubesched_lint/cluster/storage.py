@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 from kubesched_lint.model.inventory import Inventory
@@ -15,9 +15,10 @@ from kubesched_lint.model.storage import (
     StorageClass,
     VolumeAttachment,
 )
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Storage:
     claims: Mapping[tuple[str, str], Claim] = field(default_factory=dict)
     """(namespace, name) → claim."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubesched_lint.engine.options import ChangedError
+from kubesched_lint.engine.places import sources_of
 from kubesched_lint.engine.reading import ManifestSet, ref_of
 from kubesched_lint.findings import Finding, ObjectRef, Report
+from kubesched_lint.record import record
 
 HEAD = "HEAD"
 """What is compared with unless a base is named: all that is not committed."""
@@ -18,7 +20,7 @@ Lines = tuple[tuple[int, int], ...]
 """Ranges of lines, from 1, both ends included."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Changes:
     """``lines``: real path → changed lines. ``roots`` are the work trees that were compared, as real paths."""
 
@@ -62,12 +64,17 @@ def _spans(manifests: ManifestSet, namespace: str) -> dict[ObjectRef, list[tuple
         lines = document.text.count("\n") + (not document.text.endswith("\n"))
         first = span.line if span else document.line
         last = span.end_line if span else document.line + max(lines - 1, 0)
-        found.setdefault(ref_of(document, namespace), []).append((document.path, first, last))
+        places = found.setdefault(ref_of(document, namespace), [])
+        places.append((document.path, first, last))
+        for source in sources_of(document):
+            span = source.span(())
+            places.append((source.path, span.line, span.end_line))
     return found
 
 
 def _is_touched(finding: Finding, changes: Changes) -> bool:
-    places = (finding.location, *(related.location for related in finding.related))
+    locations = (finding.location, *(related.location for related in finding.related))
+    places = (place for location in locations for place in (location, location.near) if place is not None)
     return any(changes.touches(p.path, p.span.line, max(p.span.line, p.span.end_line)) for p in places)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     import yaml
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 _END_OF_LINE = 1 << 62
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Comment:
     """``line`` and ``column`` count from 1 in the text; ``last_line`` ends the block of comment lines it stands in."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.options import Options
 from kubesched_lint.findings import InputError, Report
+from kubesched_lint.record import record
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.version import __version__
 
@@ -25,7 +26,7 @@ _LOOK_AFTER = 5.0
 """Seconds without a result after which we ask whether anybody is still working."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ClusterFiles:
     """A cluster of the fleet. ``files`` are its contents where workers may not see ``path``; None where they do."""
 
@@ -34,7 +35,7 @@ class ClusterFiles:
     files: tuple[tuple[str, bytes], ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Work:
     """All that a worker needs to know, wherever it runs: manifests as they were read, and some clusters."""
 
@@ -46,7 +47,7 @@ class Work:
     version: str = __version__
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outcome:
     """What ``lint`` reports of one cluster."""
 

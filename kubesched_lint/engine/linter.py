@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.places import location_of
 from kubesched_lint.engine.reading import ManifestSet, ref_of
 from kubesched_lint.findings import (
     Finding,
     Hazard,
     InputError,
-    Location,
     ObjectRef,
     Place,
     Related,
@@ -28,6 +28,7 @@ from kubesched_lint.findings import (
 )
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.rule import Check
 from kubesched_lint.rulebook.wording import fill
@@ -39,7 +40,7 @@ _ON_NAMESAKES = "defined-twice"
 """The one rule that looks at several definitions of one object."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Judged:
     """A finding with the rule and the hazard behind it, and the workload (None for rules over the whole set)."""
 
@@ -317,7 +318,7 @@ def finding_of(
         help=fill(rule.help(hazard.variant), values),
         evidence=hazard.evidence,
         object=victim,
-        location=_location(source, hazard.at, hazard.key),
+        location=location_of(source, hazard.at, key=hazard.key),
         related=tuple(_related(place, source) for place in hazard.related),
         fixes=hazard.fixes,
         at=hazard.at,
@@ -336,12 +337,8 @@ def _standard_values(workload: Workload | None, victim: ObjectRef) -> Mapping[st
     }
 
 
-def _location(source: Source, at: tuple[str | int, ...], key: bool = False) -> Location:
-    return Location(source.path, source.span(at, key=key))
-
-
 def _related(place: Place, default: Source) -> Related:
-    return Related(_location(place.source or default, place.at), place.label)
+    return Related(location_of(place.source or default, place.at), place.label)
 
 
 def numbered(findings: Iterable[Finding]) -> Iterator[Finding]:

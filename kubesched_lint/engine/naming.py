@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 
 _SHORT = {
     "cj": "cronjob",
@@ -24,7 +24,7 @@ class NamingError(ValueError):
     """Nothing has the name, or several things have; the message lists what there is."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Subject:
     """A workload, or a pod of the snapshot (``bound``)."""
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesched_lint.engine.globs import Globs
 from kubesched_lint.findings import Severity
+from kubesched_lint.record import record
 
 PROFILES = ("ci", "strict", "editor")
 KUBERNETES_VERSIONS = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
@@ -16,7 +17,7 @@ class ChangedError(Exception):
     """Why nobody can tell what ``--changed`` asks for, as one message for the user."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Override:
     """Other settings for findings in some files: ``ignore`` holds slugs, ``severities`` is by slug."""
 
@@ -27,7 +28,7 @@ class Override:
     """Where it is written: ``kubesched.toml:12``."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Options:
     """``params`` maps slug → parameter → value; ``severities`` maps slug → severity."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.cluster.cluster import Cluster
@@ -13,6 +12,7 @@ from kubesched_lint.engine.scene import Scene, scene
 from kubesched_lint.engine.simulate import Outlook, simulate
 from kubesched_lint.findings import Finding, ObjectRef
 from kubesched_lint.model.node import Node
+from kubesched_lint.record import record
 
 MOST_ROWS = 100
 MOST_CELLS_OF_NODES = 50_000
@@ -21,7 +21,7 @@ MOST_WORKLOADS = 1_500
 """Of larger sets there is no matrix: to see who gets into whose way is quadratic."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Panorama:
     """``outlook`` None: the set is too large; ``notes`` say what was left out."""
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesched_lint.findings import InputError, ObjectRef, Path
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ManifestSet:
     """``documents`` are those of kinds we read, in reading order; ``undecoded`` those with wrong types, and where."""
 

@@ -7,7 +7,7 @@ default scheduler puts them. Which nodes a finding is about is computed as the r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.trial import pods_wanted, queued_pods
@@ -17,6 +17,7 @@ from kubesched_lint.lifecycle.controllers.daemonset import with_daemon_toleratio
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 from kubesched_lint.scheduler.framework import message, static_reach
 from kubesched_lint.scheduler.placement import Placer
 
@@ -32,7 +33,7 @@ USABLE, FULL, TAINTED, UNMATCHED = "usable", "unfit", "tainted", "unmatched"
 """How far a node lets a workload in: it may stand there; cordoned or too small; a taint; labels."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Group:
     """Nodes that are alike in all that the picture tells; ``names`` are at most three of them."""
 
@@ -49,14 +50,14 @@ class Group:
     """Running pods that no workload of the set owns."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Domain:
     value: str
     nodes: int
     usable: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Focus:
     """What a finding lights up: its workload, and the topology key of the term that it points to (may be empty)."""
 
@@ -64,14 +65,14 @@ class Focus:
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Waiting:
     workload: int
     pods: int
     message: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scene:
     workloads: tuple[ObjectRef, ...]
     groups: tuple[Group, ...]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
@@ -14,6 +14,7 @@ from kubesched_lint.engine.suppression import suppress
 from kubesched_lint.findings import InputError, Report, Skip
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.record import record
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.validation.schema import RECORDED
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from kubesched_lint.manifests.files import InputFile
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """What to read. ``elastic`` None: seen from the nodes' labels.
 
@@ -33,9 +34,11 @@ class Request:
     cluster: str | None = None
     elastic: bool | None = None
     changed: str | None = None
+    render: bool = True
+    """Whether kustomizations and charts are rendered where a tool for it is there."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Checked:
     """The report of a run, and what was read for it."""
 
@@ -65,7 +68,7 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
     """
     rulebook.select(options.profile, options.select, options.ignore)  # before anything is read
     narrow = None if request.changed is None else _narrowing(request.changed, request.paths)
-    manifests = read_manifests(request.paths, options)
+    manifests = read_manifests(request.paths, options, render=request.render)
     cluster, problem = open_cluster(request.cluster, request.elastic)
     if manifests.is_empty and not options.partial:
         nothing = InputError(request.paths[0], "no Kubernetes object found: nothing was checked")
@@ -102,11 +105,14 @@ def _narrowing(base: str, paths: Sequence[str]) -> Callable[[Report, ManifestSet
     return partial(only_changed, changes_since(base, paths))
 
 
-def read_manifests(paths: Sequence[str], options: Options) -> ManifestSet:
-    """Everything under the paths, decoded; what could not be read is in its ``errors``."""
+def read_manifests(paths: Sequence[str], options: Options, *, render: bool = True) -> ManifestSet:
+    """Everything under the paths, decoded; what could not be read is in its ``errors``.
+
+    With ``render``, kustomizations are read as what they are applied as, where kubectl or kustomize is there to tell.
+    """
     from kubesched_lint.manifests.loader import find_files
 
-    return manifest_set(entries_of(find_files(paths)), options.namespace)
+    return manifest_set(entries_of(find_files(paths, render=render)), options.namespace)
 
 
 def entries_of(files: Iterable[InputFile | Skipped | InputError]) -> Iterator[Document | Unread | Skipped | InputError]:
@@ -162,10 +168,16 @@ def _set_notes(manifests: ManifestSet) -> Iterator[str]:
             wrapping[unread.kind] = wrapping.get(unread.kind, 0) + 1
     overlays = [u.path for u in manifests.unread if u.kind == "Kustomization"]
     if overlays:
+        from shutil import which
+
         where = overlays[0].rpartition("/")[0] or "."
+        why = "" if which("kubectl") or which("kustomize") else " (neither kubectl nor kustomize is on PATH)"
         yield (
-            f"{len(overlays)} Kustomization: bases and patches were read as they stand; to lint what is applied: "
+            f"{len(overlays)} Kustomization: bases and patches were read as they stand{why}; to lint what is applied: "
             f"kubectl kustomize {where} | kubesched-lint lint -"
         )
+    rendered = dict.fromkeys(d.rendering.how for d in manifests.documents if d.rendering is not None)
+    if rendered:
+        yield f"rendered with {', '.join(rendered)}: lines that no file has are marked (rendered)"
     for kind, count in wrapping.items():
         yield f"{count} {kind}: wraps a pod template that is not checked; render it to a workload to have it checked"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kubesched_lint.analysis.disruption import is_linted
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.places import location_of
 from kubesched_lint.engine.reading import ManifestSet
 from kubesched_lint.findings import InputError, Location, ObjectRef
 from kubesched_lint.lifecycle.matrix import EVENTS, Effort, Row, Simulation
@@ -19,6 +20,7 @@ from kubesched_lint.lifecycle.skew import Skew, skews
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 
 _MOST_SPARE = 60
 """Nodes that pools might add in the midst of an event; with more, the search would not end."""
@@ -28,13 +30,13 @@ _SKEW_NODES = 200
 """On larger clusters twenty runs per workload are not worth their time."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WorkloadSkew:
     workload: Workload
     skew: Skew
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Outlook:
     """All that a report of ``simulate`` may show."""
 
@@ -57,7 +59,7 @@ class Outlook:
     def place(self, cell: Cell) -> Location | None:
         """The manifest line to blame."""
         source = cell.blamed.source if cell.blamed is not None else None
-        return None if source is None or not cell.at else Location(source.path, source.span(cell.at))
+        return None if source is None or not cell.at else location_of(source, cell.at)
 
 
 def simulate(
@@ -68,8 +70,12 @@ def simulate(
     effort: Effort | None = None,
     pictured: str = "",
     only: Collection[ObjectRef] | None = None,
+    never_ready: Collection[str] = (),
 ) -> Outlook:
     """The whole matrix, or its rows for ``only`` some workloads. Raises ValueError for an event that is not one. Pure.
+
+    ``never_ready`` names workloads, as NAMESPACE/NAME, of which the pods that an event makes never become ready;
+    ValueError for one that is not of the set.
 
     What is passing about nodes (cordons, taints that go by themselves) is taken as passed, as ``lint`` does.
     """
@@ -78,13 +84,13 @@ def simulate(
         raise ValueError(f"unknown event {unknown[0]!r}: one of {', '.join(EVENTS)}")
     premises = Premises(options.apply_order, options.kubernetes_version, manifests.is_complete)
     facts = Facts(manifests.inventory, cluster.settled(), premises)
-    setting = setting_of(_grown(facts))
+    setting = _held_up(setting_of(_grown(facts)), never_ready)
     effort = effort or Effort()
     simulation = Simulation(setting, effort)
     numbers = [i for i, w in enumerate(setting.workloads) if only is None or w.ref in only]
     rows = tuple(_rows(simulation, events, numbers))
     if facts.pools:
-        rows = _with_pools(facts, rows, events, effort)
+        rows = _with_pools(facts, rows, events, effort, never_ready)
     rows = tuple(replace(row, cells=tuple(_judged(cell, cluster, facts) for cell in row.cells)) for row in rows)
     before, after = _pictures(simulation, pictured) if pictured else (None, None)
     return Outlook(
@@ -128,14 +134,26 @@ def _grown(facts: Facts) -> Facts:
     return Facts(facts.manifests, grown(facts.cluster, facts.growth), facts.premises)
 
 
-def _with_pools(facts: Facts, rows: tuple[Row, ...], events: Sequence[str], effort: Effort) -> tuple[Row, ...]:
+def _held_up(setting: Setting, never_ready: Collection[str]) -> Setting:
+    names = {f"{w.namespace}/{w.name}" for w in setting.workloads}
+    for name in never_ready:
+        if name not in names:
+            raise ValueError(f"no workload {name} in the manifests: --never-ready takes NAMESPACE/NAME")
+    held = [i for i, w in enumerate(setting.workloads) if f"{w.namespace}/{w.name}" in never_ready]
+    return replace(setting, never_ready=frozenset(held)) if held else setting
+
+
+def _with_pools(
+    facts: Facts, rows: tuple[Row, ...], events: Sequence[str], effort: Effort, never_ready: Collection[str]
+) -> tuple[Row, ...]:
     """What ends badly on the planned nodes is asked again with all that pools could add in the midst of an event."""
     from kubesched_lint.analysis.growth import with_spares
 
     spare = with_spares(facts, _MOST_SPARE)
     again: Sequence[Row] = rows
     if spare is not None and any(c.verdict not in (FINE, NONE) for row in rows for c in row.cells):
-        again = tuple(_rows(Simulation(setting_of(spare), effort), events, [row.number for row in rows]))
+        setting = _held_up(setting_of(spare), never_ready)
+        again = tuple(_rows(Simulation(setting, effort), events, [row.number for row in rows]))
     return tuple(
         replace(row, cells=tuple(map(_helped, row.cells, more.cells))) for row, more in zip(rows, again, strict=True)
     )

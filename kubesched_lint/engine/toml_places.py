@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 
 from kubesched_lint.findings import Path
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Spot:
     """Line and column of a key, or of an item of a list, and of its value; all count from 1."""
 

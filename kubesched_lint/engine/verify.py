@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubesched_lint.record import record
 from kubesched_lint.scheduler.replay import Prediction, replay
 
 Record = Mapping[str, Any]
@@ -41,7 +42,7 @@ class Score:
         return self.asked - self.agreed - self.explained
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Disagreement:
     kind: str
     case: str
@@ -53,7 +54,7 @@ class Disagreement:
     explained: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     """One question that a record settles, answered by us."""
 
@@ -98,10 +99,10 @@ def verify_decisions(
     case: Mapping[str, Any], account: Agreement, version: str | None = None
 ) -> Iterator[dict[str, object]]:
     """Predicts every pod of a case of decisions or preemptions, and adds to ``account`` how that agrees."""
-    for record, prediction in replay(case, refuse=_refusal, kubernetes_version=version):
+    for recorded, prediction in replay(case, refuse=_refusal, kubernetes_version=version):
         account.pods += 1
         yield prediction.as_json()
-        for answer in judge(record, prediction):
+        for answer in judge(recorded, prediction):
             account.note(answer, prediction.case, prediction.pod)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod
+from kubesched_lint.record import record
 from kubesched_lint.scheduler.detail import Details
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.placement import Placer
@@ -18,7 +19,7 @@ from kubesched_lint.scheduler.scoring import score
 from kubesched_lint.scheduler.verdict import Rejection
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Obstacle:
     """Why a node was turned down: the plugin, kube-scheduler's reason verbatim, and what lies behind it."""
 
@@ -29,7 +30,7 @@ class Obstacle:
     """Whether evicting pods from the node might help."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeVerdict:
     """Either ``obstacles``, or the node fits and, where there was a choice, has scores."""
 
@@ -46,7 +47,7 @@ class NodeVerdict:
         return not self.obstacles
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Explanation:
     subject: str
     """What was asked about: ``Deployment shop/web``."""

@@ -6,7 +6,6 @@ A template's placeholder is no wrong type: what fills it in knows the right one.
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any
 
 from kubesched_lint.findings import InputError, Path
@@ -15,12 +14,13 @@ from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.manifests.recognise import braces, placeholder_of, rendered_text, value_at
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object
+from kubesched_lint.record import record
 
 _MOST = 50
 """A document with more wrong types than this is no manifest at all; the first ones tell."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Decoded:
     """``object`` is there when a kustomization writes right what stands here; else ``errors``, or ``skipped``."""
 

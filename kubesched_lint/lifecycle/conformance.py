@@ -18,6 +18,7 @@ from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.workload import KINDS
+from kubesched_lint.record import record
 
 Case = Mapping[str, Any]
 
@@ -162,7 +163,7 @@ class Agreement:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compared:
     """One workload after one phase: what we hold possible, and what the recorded runs saw."""
 

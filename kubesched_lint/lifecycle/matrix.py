@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from kubesched_lint.lifecycle.counted import Tally, count
@@ -13,6 +13,7 @@ from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import End, Telling, size_after, zones
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, nothing, words
+from kubesched_lint.record import record
 
 EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")
 MOST_NODES = 24
@@ -33,7 +34,7 @@ class Effort(NamedTuple):
     seed: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Row:
     number: int
     """The workload's place in the setting."""
@@ -127,13 +128,21 @@ class Simulation:
         story = setting.story(members, expected=expected, most_states=self.effort.states)
         if not story.sound:
             return None
-        return Telling(setting, members, story, [n.name for n in setting.nodes])
+        unready = None
+        if setting.never_ready.intersection(members):
+            unready = setting.story(members, expected=expected, most_states=self.effort.states, unready=True)
+        return Telling(setting, members, story, [n.name for n in setting.nodes], unready)
 
     def _from_ends(self, event: str, number: int, ends: list[End], any_ends: list[End] | None) -> Cell:
         wanted = max(e.outcome.wanted for e in ends)
         verdict, stuck, always = judged(event, ends)
         bound = Range(wanted - max(e.lack for e in ends), wanted - min(e.lack for e in ends), "search")
         proven = verdict != DEPENDS and any_ends is not None and judged(event, any_ends)[::2] == (verdict, always)
+        ready = None
+        if any(e.outcome.unready for e in ends):
+            counts = [min(e.outcome.ready, wanted) for e in ends]
+            ready = Range(min(counts), max(counts), "search")
+        blocked = self._budget(event, number, stuck)
         cell = Cell(
             event,
             verdict,
@@ -142,9 +151,10 @@ class Simulation:
             stuck,
             always,
             proven,
-            words(event, wanted, bound, stuck=stuck, always_stuck=always, blocked=self._budget(event, number, stuck)),
+            words(event, wanted, bound, stuck=stuck, always_stuck=always, blocked=blocked, ready=ready),
             known_by(ends, verdict, proven=proven),
             assumes=self._premises(number),
+            ready=ready,
         )
         if verdict == BAD and proven:
             told = count(self.setting, event, number)
@@ -164,7 +174,12 @@ class Simulation:
             runs = 1
         if members not in self._ran:
             story = setting.story(members, expected=True, most_states=0, runs=runs, seed=effort.seed)
-            self._ran[members] = Telling(setting, members, story, _busiest(story_nodes(story), effort.nodes))
+            unready = None
+            if setting.never_ready.intersection(members):
+                unready = setting.story(
+                    members, expected=True, most_states=0, runs=runs, seed=effort.seed, unready=True
+                )
+            self._ran[members] = Telling(setting, members, story, _busiest(story_nodes(story), effort.nodes), unready)
         return self._ran[members]
 
     def _run_ends(self, event: str, number: int) -> list[End]:
@@ -227,7 +242,7 @@ class Simulation:
         """One seeded course: deployed, and after an event of the first workload that it concerns."""
         if event == "deploy":
             bare = Story(self.setting.nodes, self.setting.objects, runs=1)
-            return bare, self._runs(0).deployed
+            return bare, self._runs(0).variants(event, 0)[0][1]
         for number in range(len(self.setting.workloads)):
             if not self._idle(event, number):
                 for _, story in self._runs(number).variants(event, number):
@@ -244,6 +259,8 @@ class Simulation:
 
     def _premises(self, number: int) -> tuple[str, ...]:
         found = ["pods become ready as soon as they are bound", "nothing preempts and nothing else is created"]
+        if number in self.setting.never_ready:
+            found[0] = f"the pods that an event makes of {self.setting.workloads[number]} never become ready"
         if self.setting.objects.pods:
             found.append("pods that are not in the manifests stay where they are, and do not come back from lost nodes")
         return tuple(found)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.world import State
 from kubesched_lint.model.node import ZONE
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Box:
     """One node; ``pods`` are (workload's number, newest revision, how many)."""
 
@@ -19,7 +19,7 @@ class Box:
     pods: tuple[tuple[int, bool, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Picture:
     columns: tuple[tuple[str, tuple[Box, ...]], ...]
     """Domain (empty: nodes that have none) and its nodes."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import size_after, with_new_template
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 
 RUNS = 20
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Skew:
     """Over so many runs: pods per domain (in the order of ``domains``), how often each distribution was the end."""
 

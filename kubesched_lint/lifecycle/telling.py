@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from kubesched_lint.lifecycle.controllers.pdb import covers
@@ -13,9 +13,10 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.world import State, Wish
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class End:
     """One way an event may end for one workload."""
 
@@ -39,7 +40,7 @@ class End:
     def is_updated(self) -> bool:
         """All pods run, and none is old but for those that the update strategy leaves alone."""
         here = self.outcome
-        return here.pending == 0 and here.bound == here.wanted and here.old <= self.may_stay
+        return here.pending == 0 and here.ready == here.wanted and here.old <= self.may_stay
 
     @property
     def phase(self) -> Phase:
@@ -49,11 +50,20 @@ class End:
 class Telling:
     """One group of workloads, deployed; events are told on from there, each once."""
 
-    def __init__(self, setting: Setting, members: Sequence[int], deployed: Story, nodes: Sequence[str]) -> None:
-        """``nodes`` are those whose loss and drain are told."""
+    def __init__(
+        self,
+        setting: Setting,
+        members: Sequence[int],
+        deployed: Story,
+        nodes: Sequence[str],
+        unready: Story | None = None,
+    ) -> None:
+        """``nodes`` are those whose loss and drain are told; ``unready`` is the deployment of pods that never become
+        ready, where such are assumed: before other events they were ready."""
         self.setting = setting
         self.members = tuple(members)
         self.deployed = deployed
+        self.unready = unready
         self.nodes = tuple(nodes)
         self._told: dict[tuple[str, int], tuple[tuple[str, Story], ...]] = {}
 
@@ -95,7 +105,7 @@ class Telling:
     def _tell(self, event: str, number: int) -> Iterator[tuple[str, Story]]:
         match event:
             case "deploy":
-                yield "", self.deployed
+                yield "", self.deployed if self.unready is None else self.unready
             case "node-loss":
                 for node in self.nodes:
                     yield node, self._fork(partial(Story.lose, names=[node]))
@@ -117,6 +127,7 @@ class Telling:
 
     def _fork(self, happen: Callable[[Story], object]) -> Story:
         story = self.deployed.fork()
+        story.from_now_unready()
         happen(story)
         return story
 

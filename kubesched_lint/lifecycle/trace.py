@@ -7,15 +7,15 @@ with real nodes, each move chosen so that its canonical form is the one on the p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kubesched_lint.lifecycle.events import Phase
 from kubesched_lint.lifecycle.explore import all_moves
 from kubesched_lint.lifecycle.stage import Stage
 from kubesched_lint.lifecycle.world import State, Step, settled
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scene:
     """One phase of a trace: its steps, each with the state it led to; node positions are those of ``stage``."""
 

@@ -7,12 +7,11 @@ possible, and seeded runs are witnesses. No cell is narrower than what was estab
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from kubesched_lint.findings import Path
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 
 FINE = "fine"
 BAD = "bad"
@@ -22,7 +21,7 @@ NONE = "none"
 """The event does not concern the workload."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Witness:
     """One concrete course of events and where it ends."""
 
@@ -33,7 +32,7 @@ class Witness:
     """Which node or zone was lost or drained."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cell:
     event: str
     verdict: str
@@ -58,18 +57,32 @@ class Cell:
     best: Witness | None = None
     missing: tuple[str, ...] = ()
     assumes: tuple[str, ...] = ()
+    ready: Range | None = None
+    """Ready ones, where they are fewer by assumption."""
 
 
 def nothing(event: str, text: str = "–") -> Cell:
     return Cell(event, NONE, 0, Range(0, 0, "closed-form"), text=text)
 
 
-def words(event: str, wanted: int, bound: Range, *, stuck: bool, always_stuck: bool, blocked: str = "") -> str:
-    """``3/3 ok``, ``stuck``, ``2–3/3``, ``3/9 −6``."""
+def words(
+    event: str,
+    wanted: int,
+    bound: Range,
+    *,
+    stuck: bool,
+    always_stuck: bool,
+    blocked: str = "",
+    ready: Range | None = None,
+) -> str:
+    """``3/3 ok``, ``stuck``, ``2–3/3``, ``3/9 −6``; with ``ready``, where some are not, ``stuck, 2/3 ready``."""
+    tail = "" if ready is None else f"{ready}/{wanted} ready"
     if blocked:
         return f"blocked ({blocked})" if always_stuck else f"may block ({blocked})"
     if event in ("deploy", "rollout") and stuck:
-        return "stuck" if always_stuck else "may get stuck"
+        return ("stuck" if always_stuck else "may get stuck") + (f", {tail}" if tail else "")
+    if tail:
+        return tail
     if bound.least >= wanted:
         return f"{wanted}/{wanted} ok"
     if bound.is_single:

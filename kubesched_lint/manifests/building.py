@@ -6,10 +6,10 @@ The slow but complete reader: ``block`` reads plain documents several times fast
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from kubesched_lint.manifests.scalars import ScalarError, key_of, key_text, resolved, shown, tagged
+from kubesched_lint.record import record
 
 MOST_DEPTH = 200
 MOST_ALIASED = 400_000
@@ -60,7 +60,7 @@ class ComplexKeyError(BuildError):
     """A mapping or list as a key: nearly always an unrendered ``{{ template }}``."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tree:
     """``start`` is the offset of the value, -1 for an empty document; ``rest`` the line of text behind ``...`` or 0."""
 

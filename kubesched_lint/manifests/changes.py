@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from kubesched_lint.findings import Path
+from kubesched_lint.record import record
 
 
 class ChangeError(Exception):
     """A change that cannot be made here; ``str()`` of it says why, to end the sentence "not changed: …"."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Put:
     """The value at ``at`` becomes ``value``; mappings on the way that are absent or null are made.
 
@@ -25,7 +25,7 @@ class Put:
     after: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Append:
     """``item`` becomes the last of the list at ``at``, which is made where it is absent or null."""
 
@@ -34,7 +34,7 @@ class Append:
     after: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rename:
     """The key at ``at`` is written ``key``; its value stays."""
 
@@ -42,7 +42,7 @@ class Rename:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Remove:
     """What is at ``at`` goes, and with it every mapping or list around it that held nothing else."""
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
-from kubesched_lint.findings import Path, Span
+from kubesched_lint.findings import Location, Path, Span
+from kubesched_lint.record import record
+
+if TYPE_CHECKING:
+    from kubesched_lint.manifests.origins import Rendering
+
+RENDERED = " (rendered)"
+"""Ends the path of a text that a tool has made and that is in no file."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Document:
     """``line`` is where ``text``, the whole YAML document, begins in the file, from 1.
 
@@ -27,6 +34,14 @@ class Document:
     """The fast reader has read it, so that places can be found line by line."""
     unrendered: bool = False
     """A kustomization builds on it: what is missing here may be added before it is applied."""
+    rendering: Rendering | None = field(default=None, repr=False, compare=False)
+    """A tool has made the text: ``path`` is no file, and ``span`` a place in what was rendered."""
+
+    def location(self, path: Path, *, key: bool = False) -> Location:
+        """Where a reader finds the value: as ``span``, or for a rendered document in the file that it was made of."""
+        if self.rendering is None:
+            return Location(self.path, self.span(path, key=key))
+        return self.rendering.location(self, path, key=key)
 
     def span(self, path: Path, *, key: bool = False) -> Span:
         """The span of the value at ``path`` (of its key with ``key``); of the nearest parent that exists, if absent."""
@@ -41,7 +56,7 @@ class Document:
         return lines[at] if 0 <= at < len(lines) else ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unread:
     """A document of a kind that is counted, not parsed. ``kind`` is empty for YAML that is no Kubernetes object."""
 
@@ -53,7 +68,7 @@ class Unread:
     """It seems to make pods from a template of its own, as an Argo Rollout does."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Skipped:
     """A file or document that is no manifest by itself: a Helm source, a Kustomize patch."""
 

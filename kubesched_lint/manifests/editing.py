@@ -6,7 +6,6 @@ Every splice is tried before it is given: the new text must read as exactly the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kubesched_lint.findings import Path
@@ -24,9 +23,10 @@ from kubesched_lint.manifests.phrasing import (
     scalar,
     style_of,
 )
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Splice:
     """The characters of a text from ``start`` to ``end`` become ``text``."""
 

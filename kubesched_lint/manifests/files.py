@@ -8,9 +8,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Skipped
+from kubesched_lint.record import record
+
+if TYPE_CHECKING:
+    from kubesched_lint.manifests.charts import ChartRendering
+    from kubesched_lint.manifests.origins import KustomizeRendering
 
 SUFFIXES = (".yaml", ".yml", ".json")
 LARGEST = 16 * 1024 * 1024
@@ -29,7 +35,7 @@ def standard_input() -> bytes:
     return sys.stdin.buffer.read(LARGEST + 1)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InputFile:
     """``patch_of`` is the kustomization that lists it as a patch; ``in_kustomization`` that one lies beside it."""
 
@@ -39,9 +45,11 @@ class InputFile:
     in_kustomization: bool = False
     unrendered: bool = False
     """A kustomization builds on it: labels, selectors and names may be added before it is applied."""
+    rendering: KustomizeRendering | ChartRendering | None = None
+    """``data`` is no file's: a tool has made it, and this knows from what."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Found:
     """A file to read. ``real`` is its path without links; ``named`` that a person gave it."""
 
@@ -67,18 +75,21 @@ class _Lists:
         return self.known[folder]
 
 
-def find_files(paths: Sequence[str], excludes: Sequence[str] = ()) -> Iterator[InputFile | Skipped | InputError]:
+def find_files(
+    paths: Sequence[str], excludes: Sequence[str] = (), *, render: bool = True
+) -> Iterator[InputFile | Skipped | InputError]:
     """Files as named, folders recursively in order of names, ``-`` for standard input; each file once.
 
     ``excludes`` are glob patterns of paths or names. What cannot be read is an InputError in its place. As kubectl
-    does, links to files are followed, links to folders only when named.
+    does, links to files are followed, links to folders only when named. With ``render``, what kustomizations and named
+    charts are applied as takes the place of their files, where a tool is there that can tell.
     """
     seen: set[str] = set()
     lists = _Lists()
     for path in paths:
         if path == "-":
             standard_input.cache_clear()
-            yield _checked(InputFile(STDIN, standard_input()))
+            yield _piped(_checked(InputFile(STDIN, standard_input())))
             continue
         try:
             is_folder = stat.S_ISDIR(os.stat(path).st_mode)
@@ -86,6 +97,11 @@ def find_files(paths: Sequence[str], excludes: Sequence[str] = ()) -> Iterator[I
             yield InputError(path, _why(error))
             continue
         real = os.path.realpath(path)
+        if is_folder and render and os.path.isfile(os.path.join(path, "Chart.yaml")):
+            chart = _chart(path)
+            if chart is not None:
+                yield chart
+                continue
         if is_folder:
             found = list(_walk(path, real, excludes))
         else:
@@ -94,12 +110,66 @@ def find_files(paths: Sequence[str], excludes: Sequence[str] = ()) -> Iterator[I
         _learn(lists, found, folder)
         if not is_folder and lists.within(folder):
             found = [_Found(path, real, beside=True, named=True)]
+        applied = _applied(found, path) if is_folder and render else _NOTHING_APPLIED
         for item in found:
             if not isinstance(item, _Found):
                 yield item
             elif item.real not in seen:
                 seen.add(item.real)
-                yield _read(item, lists)
+                yield from applied.instead.get(item.real, ())
+                if item.real not in applied.consumed:
+                    read = _read(item, lists)
+                    yield _unlisted(read) if item.beside and os.path.dirname(item.real) in applied.folders else read
+
+
+@record
+class Applied:
+    """What is told of kustomizations, by the real path of their files, and the files that need not be read for it.
+
+    ``folders`` holds those whose kustomization was rendered, by their real paths.
+    """
+
+    instead: dict[str, tuple[InputFile | Skipped | InputError, ...]] = field(default_factory=dict)
+    consumed: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
+
+
+_NOTHING_APPLIED = Applied()
+
+
+def _applied(found: Sequence[_Found | InputError | Skipped], named: str) -> Applied:
+    folders = [os.path.dirname(i.path) for i in found if isinstance(i, _Found) and _names_kustomization(i.path)]
+    if not folders:
+        return _NOTHING_APPLIED
+    from kubesched_lint.manifests.overlays import applied_in
+
+    return applied_in(folders, named)
+
+
+def _chart(folder: str) -> InputFile | Skipped | InputError | None:
+    from kubesched_lint.manifests.overlays import charted
+    from kubesched_lint.manifests.rendering import helm
+
+    tool = helm()
+    return charted(folder, tool) if tool else None
+
+
+def _piped(file: InputFile | InputError) -> InputFile | InputError:
+    """Helm says above each document where it comes from."""
+    if isinstance(file, InputError) or b"# Source: " not in file.data:
+        return file
+    from kubesched_lint.manifests.overlays import piped
+
+    return piped(file)
+
+
+def _unlisted(read: InputFile | InputError) -> InputFile | InputError | Skipped:
+    """A manifest beside a kustomization that was rendered, and that does not list it."""
+    if isinstance(read, InputFile) and b"kind:" in read.data and b"apiVersion:" in read.data:
+        return Skipped(
+            read.path, 0, "the kustomization beside it does not list it, so it is not applied with the others"
+        )
+    return read
 
 
 def _why(error: OSError | ValueError) -> str:
@@ -131,12 +201,19 @@ def _walk(folder: str, real: str, excludes: Sequence[str]) -> Iterator[_Found | 
             yield from _linked(path, real, beside)
         elif entry.is_dir(follow_symlinks=False):
             if chart and name == "templates":
-                hint = f"helm template {folder} | kubesched-lint lint -"
-                yield Skipped(path, 0, f"Helm chart templates are not manifests before they are rendered: {hint}")
+                yield Skipped(path, 0, _unrendered_chart(folder))
             elif not name.startswith(".") and not (chart and name == "charts"):
                 yield from _walk(path, below, excludes)
         elif name.endswith(SUFFIXES) and not (chart and name in _OF_CHARTS):
             yield _Found(path, below, beside)
+
+
+def _unrendered_chart(folder: str) -> str:
+    from shutil import which
+
+    hint = f"helm template {folder} | kubesched-lint lint -"
+    why = "" if which("helm") else " (helm is not on PATH)"
+    return f"Helm chart templates are not manifests before they are rendered{why}: {hint}"
 
 
 def _linked(path: str, folder: str, beside: bool) -> Iterator[_Found | InputError | Skipped]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from kubesched_lint.manifests.nodes import Node, every
 from kubesched_lint.manifests.scalars import ScalarError, resolved
+from kubesched_lint.record import record
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./](?:[A-Za-z0-9_./@%=+~-]|[ ](?=[A-Za-z0-9_./@%=+~-]))*")
 _LONGEST_LINE = 100
 _EMPTY: tuple[object, ...] = ({}, [])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Style:
     """``step`` is how far a block stands in, ``dash`` how far a list's dashes do, ``flow`` that brackets are used.
 

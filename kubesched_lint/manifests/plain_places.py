@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.flow import Part, read_flow
@@ -17,13 +16,14 @@ from kubesched_lint.manifests.plain import (
     tail_match,
     tail_of,
 )
+from kubesched_lint.record import record
 
 _NUMERIC = frozenset("+-.0123456789")
 Range = tuple[int, int, int, int]
 """Line, column, end line, end column, all from 0."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Entry:
     """A member of a mapping or list: where it and its key stand, and where the text of its value begins.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import Node
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Inventory:
     """``workloads`` keep the order in which they were read; ``nodes`` and ``pods`` come from snapshots only."""
 

@@ -6,14 +6,15 @@ Mirrors ``k8s.io/apimachinery/pkg/labels/selector.go`` (v1.36).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesched_lint.findings import Path
+from kubesched_lint.record import record
 
 Labels = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Requirement:
     """One condition on a label: ``key In (values)``, ``NotIn``, ``Exists``, ``DoesNotExist``, ``Gt`` or ``Lt``."""
 
@@ -44,7 +45,7 @@ class Requirement:
         return False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Selector:
     """A LabelSelector: all requirements must hold; no requirement selects everything.
 

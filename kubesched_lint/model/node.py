@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.pod import Resources
+from kubesched_lint.record import record
 
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Taint:
     key: str
     value: str = ""
@@ -24,7 +25,7 @@ class Taint:
         return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Node:
     """``allocatable`` None: the sketch gives no resources, so every rule about resources skips this node."""
 

@@ -7,15 +7,16 @@ bytes or counts for the rest. ``path`` fields say where the manifest says so, an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import Labels, Requirement, Selector
+from kubesched_lint.record import record
 
 Resources = Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Toleration:
     key: str = ""
     operator: str = "Equal"
@@ -25,7 +26,7 @@ class Toleration:
     path: Path = field(default=(), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NodeSelectorTerm:
     """``expressions`` read labels, ``fields`` metadata.name; all of both must hold. Both empty: matches nothing."""
 
@@ -34,14 +35,14 @@ class NodeSelectorTerm:
     path: Path = field(default=(), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PreferredNodeTerm:
     weight: int
     term: NodeSelectorTerm
     path: Path = field(default=(), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PodAffinityTerm:
     """``namespaces`` empty and ``namespace_selector`` null mean the pod's own namespace.
 
@@ -57,14 +58,14 @@ class PodAffinityTerm:
     path: Path = field(default=(), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WeightedPodAffinityTerm:
     weight: int
     term: PodAffinityTerm
     path: Path = field(default=(), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SpreadConstraint:
     max_skew: int
     topology_key: str
@@ -81,7 +82,7 @@ class SpreadConstraint:
         return self.when_unsatisfiable == "DoNotSchedule"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HostPort:
     port: int
     protocol: str = "TCP"
@@ -89,7 +90,7 @@ class HostPort:
     path: Path = field(default=(), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Container:
     """``requests`` already hold the limit where only a limit was written, as the API server stores it."""
 
@@ -102,7 +103,7 @@ class Container:
     path: Path = field(default=(), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Volume:
     """A volume that scheduling looks at: a claim, an ephemeral claim, an inline disk, or an image.
 
@@ -118,7 +119,7 @@ class Volume:
     path: Path = field(default=(), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Pod:
     """The scheduling part of a pod spec with its labels; identical pods are one Pod.
 
@@ -163,7 +164,7 @@ class Pod:
     labels_path: Path = field(default=(), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BoundPod:
     """One running pod of a snapshot: its identity, and a Pod shared with all that are alike."""
 
@@ -183,7 +184,7 @@ class BoundPod:
         return self.pod.namespace
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Owner:
     """The controlling ownerReference."""
 

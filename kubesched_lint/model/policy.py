@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import Resources, Toleration
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Namespace:
     name: str
     labels: Labels = field(default_factory=dict)
     source: Source | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Service:
     namespace: str
     name: str
@@ -25,7 +26,7 @@ class Service:
     source: Source | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Autoscaler:
     """A HorizontalPodAutoscaler."""
 
@@ -38,7 +39,7 @@ class Autoscaler:
     source: Source | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DisruptionBudget:
     """A PodDisruptionBudget. Bounds are as written: an int, or text such as ``50%``."""
 
@@ -54,7 +55,7 @@ class DisruptionBudget:
     source: Source | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PriorityClass:
     name: str
     value: int = 0
@@ -63,7 +64,7 @@ class PriorityClass:
     source: Source | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RuntimeClass:
     name: str
     overhead: Resources = field(default_factory=dict)
@@ -72,7 +73,7 @@ class RuntimeClass:
     source: Source | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class DeviceClass:
     """``extended_resource`` is the resource name under which pods may ask for its devices; empty without one."""
 
@@ -81,7 +82,7 @@ class DeviceClass:
     source: Source | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PodGroup:
     """Of scheduling.k8s.io: ``min_count`` pods start together or not at all; None: no gang."""
 
@@ -92,7 +93,7 @@ class PodGroup:
     source: Source | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LimitRange:
     """Container defaults of a namespace."""
 
@@ -103,7 +104,7 @@ class LimitRange:
     source: Source | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ResourceQuota:
     namespace: str
     name: str
@@ -113,7 +114,7 @@ class ResourceQuota:
     source: Source | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReplicaSet:
     """A revision of a Deployment in a snapshot."""
 

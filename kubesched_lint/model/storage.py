@@ -6,14 +6,15 @@ Sizes are bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import NodeSelectorTerm
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Claim:
     """A PersistentVolumeClaim. ``storage_class`` None is the cluster's default class, "" is no class."""
 
@@ -33,7 +34,7 @@ class Claim:
     source: Source | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class PersistentVolume:
     name: str
     storage_class: str = ""
@@ -55,7 +56,7 @@ class PersistentVolume:
     source: Source | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StorageClass:
     name: str
     provisioner: str = ""
@@ -67,7 +68,7 @@ class StorageClass:
     source: Source | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CSINode:
     """Per driver: how many volumes the node takes (None: no limit)."""
 
@@ -78,7 +79,7 @@ class CSINode:
     migrated: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class StorageCapacity:
     """A CSIStorageCapacity: how much room a class has on the nodes of ``topology``."""
 
@@ -88,7 +89,7 @@ class StorageCapacity:
     maximum_volume_size: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VolumeAttachment:
     node: str
     attacher: str

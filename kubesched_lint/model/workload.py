@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import ObjectRef, Path, Source
+from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     from kubesched_lint.model.labels import Selector
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 KINDS = ("Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "Job", "CronJob", "Pod")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Strategy:
     """How a template change reaches the pods. Bounds are as written: an int, or text such as ``25%``.
 
@@ -30,7 +31,7 @@ class Strategy:
     path: Path = field(default=(), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Workload:
     """A Deployment, DaemonSet, StatefulSet, ReplicaSet, Job, CronJob or bare Pod.
 

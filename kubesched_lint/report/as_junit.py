@@ -6,9 +6,9 @@ Case names hold the rule and the object but no line: a CI service that compares 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from kubesched_lint.findings import Finding, InputError, Report, Skip
+from kubesched_lint.record import record
 from kubesched_lint.report.causes import ordered
 from kubesched_lint.report.cells import visible
 from kubesched_lint.report.context import RenderContext
@@ -20,7 +20,7 @@ _TOOL = "kubesched-lint"
 _SKIPPED = "rules that were skipped"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Case:
     """``outcome`` is the element that tells it: failure, error or skipped; empty when it passed."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from kubesched_lint.findings import Finding, Location
+from kubesched_lint.record import record
 
 _FEWEST = 3
 """Findings of one cause that make a group; two are quicker read in full."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cause:
     """The finding that is shown in full, and the like of it that are only listed."""
 

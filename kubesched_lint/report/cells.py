@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from kubesched_lint.record import record
 
 _TAB = "    "
 _REPLACEMENT = "\ufffd"
@@ -44,7 +45,7 @@ def _cells(character: str) -> int:
     return 2 if east_asian_width(character) in "WF" else 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Window:
     """A part of a source line as it is printed, and where the line's columns stand in it."""
 

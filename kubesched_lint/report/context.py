@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Severity
+from kubesched_lint.record import record
 from kubesched_lint.version import __version__
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.panorama import Panorama
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CardView:
     """What a report shows of a rule's card."""
 
@@ -44,7 +44,7 @@ def _no_files() -> Sequence[str]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RenderContext:
     """``sources`` gives a file's lines without their line ends, ``()`` when it cannot be shown; it never raises.
 

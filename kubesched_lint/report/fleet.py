@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kubesched_lint.engine.fleet import Outcome
 from kubesched_lint.findings import Finding, Severity
+from kubesched_lint.record import record
 from kubesched_lint.report.as_json import VERSION
 from kubesched_lint.report.as_json import render as as_json
 from kubesched_lint.report.cells import visible, width
@@ -110,7 +110,7 @@ def _where(names: Sequence[str], outcomes: Sequence[Outcome]) -> str:
     return f" (in {shown})"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Column:
     """A cluster's part of the table: cells as text with their worst severity, rule by rule, and the total."""
 

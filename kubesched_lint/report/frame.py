@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from kubesched_lint.findings import Location, Severity, Span
+from kubesched_lint.record import record
 from kubesched_lint.report.cells import Window, visible, width, window, wrapped
 from kubesched_lint.report.palette import Palette
 
@@ -17,7 +17,7 @@ _NARROWEST = 24
 """Cells a label needs beside its underline; with fewer it starts further left."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mark:
     """A place in a file to underline; the primary one is what the finding is about."""
 
@@ -26,7 +26,7 @@ class Mark:
     primary: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Canvas:
     """How frames are drawn: ``digits`` of line numbers, ``width`` of the terminal (0: none), the finding's colour."""
 

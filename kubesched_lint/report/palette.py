@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TextIO
 
 from kubesched_lint.findings import Severity
+from kubesched_lint.record import record
 
 _RESET = "\x1b[0m"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Palette:
     """Each method returns its text painted, or as it is when ``color`` is off."""
 

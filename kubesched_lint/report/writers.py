@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TextIO
 
 from kubesched_lint.findings import Report
+from kubesched_lint.record import record
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.formats import FormatError, renderer
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Target:
     """One report to write; ``file`` is empty for standard output."""
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, cast
 
 from kubesched_lint.findings import Path, Severity
+from kubesched_lint.record import record
 from kubesched_lint.rulebook.frontmatter import CardError, FrontMatter, front_matter
 from kubesched_lint.rulebook.markdown import Fence, Heading, blocks
-from kubesched_lint.rulebook.rule import Rule, Templates
+from kubesched_lint.rulebook.rule import Check, Rule, Templates
 from kubesched_lint.rulebook.wording import WordingError, placeholders
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Card:
     """``body`` is all below the front matter and starts at ``body_line`` of the file ``path``."""
 
@@ -90,8 +90,8 @@ def faults(card: Card) -> Iterator[CardError]:
     yield from _heading_faults(card)
 
 
-def to_rule(card: Card) -> Rule:
-    """The rule that a card without faults describes."""
+def to_rule(card: Card, code: Callable[[], Check] | None = None) -> Rule:
+    """The rule that a card without faults describes; ``code`` gives the check of one that is not shipped."""
     front = cast("dict[str, Any]", card.front.value)
     evidence = front["evidence"]
     return Rule(
@@ -110,8 +110,11 @@ def to_rule(card: Card) -> Rule:
         helps=_templates(front["help"]),
         params={name: _default(param) for name, param in front.get("params", {}).items()},
         yields_to=tuple(front.get("yields_to", ())),
+        fix=front.get("fix", ""),
         formerly=tuple(front.get("formerly", ())),
         since=front["since"],
+        code=code,
+        card=card.path if code else "",
     )
 
 

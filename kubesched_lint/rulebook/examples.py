@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from kubesched_lint.findings import Finding, Location, Report
+from kubesched_lint.record import record
 from kubesched_lint.rulebook.card import Card
 from kubesched_lint.rulebook.frontmatter import CardError, scalar
 from kubesched_lint.rulebook.library import Rulebook
@@ -22,11 +23,13 @@ MANIFEST, CLUSTER = "manifest.yaml", "cluster.yaml"
 """The paths under which an example's texts are linted, so that places in a report lead back to the card."""
 
 _MARK = re.compile(
-    r"(?:^|[ \t]+)#[ \t]*(finding|related|also):(.*?)(?=[ \t]+#[ \t]*(?:finding|related|also):|[ \t]*$)", re.MULTILINE
+    r"(?:^|[ \t]+)#[ \t]*(finding|related|also)(?: \((error|warning|note)\))?:"
+    r"(.*?)(?=[ \t]+#[ \t]*(?:finding|related|also)(?: \(\w+\))?:|[ \t]*$)",
+    re.MULTILINE,
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Setting:
     """How an example is linted. ``elastic`` None: as the nodes themselves tell."""
 
@@ -41,17 +44,21 @@ class Setting:
     """The rule is meant to be skipped here."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mark:
-    """``kind`` is finding, related or also; ``line`` counts in the manifest. ``rule`` is the one that must speak."""
+    """``kind`` is finding, related or also; ``line`` counts in the manifest. ``rule`` is the one that must speak.
+
+    ``severity`` is the word that it must have, empty where any will do.
+    """
 
     kind: str
     line: int
     text: str
     rule: str
+    severity: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Example:
     """``line`` and ``cluster_line`` are where the texts begin in the card ``path``; the marks are cut from the text."""
 
@@ -166,12 +173,16 @@ def _differences(example: Example, findings: Iterable[Finding]) -> Iterator[Card
             unmet.remove(met)
     for mark in sorted(unmet, key=lambda m: m.line):
         elsewhere = [f for f in surprises if f.rule == mark.rule]
-        told = "".join(f"\n    found at line {_card_line(example, f.location)}: {f.message}" for f in elsewhere)
+        told = "".join(
+            f"\n    found at line {_card_line(example, f.location)}{_severity_of(f, mark)}: {f.message}"
+            for f in elsewhere
+        )
         wanted = f"whose message holds `{mark.text}`" if mark.text else ""
         yield CardError(
             example.path,
             example.line_of(MANIFEST, mark.line),
-            f"no finding of {mark.rule} here {wanted}".rstrip() + (told or "; it found nothing else either"),
+            f"no {mark.severity or 'finding'} of {mark.rule} here {wanted}".rstrip()
+            + (told or "; it found nothing else either"),
         )
     for finding in surprises:
         if finding.rule == example.slug:
@@ -181,6 +192,10 @@ def _differences(example: Example, findings: Iterable[Finding]) -> Iterator[Card
             yield _at(example, finding.location, f"{finding.rule} speaks here as well: {finding.message}\n    {hint}")
 
 
+def _severity_of(finding: Finding, mark: Mark) -> str:
+    return f" ({finding.severity.word})" if mark.severity else ""
+
+
 def _meets(finding: Finding, mark: Mark) -> bool:
     place = finding.location
     return (
@@ -188,6 +203,7 @@ def _meets(finding: Finding, mark: Mark) -> bool:
         and place.path == MANIFEST
         and place.span.line == mark.line
         and mark.text in finding.message
+        and mark.severity in ("", finding.severity.word)
     )
 
 
@@ -224,14 +240,14 @@ def _at(example: Example, place: Location, message: str) -> CardError:
 
 def _marks(card: Card, fence: Fence) -> Iterator[Mark]:
     for number, line in enumerate(fence.text.split("\n"), 1):
-        for kind, text in _MARK.findall(line):
+        for kind, severity, text in _MARK.findall(line):
             if kind != "also":
-                yield Mark(kind, number, text.strip(), card.slug)
+                yield Mark(kind, number, text.strip(), card.slug, severity)
                 continue
             slug, _, rest = text.strip().partition(" ")
             if not slug or slug == card.slug:
                 raise CardError(card.path, fence.line + number - 1, "# also: names another rule, then perhaps a text")
-            yield Mark(kind, number, rest.strip(), slug)
+            yield Mark(kind, number, rest.strip(), slug, severity)
 
 
 def _setting(card: Card, fence: Fence, words: Iterable[str], base: Setting) -> Setting:

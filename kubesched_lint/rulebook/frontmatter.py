@@ -6,10 +6,11 @@ Cards may come from anybody, so nothing here resolves tags, and size and depth a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Path
+from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     import yaml
@@ -22,7 +23,7 @@ _DIGITS = frozenset("0123456789")
 
 
 class CardError(Exception):
-    """A card that cannot be used, at one line of its file (from 1)."""
+    """A card that cannot be used, at one line of its file (from 1; 0: a folder as a whole)."""
 
     def __init__(self, path: str, line: int, message: str) -> None:
         super().__init__(path, line, message)
@@ -31,10 +32,10 @@ class CardError(Exception):
         self.message = message
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.message}"
+        return f"{self.path}:{self.line}: {self.message}" if self.line else f"{self.path}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FrontMatter:
     """``lines`` holds the line in the file of every key and list item, by path."""
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Heading:
     level: int
     title: str
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Fence:
     """``info`` are the words after the opening backticks; ``line`` is that of the first line of ``text``."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Hazard, Severity
+from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     from kubesched_lint.model.workload import Workload
@@ -43,7 +44,7 @@ FEATURES: Mapping[str, Callable[[Workload], object]] = {
 """What ``looks_at`` of a card may name, and how to see whether a workload carries it."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rule:
     """``params`` are the defaults of the check's keyword arguments. ``default`` is ``on``, ``strict`` or ``off``."""
 
@@ -62,8 +63,14 @@ class Rule:
     default: str = "on"
     params: Mapping[str, object] = field(default_factory=dict)
     yields_to: tuple[str, ...] = ()
+    fix: str = ""
+    """``safe`` or ``unsafe``: what ``fixes/`` has to offer at best; empty where it has nothing."""
     formerly: tuple[str, ...] = ()
     since: str = ""
+    code: Callable[[], Check] | None = None
+    """Gives the check of a rule that is not shipped."""
+    card: str = ""
+    """The path of its card, where it is not shipped."""
 
     def looks_at(self, workload: Workload) -> bool:
         """Whether the check can have anything to say about a workload, judged by its kind and what it carries."""
@@ -84,7 +91,9 @@ class Rule:
         return _worded(self.helps, variant, self.slug)
 
     def check(self) -> Check:
-        """The rule's judgement, imported when first asked for. Raises ImportError where there is none."""
+        """The rule's judgement, imported or compiled when first asked for. Raises ImportError where there is none."""
+        if self.code is not None:
+            return self.code()
         from importlib import import_module
 
         check: Check = import_module(f"kubesched_lint.checks.{module_name(self.slug)}").check

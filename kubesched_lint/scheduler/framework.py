@@ -7,13 +7,13 @@ FitError.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod
+from kubesched_lint.record import record
 from kubesched_lint.scheduler.plugins import (
     inter_pod_affinity,
     node_affinity,
@@ -53,7 +53,7 @@ PREFILTERS: tuple[PreFilterPlugin, ...] = (node_affinity, volume_restrictions, v
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Diagnosis:
     """Why a pod fits where it fits and nowhere else.
 

@@ -7,12 +7,12 @@ Mirrors ``pkg/scheduler/framework/preemption/preemption.go`` and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.record import record
 from kubesched_lint.scheduler.budgets import allowed_disruptions, covers
 from kubesched_lint.scheduler.framework import Diagnosis, counted_reasons, filter_node
 from kubesched_lint.scheduler.quirks import DYNAMIC_RESOURCES, has
@@ -26,7 +26,7 @@ MIN_CANDIDATES = 100
 MIN_CANDIDATES_PERCENT = 10
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Candidate:
     """A node, and its least set of pods that have to go; the most important of them first."""
 
@@ -36,7 +36,7 @@ class Candidate:
     """How many victims a disruption budget would have kept."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Preemption:
     """What the PostFilter plugins say. ``chosen`` None: nothing can be evicted that helps."""
 

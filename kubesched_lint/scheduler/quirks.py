@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+
+from kubesched_lint.record import record
 
 DEFAULT_VERSION = "1.36"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Quirk:
     """``since`` is the first minor version that has it; ``until`` the first that has not (None: none known)."""
 

@@ -6,7 +6,7 @@ A case is one JSON object of ``../shared/conformance`` or of docs/verify.md: a c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from kubesched_lint.cluster.index import NodeIndex
@@ -18,6 +18,7 @@ from kubesched_lint.model.decode.policy import decode_namespace
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import Namespace
+from kubesched_lint.record import record
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.preemption import Candidate, Preemption, preempt
@@ -28,7 +29,7 @@ from kubesched_lint.scheduler.tolerance import first_untolerated
 Case = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Prediction:
     """One line of ``--predictions``. ``scores`` and ``total`` only where two or more nodes are feasible."""
 
@@ -90,19 +91,19 @@ def replay(
     objects = state.objects
     waiting: BoundPod | None = None
     node: str | None
-    for record in case["decisions"]:
-        started.update(record.get("started") or {})
+    for recorded in case["decisions"]:
+        started.update(recorded.get("started") or {})
         if waiting is not None:
             start = started.get(waiting.name, "")
             bind(replace(waiting, start_time=start), state.index.position(waiting.node), state)
             waiting = None
-        name = record["pod"]["metadata"].get("name", "")
-        shown = f"{record['pod']['metadata'].get('namespace', 'default')}/{name}"
-        complaint = refuse(record["pod"])
+        name = recorded["pod"]["metadata"].get("name", "")
+        shown = f"{recorded['pod']['metadata'].get('namespace', 'default')}/{name}"
+        complaint = refuse(recorded["pod"])
         if complaint:
-            yield record, Prediction(str(case.get("id", "")), shown, rejected=True, message=complaint)
+            yield recorded, Prediction(str(case.get("id", "")), shown, rejected=True, message=complaint)
             continue
-        decoded = decode_pod_object(record["pod"])
+        decoded = decode_pod_object(recorded["pod"])
         pod = admit(
             decoded,
             priority_classes={c.name: c for c in objects.priority_classes},
@@ -110,14 +111,14 @@ def replay(
             limit_ranges=objects.limit_ranges,
         )
         prediction = predict(pod, state, case=str(case.get("id", "")), name=shown)
-        yield record, prediction
-        if "rejected" in record:
+        yield recorded, prediction
+        if "rejected" in recorded:
             continue  # the API server refused what we would admit: there is no pod to go on with
-        node = record["node"] if "node" in record else _own_choice(prediction)
-        _evict(record, prediction, state)
+        node = recorded["node"] if "node" in recorded else _own_choice(prediction)
+        _evict(recorded, prediction, state)
         if node is not None:
             waiting = BoundPod(name, node, pod)
-        _renew_volumes(record, state)
+        _renew_volumes(recorded, state)
 
 
 def predict(pod: Pod, state: ClusterState, *, case: str = "", name: str = "") -> Prediction:

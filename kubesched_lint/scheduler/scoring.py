@@ -8,7 +8,6 @@ them is a matter of taste, not of what fits.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from kubesched_lint.cluster.index import NodeIndex
@@ -17,6 +16,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 from kubesched_lint.scheduler.scores.image_locality import ImageLocality
 from kubesched_lint.scheduler.scores.inter_pod_affinity import InterPodAffinity
 from kubesched_lint.scheduler.scores.levels import Levels, by_position, highest, level, plus, times
@@ -43,7 +43,7 @@ class Scorer(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scores:
     """What each plugin gives each feasible node, normalised and multiplied by its weight."""
 

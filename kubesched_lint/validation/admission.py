@@ -7,10 +7,11 @@ are refused later, one by one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kubesched_lint.findings import Path
+from kubesched_lint.record import record
 from kubesched_lint.validation.causes import Cause, quoted
 
 Value = dict[str, Any]
@@ -18,7 +19,7 @@ _BUILT_IN = {"system-cluster-critical": 2000000000, "system-node-critical": 2000
 _OVERHEAD = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Classes:
     """The PriorityClasses (name to value) and RuntimeClasses (name to whether it defines an overhead) of a cluster."""
 

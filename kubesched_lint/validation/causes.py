@@ -6,9 +6,9 @@ Mirrors ``k8s.io/apimachinery/pkg/util/validation/field/errors.go`` (v1.36).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from kubesched_lint.findings import Path
+from kubesched_lint.record import record
 
 
 class Key(str):
@@ -23,7 +23,7 @@ class Raw(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Cause:
     """``field`` and ``message`` as the API server sends them; ``path`` is the place, to find the line.
 

@@ -6,9 +6,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from kubesched_lint.record import record
 from kubesched_lint.validation.admission import Classes
 from kubesched_lint.validation.validate import Verdict, validate
 
@@ -17,7 +18,7 @@ _NO_CLASSES = Classes()
 """The recorded clusters have the two built-in PriorityClasses and no RuntimeClass."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Disagreement:
     case: str
     what: str
@@ -26,7 +27,7 @@ class Disagreement:
     ours: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Agreement:
     """Counts over all cases; ``fields`` and ``messages`` are over the refusals of each code, as (agreeing, all)."""
 

@@ -7,10 +7,11 @@ Mirrors ``validateContainers``, ``validateInitContainers`` and ``validateEphemer
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from kubesched_lint.findings import Path
+from kubesched_lint.record import record
 from kubesched_lint.validation.alike import is_sound
 from kubesched_lint.validation.causes import (
     Cause,
@@ -49,7 +50,7 @@ _EPHEMERAL_LACKS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Surroundings:
     """What a container's checks need to know of its pod."""
 

@@ -8,8 +8,9 @@ spelling in the message matter.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+
+from kubesched_lint.record import record
 
 _FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)")
 _WRONG_FORM = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -25,7 +26,7 @@ class NotAQuantityError(ValueError):
     """The text is refused; the argument is the message of ``ParseQuantity``."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Quantity:
     """The value in units of 10⁻⁹ (finer parts round away from zero) and the form it was written in."""
 

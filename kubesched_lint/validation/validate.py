@@ -7,10 +7,10 @@ recorded both are modelled; for the others only the published schema is followed
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from kubesched_lint.record import record
 from kubesched_lint.validation.causes import Cause, quoted
 from kubesched_lint.validation.decoding import conforms, decode
 from kubesched_lint.validation.schema import LATEST, RECORDED, REMOVED, ROOTS, VERSIONS
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Rules = Callable[[dict[str, Any]], Iterator[Cause]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Verdict:
     """``code`` is 200, or the HTTP status of the refusal: 400 (decoding), 422 (rules), 403 (admission), 404 (kind)."""
 

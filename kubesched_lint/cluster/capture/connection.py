@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kubesched_lint.record import record
+
 _ATTEMPTS = 4
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
@@ -19,7 +21,7 @@ class CaptureError(Exception):
     """Why a cluster cannot be captured, as one message for the user."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Answer:
     status: int
     body: bytes

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from kubesched_lint.cluster.capture import objects as o
 from kubesched_lint.cluster.capture import parts as p
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Resource:
     """``versions`` are those whose fields we know, the best first; ``optional`` ones need not be served."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,13 +14,14 @@ from kubesched_lint.cluster.capture.resources import RESOURCES, Resource, served
 from kubesched_lint.cluster.containers import SNAPSHOT
 from kubesched_lint.cluster.sketch import API_VERSION
 from kubesched_lint.model.decode.objects import READ_KINDS
+from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.cluster.redact import Redactor
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Snapshot:
     """``metadata`` as in the file; ``counts``: kind → items."""
 

@@ -6,13 +6,13 @@ Mirrors ``pkg/controller/deployment/{rolling,recreate,sync}.go`` and ``util/depl
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
 from kubesched_lint.model.workload import Strategy
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ReplicaSetSize:
     """One ReplicaSet: ``revision`` rises with creation; ``available`` of its ``size`` pods are bound and ready."""
 

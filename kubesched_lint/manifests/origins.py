@@ -1,0 +1,208 @@
+"""From a line of what was rendered back to the line that somebody wrote, where it can be told which one that is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from kubesched_lint.findings import InputError, Location, Path, Span
+from kubesched_lint.manifests.fragments import (
+    Fragment,
+    counterpart,
+    existing,
+    fragments,
+    inline,
+    operations,
+    value_at,
+    within,
+)
+from kubesched_lint.record import record
+
+if TYPE_CHECKING:
+    from kubesched_lint.manifests.document import Document, Skipped, Unread
+
+_TOP = Span(1, 1, 1, 1)
+
+
+class Rendering(Protocol):
+    """A text that a tool made of files."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def how(self) -> str:
+        """The command, for people: ``kubectl kustomize overlays/prod``."""
+        ...
+
+    def location(self, document: Document, path: Path, *, key: bool = False) -> Location:
+        """Where a value of a rendered document was written; in the rendered text, when nobody can tell."""
+        ...
+
+    def origins(self, document: Document) -> Iterator[Fragment]:
+        """The documents that a rendered one was made from."""
+        ...
+
+    def placed(self, entry: Document | Unread | Skipped | InputError) -> Document | Unread | Skipped | InputError:
+        """An entry of the rendered text, by the path to show for it."""
+        ...
+
+    @property
+    def files(self) -> Sequence[Written]:
+        """Everything that went into the rendering and can be shown."""
+        ...
+
+
+@record
+class Written:
+    """A file that went into a rendering, by the path that is shown."""
+
+    path: str
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KustomizeRendering:
+    """``kustomizations`` are in the order in which they refer to one another, the rendered folder's first.
+
+    ``starts`` maps the first line of each document in ``text`` to the path of the file that it came from.
+    """
+
+    text: str = field(repr=False)
+    how: str
+    kustomizations: tuple[Written, ...]
+    others: tuple[Written, ...]
+    starts: dict[int, str] = field(default_factory=dict)
+
+    def placed(self, entry: Document | Unread | Skipped | InputError) -> Document | Unread | Skipped | InputError:
+        from kubesched_lint.manifests.document import Document
+
+        return replace(entry, rendering=self) if isinstance(entry, Document) else entry
+
+    @property
+    def files(self) -> tuple[Written, ...]:
+        return (*self.kustomizations, *self.others)
+
+    def origins(self, document: Document) -> Iterator[Fragment]:
+        origin = self._origin(document)
+        if origin is not None:
+            yield origin
+        yield from self._patches(document, origin)
+
+    def location(self, document: Document, path: Path, *, key: bool = False) -> Location:
+        origin = self._origin(document)
+        found = self._written(document, path, origin)
+        if found is not None:
+            fragment, where = found
+            return Location(fragment.path, fragment.span(where, key=key and where[-1:] == path[-1:]))
+        return Location(document.path, document.span(path, key=key), self._near(document, path, origin))
+
+    def _near(self, document: Document, path: Path, origin: Fragment | None) -> Location:
+        if origin is None:
+            return Location(self.kustomizations[0].path, _TOP)
+        where = counterpart(existing(document.value, path), document.value, origin.value)
+        return Location(origin.path, origin.span(where))
+
+    def _written(self, document: Document, path: Path, origin: Fragment | None) -> tuple[Fragment, Path] | None:
+        here = existing(document.value, path)
+        if origin is not None and here in ((), ("metadata",), ("metadata", "name"), ("kind",), ("apiVersion",)):
+            return origin, existing(origin.value, here)
+        patches = list(self._patches(document, origin))
+        objects = [one for one in (*patches, origin) if one is not None and isinstance(one.value, dict)]
+        places = [(one, counterpart(here, document.value, one.value)) for one in objects]
+        places = [(one, where) for one, where in places if len(where) == len(here)]
+        if len(here) < len(path):  # nobody writes it: the nearest that somebody does
+            return places[-1] if places else None
+        value = value_at(document.value, here)
+        whole = (place for place in places if _same(value_at(place[0].value, place[1]), value))
+        part = (place for place in reversed(places) if isinstance(value, (dict, list)) and _is_part(place, value))
+        return (
+            next(whole, None)
+            or next(self._operations(patches, here, value), None)
+            or next(self._replicas(here, value, origin), None)
+            or next(part, None)
+        )
+
+    def _origin(self, document: Document) -> Fragment | None:
+        """The document of the file it came from: of its kind, and with a name to which others may have been added."""
+        path = self.starts.get(document.line)
+        text = next((one.text for one in self.files if one.path == path), None)
+        if path is None or text is None:
+            return None
+        meta = document.value.get("metadata")
+        name = str(meta.get("name", "")) if isinstance(meta, dict) else ""
+        alike = [one for one in fragments(path, text) if one.kind == document.kind and one.name in name]
+        return max(alike, key=lambda one: len(one.name), default=None)
+
+    def _patches(self, document: Document, origin: Fragment | None) -> Iterator[Fragment]:
+        """What patches the object, that which is applied last first."""
+        meta = document.value.get("metadata")
+        names = {str(meta.get("name", "")) if isinstance(meta, dict) else "", origin.name if origin else ""}
+        for kustomization in self.kustomizations:
+            for outer in fragments(kustomization.path, kustomization.text)[:1]:
+                for patch, target in self._listed(outer):
+                    if _is_meant(patch, target, document.kind, names):
+                        yield patch
+
+    def _listed(self, outer: Fragment) -> Iterator[tuple[Fragment, Any]]:
+        """The patches of a kustomization, the last first, each with the target that is set for it."""
+        for field_name in ("patches", "patchesJson6902", "patchesStrategicMerge"):
+            entries = outer.value.get(field_name) if isinstance(outer.value, dict) else None
+            for number, entry in reversed(list(enumerate(entries if isinstance(entries, list) else ()))):
+                is_mapping = isinstance(entry, dict)
+                path = entry.get("path") if is_mapping else entry
+                where: Path = (field_name, number, "patch") if is_mapping else (field_name, number)
+                target = entry.get("target") if is_mapping else None
+                if isinstance(path, str) and "\n" not in path:
+                    yield from ((one, target) for one in reversed(self._beside(outer.path, path)))
+                elif existing(outer.value, where) == where:
+                    one = inline(outer, where)
+                    if one is not None:
+                        yield one, target
+
+    def _beside(self, kustomization: str, path: str) -> tuple[Fragment, ...]:
+        import os.path
+
+        shown = os.path.normpath(os.path.join(os.path.dirname(kustomization), path))
+        return next((fragments(one.path, one.text) for one in self.others if one.path == shown), ())
+
+    def _operations(self, patches: Sequence[Fragment], here: Path, value: Any) -> Iterator[tuple[Fragment, Path]]:
+        for patch in patches:
+            for where, sets, given in operations(patch):
+                rest = here[len(sets) :]
+                if here[: len(sets)] == sets and existing(given, rest) == rest and _same(value_at(given, rest), value):
+                    yield patch, (*where, *rest)
+
+    def _replicas(self, here: Path, value: Any, origin: Fragment | None) -> Iterator[tuple[Fragment, Path]]:
+        for kustomization in self.kustomizations if here == ("spec", "replicas") and origin is not None else ():
+            for outer in fragments(kustomization.path, kustomization.text)[:1]:
+                entries = outer.value.get("replicas") if isinstance(outer.value, dict) else None
+                for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+                    named = isinstance(entry, dict) and origin is not None and entry.get("name") == origin.name
+                    if named and _same(entry.get("count"), value):
+                        yield outer, ("replicas", number, "count")
+
+
+def _same(written: Any, rendered: Any) -> bool:
+    """``1`` and ``true`` are equal in Python, and not in YAML."""
+    return within(written, rendered) and within(rendered, written)
+
+
+def _is_part(place: tuple[Fragment, Path], value: Any) -> bool:
+    written = value_at(place[0].value, place[1])
+    return bool(written) and within(written, value)
+
+
+def _is_meant(patch: Fragment, target: Any, kind: str, names: set[str]) -> bool:
+    if not isinstance(target, dict):
+        return patch.kind == kind and patch.name in names
+    import re
+
+    if target.get("kind") not in (None, "", kind):
+        return False
+    wanted = target.get("name")
+    try:
+        return not isinstance(wanted, str) or any(re.fullmatch(wanted, name) for name in names)
+    except re.error:
+        return False

@@ -1,0 +1,247 @@
+"""CEL with our types: an expression is checked when it is loaded, then run on plain values.
+
+Two environments of cel-cpp (``cel-expr-python``): in one the facts are messages, so that its checker refuses every name
+and type that is not; in the other they are maps, which cost no conversion to messages when the expression runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from kubesched_lint.record import record
+from kubesched_lint.rulebook.cel.facts import STRUCTS
+from kubesched_lint.rulebook.cel.structs import AMOUNTS, BOOL, INT, LABELS, STRING, STRINGS, Uses
+from kubesched_lint.rulebook.cel.syntax import selects
+from kubesched_lint.rulebook.guess import did_you_mean
+
+NEEDED = "pip install 'kubesched-lint[cel]'"
+PARAM_TYPES: Mapping[str, str] = {
+    "integer": INT,
+    "number": "double",
+    "string": STRING,
+    "boolean": BOOL,
+    "strings": STRINGS,
+}
+"""What a card calls the types of its parameters, in CEL."""
+
+_PACKAGE = "kubesched"
+
+
+class ExpressionError(Exception):
+    """Why an expression cannot be used. ``line`` and ``column`` count in the expression from 1; 0: as a whole."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.column = column
+
+
+class EvaluationError(Exception):
+    """An expression that fails on a value: a key that a map does not have, a division by zero."""
+
+
+class MissingCelError(Exception):
+    """The extra ``[cel]`` is not installed."""
+
+
+@record
+class Expression:
+    """A checked expression. ``uses`` are the fields it reads, ``type`` is what it yields, in our words."""
+
+    text: str
+    type: str
+    uses: Uses
+    program: Any
+
+    def __call__(self, activation: Any) -> Any:
+        """Its value as Python knows it. Raises EvaluationError."""
+        value = self.program.eval(activation)
+        if value.type() == _types().ERROR:
+            raise EvaluationError(_told(str(value.value())))
+        return value.plain_value()
+
+
+class Language:
+    """What the expressions of one card may say: variables with their structs, parameters with their types."""
+
+    def __init__(self, variables: Mapping[str, str], params: Mapping[str, str]) -> None:
+        from cel_expr_python import cel
+
+        self._params = params
+        types = cel.Type
+        plain = {f"params.{name}": _plain(kind) for name, kind in params.items()}
+        structs = {name: types(f"{_PACKAGE}.{struct}") for name, struct in variables.items()}
+        maps = {name: types.Map(types.STRING, types.DYN) for name in variables}
+        self._variables = variables
+        self._checker = cel.NewEnv(descriptor_pool=_messages(), variables={**structs, **plain}, functions=_functions())
+        self._runner = cel.NewEnv(variables={**maps, **plain}, functions=_functions())
+
+    def compile(self, text: str) -> Expression:
+        """Checks an expression. Raises ExpressionError for what is no CEL, misspelt, or of the wrong type."""
+        try:
+            checked = self._checker.compile(text)
+        except RuntimeError as error:
+            raise self._fault(str(error)) from None
+        serialized = checked.serialize()
+        uses: dict[str, frozenset[str]] = {}
+        for select in selects(serialized):
+            if select.struct in STRUCTS:
+                if select.is_has:
+                    raise _always_there(select.struct, select.field, text, select.at)
+                uses[select.struct] = uses.get(select.struct, frozenset()) | {select.field}
+        return Expression(text, _type_name(checked.return_type()), uses, self._runner.deserialize(serialized))
+
+    def bind(self, values: Mapping[str, Any]) -> Any:
+        """Variables and ``params.…`` with their values, for any number of expressions."""
+        return self._runner.Activation(values)
+
+    def _fault(self, said: str) -> ExpressionError:
+        """cel-cpp's words: ``INVALID_ARGUMENT: ERROR: <input>:1:9: undefined field …`` and the line with a caret."""
+        import re
+
+        found = re.search(r"ERROR: <input>:(-?\d+):(-?\d+): ([^\n]*)", said)
+        if found is None:
+            return ExpressionError(said.splitlines()[0] if said else "it cannot be read")
+        line, column, text = max(int(found[1]), 0), max(int(found[2]), 0), found[3].removesuffix(" [INVALID_ARGUMENT]")
+        field = re.match(r"undefined field '([^']*)' not found in struct '[^'.]*\.(\w+)'", text)
+        name = re.match(r"undeclared reference to '([^']*)'", text)
+        if field:
+            text = _no_field(field[1], field[2])
+        elif name:
+            text = self._no_name(name[1])
+        elif text.startswith("Syntax error: "):
+            text = f"no CEL: {text.removeprefix('Syntax error: ').partition(' expecting ')[0]}"
+        return ExpressionError(text.replace(f"{_PACKAGE}.", ""), line, column)
+
+    def _no_name(self, name: str) -> str:
+        base, dot, param = name.partition(".")
+        name = base  # a misspelt variable is met with all that follows it
+        if base == "params":
+            if not dot:
+                return "`params` alone is nothing: write params.<name>"
+            return f"the card has no parameter `{param}`{did_you_mean(param, self._params)}"
+        known = [*self._variables, "params", *_FUNCTIONS]
+        what = ", ".join(self._variables)
+        return f"there is no `{name}` here{did_you_mean(name, known) or f'; there are {what} and params.…'}"
+
+
+_FUNCTIONS = (
+    "size", "has", "all", "exists", "exists_one", "filter", "map", "get", "contains", "startsWith", "endsWith",
+    "matches",
+)  # fmt: skip
+
+
+def require_cel() -> None:
+    """Raises MissingCelError; cel-expr-python ends the process when protobuf is missing, so that is asked before."""
+    from importlib.util import find_spec
+
+    for name in ("cel_expr_python", "google", "google.protobuf"):
+        if find_spec(name) is None:
+            raise MissingCelError(f"rules with expressions need the extra: {NEEDED}")
+
+
+def _no_field(name: str, struct: str) -> str:
+    known = [field.name for field in STRUCTS[struct].fields]
+    return f"{struct} has no field `{name}`{did_you_mean(name, known) or '; it has ' + ', '.join(known)}"
+
+
+def _always_there(struct: str, field: str, text: str, at: int) -> ExpressionError:
+    declared = STRUCTS[struct].field(field)
+    about = declared.about if declared else ""
+    before = text[:at]
+    return ExpressionError(
+        f"has(….{field}) is always true: a fact of {struct} is always there ({field}: {about})",
+        before.count("\n") + 1,
+        at - (before.rfind("\n") + 1) + 1,
+    )
+
+
+def _told(error: str) -> str:
+    """A runtime error without its code, and what to do about the usual one."""
+    text = error.partition(": ")[2] or error
+    if text.startswith("Key not found in map : "):
+        key = text.removeprefix("Key not found in map : ")
+        return f"there is no {key} in the map; ask {key} in … first, or use .get({key}, …)"
+    return text
+
+
+@cache
+def _types() -> Any:
+    from cel_expr_python import cel
+
+    return cel.Type
+
+
+@cache
+def _functions() -> list[Any]:
+    """``labels.get("team", "none")``: a map's value, or what stands for it."""
+    from cel_expr_python import cel
+
+    types = cel.Type
+
+    def overload(name: str, value: Any) -> Any:
+        keyed = types.Map(types.STRING, value)
+        parameters = [keyed, types.STRING, value]
+        return cel.Overload(name, return_type=value, parameters=parameters, is_member=True, impl=_get)
+
+    return [cel.FunctionDecl("get", [overload("get_string", types.STRING), overload("get_int", types.INT)])]
+
+
+def _get(values: Mapping[str, Any], key: str, otherwise: Any) -> Any:
+    return values.get(key, otherwise)
+
+
+def _plain(kind: str) -> Any:
+    types = _types()
+    return {
+        STRING: types.STRING,
+        INT: types.INT,
+        BOOL: types.BOOL,
+        "double": types.DOUBLE,
+        STRINGS: types.List(types.STRING),
+        LABELS: types.Map(types.STRING, types.STRING),
+        AMOUNTS: types.Map(types.STRING, types.INT),
+    }[kind]
+
+
+def _type_name(type_: Any) -> str:
+    """One of ``structs.PLAIN`` or ``double``; else CEL's own name for it."""
+    for kind in (STRING, INT, BOOL, "double", STRINGS, LABELS, AMOUNTS):
+        if type_ == _plain(kind):
+            return kind
+    return str(type_).lower().replace(f"{_PACKAGE}.", "")
+
+
+@cache
+def _messages() -> Any:
+    """The structs as protocol buffers: only their checker looks at them, no message is ever made."""
+    from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Proto
+    from google.protobuf.descriptor_pb2 import FileDescriptorProto
+    from google.protobuf.descriptor_pool import DescriptorPool
+
+    file = FileDescriptorProto(name=f"{_PACKAGE}.proto", package=_PACKAGE, syntax="proto3")
+    scalars = {STRING: Proto.TYPE_STRING, INT: Proto.TYPE_INT64, BOOL: Proto.TYPE_BOOL, STRINGS: Proto.TYPE_STRING}
+    for struct in STRUCTS.values():
+        message = file.message_type.add(name=struct.name)
+        for number, field in enumerate(struct.fields, 1):
+            added = message.field.add(name=field.name, number=number, label=Proto.LABEL_OPTIONAL)
+            if field.type in (LABELS, AMOUNTS):
+                # protoc's naming: a map is a repeated message of entries.
+                entry = message.nested_type.add(name="".join(map(str.title, field.name.split("_"))) + "Entry")
+                entry.options.map_entry = True
+                value = Proto.TYPE_STRING if field.type == LABELS else Proto.TYPE_INT64
+                entry.field.add(name="key", number=1, label=Proto.LABEL_OPTIONAL, type=Proto.TYPE_STRING)
+                entry.field.add(name="value", number=2, label=Proto.LABEL_OPTIONAL, type=value)
+                added.type, added.type_name = Proto.TYPE_MESSAGE, f".{_PACKAGE}.{struct.name}.{entry.name}"
+            elif field.struct:
+                added.type, added.type_name = Proto.TYPE_MESSAGE, f".{_PACKAGE}.{field.struct}"
+            else:
+                added.type = scalars[field.type]
+            if field.is_list or field.type in (LABELS, AMOUNTS):
+                added.label = Proto.LABEL_REPEATED
+    pool = DescriptorPool()
+    pool.AddSerializedFile(file.SerializeToString())
+    return pool

@@ -1,0 +1,97 @@
+"""A record is a dataclass to everybody who uses one, and what it defers happens once."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import FrozenInstanceError, dataclass, field, fields, replace
+
+import pytest
+
+from kubesched_lint.record import record
+
+
+@record
+class Seen:
+    name: str
+    labels: dict[str, str] = field(default_factory=dict)
+    line: int = field(default=0, compare=False)
+
+    @property
+    def shout(self) -> str:
+        return self.name.upper()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    name: str
+    labels: dict[str, str] = field(default_factory=dict)
+    line: int = field(default=0, compare=False)
+
+
+@record
+class Nothing:
+    pass
+
+
+@record
+class Key:
+    name: str
+    line: int = field(default=0, compare=False)
+
+
+def test_it_reads_as_the_dataclass_of_the_same_body() -> None:
+    for arguments in ({"name": "a"}, {"name": "a", "line": 3}, {"name": "b", "labels": {"x": "y"}}):
+        ours, theirs = Seen(**arguments), Wanted(**arguments)  # type: ignore[arg-type]
+        assert repr(ours) == repr(theirs).replace("Wanted", "Seen")
+        assert [getattr(ours, f.name) for f in fields(ours)] == [getattr(theirs, f.name) for f in fields(theirs)]
+        assert repr(replace(ours, line=9)) == repr(replace(theirs, line=9)).replace("Wanted", "Seen")
+    assert Seen.__match_args__ == Wanted.__match_args__
+    assert Seen("a", {}, 1).shout == "A"
+
+
+def test_fields_are_known_before_there_is_an_instance() -> None:
+    @record
+    class Fresh:
+        a: int
+        b: int = 2
+
+    assert [(f.name, f.default) for f in fields(Fresh)][1] == ("b", 2)
+    assert Fresh(1) == Fresh(a=1, b=2)
+
+
+def test_equality_and_hash_pass_over_what_is_not_compared() -> None:
+    assert Seen("a", line=1) == Seen("a", line=2) != Seen("b", line=1)
+    assert Key("a", 1) == Key("a", 2)
+    assert len({Key("a", 1), Key("a", 2), Key("b")}) == 2
+    assert Seen("a") != Wanted("a")
+    assert Nothing() == Nothing()
+    assert len({Nothing(), Nothing()}) == 1
+
+
+def test_defaults_are_made_anew_for_each() -> None:
+    assert Seen("a").labels is not Seen("a").labels
+
+
+def test_nothing_can_be_set_added_or_deleted() -> None:
+    seen = Seen("a")
+    with pytest.raises(FrozenInstanceError):
+        seen.name = "b"  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        del seen.name
+    with pytest.raises(FrozenInstanceError):
+        seen.other = 1  # type: ignore[attr-defined]
+    assert not hasattr(seen, "__dict__")
+
+
+@pytest.mark.parametrize("wrong", [(), ("a", {}, 1, 2)])
+def test_a_wrong_number_of_arguments_is_a_type_error(wrong: tuple[object, ...]) -> None:
+    with pytest.raises(TypeError, match="argument"):
+        Seen(*wrong)  # type: ignore[arg-type]
+
+
+def test_it_travels_between_processes() -> None:
+    seen = Seen("a", {"x": "y"}, 4)
+    for twin in (pickle.loads(pickle.dumps(seen)), copy.deepcopy(seen)):
+        assert twin == seen
+        assert twin.line == 4

@@ -166,6 +166,16 @@ def test_a_finding_that_is_missing_or_elsewhere_is_told(complaints: Callable[...
     ]
 
 
+def test_a_mark_may_say_how_severe_the_finding_is(complaints: Callable[..., list[str]]) -> None:
+    as_warning = {"# finding: cannot": "# finding (warning): cannot"}
+    as_error = {"# finding: cannot": "# finding (error): cannot"}
+    assert complaints(*AS_MARKED, changes=as_error) == []
+    assert complaints(*AS_MARKED, changes=as_warning) == [
+        "34: no warning of some-rule here whose message holds `cannot`\n    found at line 34 (error): it cannot be",
+        "34: a finding without a mark: it cannot be",
+    ]
+
+
 def test_a_message_must_hold_the_text_of_the_mark(complaints: Callable[..., list[str]]) -> None:
     wrong = finding("some-rule", 4, "it can", related=((3, "wanted"),))
     assert [c[:40] for c in complaints(wrong, AS_MARKED[1])] == [

@@ -43,6 +43,16 @@ def test_a_card_shows_a_finding_and_a_silence(card: Card) -> None:
     assert list(coverage_faults(card, examples(card))) == []
 
 
+@pytest.mark.parametrize("card", CARDS, ids=by_slug)
+def test_what_a_rule_cannot_see_is_shown_by_an_example(card: Card) -> None:
+    """``test_card_examples`` runs it: silence, or a finding whose severity or other rule says what the prose says."""
+    (limits,) = (heading.line for heading in card.headings if heading.title == "What it cannot see")
+    shown = [example for example in examples(card) if example.line > limits]
+    assert shown
+    for example in shown:
+        assert all(mark.severity for mark in example.marks if mark.kind == "finding"), "how severe is it there?"
+
+
 @pytest.mark.parametrize("rule", [to_rule(card) for card in CARDS], ids=lambda rule: str(rule.slug))
 def test_a_check_takes_what_its_card_says(rule: Rule) -> None:
     parameters = inspect.signature(rule.check()).parameters.values()

@@ -67,7 +67,7 @@ def lint(
     report = Report(
         tuple(numbered(findings)),
         tuple(run.skipped),
-        (*manifests.errors, *run.errors),
+        (*manifests.errors, *run.failed.values()),
         Summary(
             files=len({d.path for d in manifests.documents} | {u.path for u in manifests.unread}),
             documents=len(manifests.documents) + len(manifests.unread),
@@ -97,7 +97,7 @@ class _Run:
         self.premises = premises
         self.judged: list[Judged] = []
         self.skipped: list[Skip] = []
-        self.errors: list[InputError] = []
+        self.failed: dict[str, InputError] = {}
         self.ran = 0
         self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], Sequence[Workload]] = {}
         self._views: dict[object, tuple[Facts, ...]] = {}
@@ -213,10 +213,11 @@ class _Run:
             yield replace(hazard, source=hazard.source or document, victim=victim)
 
     def _failed(self, rule: Rule, workload: Workload | None, error: Exception) -> None:
-        where = f" on {workload}" if workload else ""
-        text = f"rule {rule.slug} failed{where} with {type(error).__name__}: {error}"
-        if text not in {e.message for e in self.errors}:
-            self.errors.append(InputError(f"rules/{rule.slug}.md", text))
+        """One error for a rule, however many workloads it fails on."""
+        if rule.slug not in self.failed:
+            where = f" on {workload}" if workload else ""
+            text = f"rule {rule.slug} failed{where} with {type(error).__name__}: {error}"
+            self.failed[rule.slug] = InputError(rule.card or f"rules/{rule.slug}.md", text)
 
     def _judge(self, rule: Rule, workload: Workload | None, hazard: Hazard, facts: Facts) -> Judged:
         source = hazard.source or (workload.source if workload else None)
@@ -233,7 +234,7 @@ def _severity(rule: Rule, hazard: Hazard, wanted: Severity | None) -> Severity:
     severity = wanted or rule.severity
     if hazard.severity is not None:
         severity = hazard.severity if wanted is None else min(wanted, hazard.severity)
-    if severity is Severity.ERROR and hazard.evidence.kind != "proof":
+    if severity is Severity.ERROR and hazard.evidence.kind not in ("proof", "policy"):
         return Severity.WARNING
     return severity
 

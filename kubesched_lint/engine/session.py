@@ -93,7 +93,8 @@ def report_on(
     notes = (*_set_notes(manifests), *_version_notes(options), *of_cluster, *report.summary.notes)
     summary = replace(report.summary, cluster=_sentence(cluster), notes=notes)
     unchecked = (*_skipped_documents(manifests), *report.skipped)
-    return replace(report, skipped=unchecked, errors=(*problem, *report.errors), summary=summary)
+    unusable = tuple(InputError(fault.path, fault.message, fault.line) for fault in rulebook.faults)
+    return replace(report, skipped=unchecked, errors=(*problem, *unusable, *report.errors), summary=summary)
 
 
 def _narrowing(base: str, paths: Sequence[str]) -> Callable[[Report, ManifestSet, str], Report]:

@@ -12,6 +12,7 @@ from kubesched_lint.rulebook.rule import Rule, module_name
 
 if TYPE_CHECKING:
     from kubesched_lint.rulebook.card import Card
+    from kubesched_lint.rulebook.frontmatter import CardError
 
 __all__ = ["PROFILES", "Rule", "Rulebook", "UnknownRuleError", "cards_folder", "checks_folder", "in_profile"]
 
@@ -45,10 +46,11 @@ def in_profile(rule: Rule, profile: str) -> bool:
 
 @dataclass(frozen=True)
 class Rulebook:
-    """``folders`` says where each card that is not shipped lies."""
+    """``folders`` says where each card that is not shipped lies; ``faults`` are the cards that cannot be used."""
 
     rules: Mapping[str, Rule]
     folders: Mapping[str, File] = field(default_factory=dict)
+    faults: tuple[CardError, ...] = ()
 
     @classmethod
     def shipped(cls) -> Rulebook:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path as File
 
-from kubesched_lint.rulebook.card import Card, faults, read_card
+from kubesched_lint.rulebook.card import Card, faults, read_card, to_rule
 from kubesched_lint.rulebook.families import FAMILIES
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.guess import did_you_mean
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
-from kubesched_lint.rulebook.rule import module_name
+from kubesched_lint.rulebook.packages import Package, rulebook_packages
+from kubesched_lint.rulebook.rule import Check, Rule, module_name
 
 NOT_CARDS = ("README", "CARDS")
 
@@ -21,28 +22,74 @@ def card_files(folder: File) -> tuple[File, ...]:
 
 def usable_cards(folder: File) -> tuple[tuple[Card, ...], tuple[CardError, ...]]:
     """The cards that a rule can be made of, in the order of their slugs, and the faults of the others."""
-    cards: list[Card] = []
+    cards, wrong = usable(folder)
+    return tuple(card for card, _ in cards), wrong
+
+
+def usable(folder: File) -> tuple[tuple[tuple[Card, Rule], ...], tuple[CardError, ...]]:
+    """The same with the rules: those of a folder have expressions, those of an installed package may have checks."""
+    home = _Home(folder)
+    found: list[tuple[Card, Rule]] = []
     wrong: list[CardError] = []
-    is_ours = folder.resolve() == cards_folder().resolve()
-    files = card_files(folder)
-    known = {file.stem for file in (*files, *card_files(cards_folder()))}
-    for file in files:
+    for file in card_files(folder):
         try:
             card = read_card(file)
         except CardError as error:
             wrong.append(error)
-            continue
-        found = (*faults(card), *_faults_among(card, known), *(_house_faults(card) if is_ours else ()))
-        wrong.extend(found)
-        if not found:
-            cards.append(card)
-    return tuple(cards), tuple(wrong)
+        except OSError as error:
+            wrong.append(CardError(str(file), 1, f"cannot be read: {error.strerror}"))
+        else:
+            rule, its = home.rule(card)
+            wrong.extend(its)
+            if rule is not None:
+                found.append((card, rule))
+    return tuple(found), tuple(wrong)
 
 
-def _faults_among(card: Card, known: Collection[str]) -> Iterator[CardError]:
-    """What is wrong with a card in its surroundings: its check, and the cards it names."""
-    if not Rulebook.has_check(card.slug):
-        yield CardError(card.path, 1, f"no check: kubesched_lint/checks/{module_name(card.slug)}.py is missing")
+class _Home:
+    """Where cards lie decides what may be behind them: ours, an installed package, or a folder without code."""
+
+    def __init__(self, folder: File) -> None:
+        resolved = folder.resolve()
+        shipped = cards_folder()
+        self._is_ours = resolved == shipped.resolve()
+        self._package: Package | None = None
+        if not self._is_ours:
+            self._package = next((p for p in rulebook_packages() if p.cards.resolve() == resolved), None)
+        self._shipped = frozenset(file.stem for file in card_files(shipped))
+        self._known = {file.stem for file in card_files(folder)} | self._shipped
+
+    def rule(self, card: Card) -> tuple[Rule | None, tuple[CardError, ...]]:
+        found = (*faults(card), *_strangers(card, self._known), *self._faults(card))
+        if found:
+            return None, found
+        if "require" in card.front.value:
+            from kubesched_lint.rulebook.cel.cards import expression_rule
+
+            return expression_rule(card)
+        return to_rule(card, self._code(card.slug)), ()
+
+    def _code(self, slug: str) -> Callable[[], Check] | None:
+        return None if self._package is None else self._package.check(slug)
+
+    def _faults(self, card: Card) -> Iterator[CardError]:
+        if self._is_ours:
+            yield from _house_faults(card)
+            return
+        if card.slug in self._shipped:
+            yield CardError(card.path, 1, f"there is a shipped rule `{card.slug}`: give yours another name")
+        if "require" in card.front.value:
+            return
+        if self._package is None:
+            what = "no `require`: a rule in a folder has a CEL expression, one with Python is in an installed package"
+            yield CardError(card.path, 1, f"{what} (docs/own-rules.md)")
+        elif not self._package.has_check(card.slug):
+            where = f"{self._package.folder}/checks/{module_name(card.slug)}.py"
+            yield CardError(card.path, 1, f"no check: {where} is missing, and the card has no `require`")
+
+
+def _strangers(card: Card, known: Collection[str]) -> Iterator[CardError]:
+    """Cards that a card names and that are not there."""
     better = card.front.value.get("yields_to")
     for slug in better if isinstance(better, list) else ():
         if slug not in known:
@@ -51,6 +98,12 @@ def _faults_among(card: Card, known: Collection[str]) -> Iterator[CardError]:
 
 
 def _house_faults(card: Card) -> Iterator[CardError]:
-    family = card.front.value.get("family")
+    front = card.front.value
+    if not Rulebook.has_check(card.slug):
+        yield CardError(card.path, 1, f"no check: kubesched_lint/checks/{module_name(card.slug)}.py is missing")
+    family = front.get("family")
     if family not in FAMILIES:
         yield CardError(card.path, card.front.line(("family",)), f"family: `{family}` is none of {', '.join(FAMILIES)}")
+    evidence = front.get("evidence")
+    if "policy" in (evidence if isinstance(evidence, list) else [evidence]):
+        yield CardError(card.path, card.front.line(("evidence",)), "evidence: no shipped rule is a policy")

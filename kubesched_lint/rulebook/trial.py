@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path as File
 
-from kubesched_lint.rulebook.card import Card, to_rule
+from kubesched_lint.rulebook.card import Card
 from kubesched_lint.rulebook.examples import Example, Lint, coverage_faults, examples, failures
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
-from kubesched_lint.rulebook.shelf import usable_cards
+from kubesched_lint.rulebook.shelf import usable
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,13 @@ class Trial:
     @classmethod
     def of(cls, folder: File) -> Trial:
         """Reads the cards themselves, never the index, so that a card can be tried before it is indexed."""
-        cards, wrong = usable_cards(folder)
-        rules = {card.slug: to_rule(card) for card in cards}
+        found, wrong = usable(folder)
+        rules = {card.slug: rule for card, rule in found}
         if folder.resolve() != cards_folder().resolve():
             rules = {**Rulebook.shipped().rules, **rules}
         faults = list(wrong)
         sound: list[Card] = []
-        for card in cards:
+        for card, _ in found:
             try:
                 missing = tuple(coverage_faults(card, examples(card)))
             except CardError as error:

@@ -1,0 +1,139 @@
+"""From a card with ``require`` to its rule, or to what is wrong with its expressions, each at its line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from kubesched_lint.findings import Path
+from kubesched_lint.rulebook.card import Card, to_rule
+from kubesched_lint.rulebook.cel.each import EACH
+from kubesched_lint.rulebook.cel.expressions import STANDARD, ExpressionRule, Texts, UnusableError, shown_fields
+from kubesched_lint.rulebook.cel.language import MissingCelError
+from kubesched_lint.rulebook.frontmatter import CardError
+from kubesched_lint.rulebook.guess import did_you_mean
+from kubesched_lint.rulebook.rule import Rule
+from kubesched_lint.rulebook.wording import placeholders
+
+_FEATURES: Mapping[str, tuple[str, ...]] = {
+    "affinity_term": ("required_affinity", "preferred_affinity"),
+    "anti_affinity_term": ("required_anti_affinity", "preferred_anti_affinity"),
+    "spread_constraint": ("spread",),
+    "toleration": ("tolerations",),
+    "host_port": ("host_ports",),
+    "volume": ("volumes",),
+}
+"""What a workload carries that has such things: others are not even asked."""
+
+
+def has_expressions(card: Card) -> bool:
+    return "require" in card.front.value
+
+
+def expression_rule(card: Card) -> tuple[Rule | None, tuple[CardError, ...]]:
+    """The rule of a card without other faults, or what is wrong with its expressions."""
+    wrong = tuple(_faults(card))
+    if wrong:
+        return None, wrong
+    texts = _texts(card)
+    code = ExpressionRule(texts)
+    try:
+        needs = set(code.compile().needs())
+    except UnusableError as fault:
+        return None, (_at(card, fault),)
+    except MissingCelError as error:
+        return None, (CardError(card.path, card.front.line(("require",)), str(error)),)
+    rule = to_rule(card, code)
+    wrong = tuple(_unmet(card, rule, needs))
+    if wrong:
+        return None, wrong
+    features = rule.features or _FEATURES.get(texts.each, ())
+    each = "set" if EACH[texts.each].by_set else "workload"
+    return replace(rule, each=each, features=features), ()
+
+
+def _texts(card: Card) -> Texts:
+    front = cast("dict[str, Any]", card.front.value)
+    params = {name: str(param["type"]) for name, param in front.get("params", {}).items()}
+    values = {name: _text(text) for name, text in front.get("values", {}).items()}
+    at = front.get("at", ())
+    return Texts(
+        each=front.get("each", "workload"),
+        require=_text(front["require"]),
+        where=_text(front.get("where", "")),
+        values={**_implied(card, {*values, *params}), **values},
+        at=tuple(_step(step) for step in at.split(".")) if isinstance(at, str) else tuple(at),
+        params=params,
+        is_policy=front["evidence"] == "policy",
+    )
+
+
+def _text(written: object) -> str:
+    """``require: false`` is YAML's word for the expression ``false``."""
+    return str(written).lower() if isinstance(written, bool) else str(written)
+
+
+def _step(text: str) -> str | int:
+    return int(text) if text.isascii() and text.isdigit() else text
+
+
+def _implied(card: Card, told: set[str]) -> Mapping[str, str]:
+    """Placeholders that nobody explains are facts of the thing."""
+    fields = shown_fields(str(card.front.value.get("each", "workload")))
+    return {name: fields[name] for name in _asked(card) if name in fields and name not in told}
+
+
+def _asked(card: Card) -> Iterator[str]:
+    for key in ("message", "help"):
+        yield from placeholders(str(card.front.value[key]))
+
+
+def _faults(card: Card) -> Iterator[CardError]:
+    front = cast("dict[str, Any]", card.front.value)
+    each = front.get("each", "workload")
+    if each not in EACH:
+        what = f"each: `{each}` has no expressions; they are about {', '.join(EACH)}"
+        yield CardError(card.path, card.front.line(("each",)), what)
+        return
+    known = {*STANDARD, *front.get("params", {}), *front.get("values", {}), *shown_fields(each)}
+    for key in ("message", "help"):
+        for name in placeholders(str(front[key])):
+            if name not in known:
+                hint = (
+                    did_you_mean(name, known) or f"; give it under values, or write one of {', '.join(sorted(known))}"
+                )
+                yield CardError(card.path, card.front.line((key,)), f"{key}: nothing gives {{{name}}}{hint}")
+
+
+def _unmet(card: Card, rule: Rule, needs: set[tuple[str, str]]) -> Iterator[CardError]:
+    """What the expressions read and the card does not say that it needs: without it, they would ask in vain."""
+    for need in sorted({need for need, _ in needs} - set(rule.needs)):
+        facts = ", ".join(sorted(fact for wanted, fact in needs if wanted == need))
+        wanted = ", ".join((*(n for n in rule.needs if n != "text"), need))
+        message = f"needs: {facts} needs `{need}`: write needs: [{wanted}]"
+        yield CardError(card.path, card.front.line(("needs",)), message)
+
+
+def _at(card: Card, fault: UnusableError) -> CardError:
+    """In a block (``require: |``) the expression's lines follow its key."""
+    error = fault.error
+    line = card.front.line(fault.path)
+    if error.line and "\n" in str(_value_at(card, fault.path)):
+        line += error.line
+    where = ".".join(map(str, fault.path))
+    column = f", character {error.column}" if error.column else ""
+    text = _one_line(str(_value_at(card, fault.path)), error.line)
+    return CardError(card.path, line, f"{where}: {error.message}{f' in `{text}`{column}' if text else ''}")
+
+
+def _value_at(card: Card, path: Path) -> object:
+    value: Any = card.front.value
+    for step in path:
+        value = value.get(step, "") if isinstance(value, Mapping) else ""
+    return value
+
+
+def _one_line(text: str, line: int) -> str:
+    lines = text.split("\n")
+    return lines[line - 1].strip() if 0 < line <= len(lines) else ""

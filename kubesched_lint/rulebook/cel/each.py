@@ -1,0 +1,129 @@
+"""What a rule of expressions may look at: workloads, parts of their pods, and other objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from kubesched_lint.findings import ObjectRef, Path, Source, Span
+from kubesched_lint.rulebook.cel.facts import Term, affinity_terms, anti_affinity_terms, containers
+from kubesched_lint.rulebook.cel.structs import Each, Place, View
+
+if TYPE_CHECKING:
+    from kubesched_lint.model.workload import Workload
+
+
+class _WholeFile:
+    """The place of what has no line: the cluster's file itself."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def span(self, path: Path, *, key: bool = False) -> Span:
+        return Span(1, 1, 1, 1)
+
+
+def _workload(view: View) -> Iterator[Place]:
+    yield Place(_of(view), ())
+
+
+def _pod(view: View) -> Iterator[Place]:
+    yield Place(_of(view), _of(view).pod.path)
+
+
+def _affinity(view: View) -> Iterator[Place]:
+    yield from _terms(affinity_terms(_of(view)))
+
+
+def _anti_affinity(view: View) -> Iterator[Place]:
+    yield from _terms(anti_affinity_terms(_of(view)))
+
+
+def _terms(terms: Iterator[Term]) -> Iterator[Place]:
+    for term in terms:
+        yield Place(term, term.term.path)
+
+
+def _spread(view: View) -> Iterator[Place]:
+    yield from (Place(constraint, constraint.path) for constraint in _of(view).pod.spread)
+
+
+def _tolerations(view: View) -> Iterator[Place]:
+    yield from (Place(toleration, toleration.path) for toleration in _of(view).pod.tolerations)
+
+
+def _containers(view: View) -> Iterator[Place]:
+    yield from (Place(held, held.container.path) for held in containers(_of(view)))
+
+
+def _host_ports(view: View) -> Iterator[Place]:
+    yield from (Place(port, port.path) for port in _of(view).pod.host_ports)
+
+
+def _volumes(view: View) -> Iterator[Place]:
+    yield from (Place(volume, volume.path) for volume in _of(view).pod.volumes)
+
+
+def _budgets(view: View) -> Iterator[Place]:
+    for budget in view.facts.manifests.budgets:
+        ref = ObjectRef("PodDisruptionBudget", budget.namespace, budget.name)
+        yield Place(budget, ("metadata", "name"), budget.source, ref)
+
+
+def _autoscalers(view: View) -> Iterator[Place]:
+    for scaler in view.facts.manifests.autoscalers:
+        ref = ObjectRef("HorizontalPodAutoscaler", scaler.namespace, scaler.name)
+        yield Place(scaler, ("metadata", "name"), scaler.source, ref)
+
+
+def _nodes(view: View) -> Iterator[Place]:
+    """A node of a sketch is found at its line; kubectl's output has none that a person would look at."""
+    cluster = view.facts.cluster
+    if cluster is not None:
+        source: Source = cluster.source or _WholeFile(cluster.path)
+        for node in cluster.inventory.nodes:
+            yield Place(node, node.path, source, ObjectRef("Node", "", node.name))
+
+
+def _of(view: View) -> Workload:
+    assert view.workload is not None
+    return view.workload
+
+
+_EACH = (
+    Each("workload", "Workload", "workload", "every workload", _workload),
+    Each("pod", "Pod", "pod", "the pod template of every workload", _pod),
+    Each("affinity_term", "AffinityTerm", "term", "every term of pod affinity", _affinity),
+    Each("anti_affinity_term", "AffinityTerm", "term", "every term of pod anti-affinity", _anti_affinity),
+    Each("spread_constraint", "SpreadConstraint", "spread", "every topology spread constraint", _spread),
+    Each("toleration", "Toleration", "toleration", "every toleration that is written", _tolerations),
+    Each("container", "Container", "container", "every container and init container", _containers),
+    Each("host_port", "HostPort", "port", "every port taken on the node", _host_ports),
+    Each("volume", "Volume", "volume", "every volume that scheduling looks at", _volumes),
+    Each(
+        "disruption_budget",
+        "DisruptionBudget",
+        "budget",
+        "every PodDisruptionBudget of the manifests",
+        _budgets,
+        True,
+        "set",
+    ),
+    Each(
+        "autoscaler",
+        "Autoscaler",
+        "autoscaler",
+        "every HorizontalPodAutoscaler of the manifests",
+        _autoscalers,
+        True,
+        "set",
+    ),
+    Each("node", "Node", "node", "every node of the cluster", _nodes, True, "nodes"),
+)
+EACH: Mapping[str, Each] = {each.name: each for each in _EACH}
+
+
+def variables(each: Each) -> Mapping[str, str]:
+    """The names that expressions of such a rule may use, with their structs; beside them ``params.…``."""
+    around = {} if each.by_set else {"workload": "Workload"}
+    return {**around, each.variable: each.struct, "cluster": "Cluster"}

@@ -1,0 +1,183 @@
+"""A rule of expressions: ``where`` picks the things that are meant, ``require`` says what must hold of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from kubesched_lint.findings import Evidence, Hazard, Path, pattern, policy
+from kubesched_lint.record import record
+from kubesched_lint.rulebook.cel.each import EACH, variables
+from kubesched_lint.rulebook.cel.facts import STRUCTS
+from kubesched_lint.rulebook.cel.language import PARAM_TYPES, Expression, ExpressionError, Language
+from kubesched_lint.rulebook.cel.structs import BOOL, PLAIN, Place, Show, View, show_of
+
+if TYPE_CHECKING:
+    from kubesched_lint.analysis.facts import Facts
+    from kubesched_lint.model.workload import Workload
+
+STANDARD = ("object", "kind", "namespace", "name")
+"""Placeholders that every finding fills."""
+_LONGEST_TEXT = 120
+_CONVERT: Mapping[str, Callable[[Any], Any]] = {"double": float, "list(string)": list}
+
+
+@record
+class Texts:
+    """What a card says, as it is written. ``values`` are the expressions behind placeholders; ``params`` name → type.
+
+    ``at`` leads from the thing to what is to blame; of a workload from its object, or from its pod spec after ``pod``.
+    """
+
+    each: str
+    require: str
+    where: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+    at: Path = ()
+    params: Mapping[str, str] = field(default_factory=dict)
+    is_policy: bool = True
+
+
+class UnusableError(Exception):
+    """An expression that cannot be used, with the path of its text in the front matter."""
+
+    def __init__(self, path: Path, error: ExpressionError) -> None:
+        super().__init__(path, error)
+        self.path = path
+        self.error = error
+
+
+class ExpressionRule:
+    """The check of a card with expressions. Only its texts travel between processes."""
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        self._compiled: _Compiled | None = None
+
+    def __reduce__(self) -> tuple[type[ExpressionRule], tuple[Texts]]:
+        return ExpressionRule, (self._texts,)
+
+    def __call__(self) -> Callable[..., Iterator[Hazard]]:
+        """The check, as ``Rule.check`` gives it. Raises MissingCelError without the extra."""
+        compiled = self._compiled or self.compile()
+        return compiled.of_set if EACH[self._texts.each].by_set else compiled.of_workload
+
+    def compile(self) -> _Compiled:
+        """Raises UnusableError for the first expression that cannot be used, MissingCelError without the extra."""
+        if self._compiled is None:
+            from kubesched_lint.rulebook.cel.language import require_cel
+
+            require_cel()
+            self._compiled = _Compiled(self._texts)
+        return self._compiled
+
+
+class _Compiled:
+    def __init__(self, texts: Texts) -> None:
+        each = EACH[texts.each]
+        self._texts = texts
+        self._each = each
+        self._params = {name: PARAM_TYPES[kind] for name, kind in texts.params.items()}
+        self._language = Language(variables(each), self._params)
+        self._where = self._condition(texts.where, "where") if texts.where else None
+        self._require = self._condition(texts.require, "require")
+        self._values = {name: self._value(text, ("values", name)) for name, text in texts.values.items()}
+        every = [self._require, *self._values.values(), *([self._where] if self._where else [])]
+        self.uses: dict[str, frozenset[str]] = {}
+        for expression in every:
+            for struct, names in expression.uses.items():
+                self.uses[struct] = self.uses.get(struct, frozenset()) | names
+        self._evidence = _evidence(texts)
+        self._shows: Mapping[str, Show] = {
+            name: show_of(struct, self.uses, STRUCTS) for name, struct in variables(each).items() if struct in self.uses
+        }
+
+    def needs(self) -> Iterator[tuple[str, str]]:
+        """What the card must list among its needs, each with the fact that asks for it."""
+        if self._each.needs:
+            yield self._each.needs, f"each: {self._each.name}"
+        for struct, names in self.uses.items():
+            for name in sorted(names):
+                declared = STRUCTS[struct].field(name)
+                if declared is not None and declared.needs:
+                    yield declared.needs, f"{struct}.{name}"
+
+    def of_workload(self, workload: Workload, facts: Facts, **params: object) -> Iterator[Hazard]:
+        yield from self._hazards(View(facts, workload), params)
+
+    def of_set(self, facts: Facts, **params: object) -> Iterator[Hazard]:
+        yield from self._hazards(View(facts), params)
+
+    def _hazards(self, view: View, params: Mapping[str, object]) -> Iterator[Hazard]:
+        given = {name: _CONVERT.get(kind, _same)(params[name]) for name, kind in self._params.items()}
+        around = {f"params.{name}": value for name, value in given.items()}
+        for name, show in self._shows.items():
+            if name != self._each.variable:
+                around[name] = show(view.facts if name == "cluster" else view.workload, view)
+        own = self._shows.get(self._each.variable)
+        for place in self._each.of(view):
+            if own is not None:
+                around[self._each.variable] = own(place.thing, view)
+            bound = self._language.bind(around)
+            if (self._where is None or self._where(bound)) and not self._require(bound):
+                values = {name: value(bound) for name, value in self._values.items()}
+                yield Hazard(
+                    at=self._blamed(place, view),
+                    evidence=self._evidence,
+                    values={**given, **values},
+                    source=place.source,
+                    victim=place.owner,
+                )
+
+    def _blamed(self, place: Place, view: View) -> Path:
+        at = self._texts.at
+        if view.workload is not None and self._each.name == "workload":
+            pod = view.workload.pod
+            if at[:1] == ("pod",):
+                return (*pod.labels_path, *at[2:]) if at[1:2] == ("labels",) else (*pod.path, *at[1:])
+            return at or ("metadata", "name")
+        return (*place.at, *at)
+
+    def _condition(self, text: str, key: str) -> Expression:
+        expression = self._compile(text, (key,))
+        if expression.type != BOOL:
+            raise UnusableError((key,), ExpressionError(f"it yields {_a(expression.type)}, and must be true or false"))
+        return expression
+
+    def _value(self, text: str, path: Path) -> Expression:
+        expression = self._compile(text, path)
+        if expression.type not in (*PLAIN, "double"):
+            raise UnusableError(path, ExpressionError(f"it yields {_a(expression.type)}, which no message can show"))
+        return expression
+
+    def _compile(self, text: str, path: Path) -> Expression:
+        try:
+            return self._language.compile(text)
+        except ExpressionError as error:
+            raise UnusableError(path, error) from None
+
+
+def shown_fields(each: str) -> Mapping[str, str]:
+    """Placeholders that a message may use without being told, with their expressions: the plain facts of the thing."""
+    found: dict[str, str] = {}
+    for variable, struct in variables(EACH[each]).items():
+        if variable != "cluster":
+            found |= {f.name: f"{variable}.{f.name}" for f in STRUCTS[struct].fields if not f.struct}
+    own = EACH[each]
+    found |= {f.name: f"{own.variable}.{f.name}" for f in STRUCTS[own.struct].fields if not f.struct}
+    return {name: text for name, text in found.items() if name not in STANDARD}
+
+
+def _evidence(texts: Texts) -> Evidence:
+    line = " ".join(texts.require.split())
+    text = f"requires {line}" if len(line) <= _LONGEST_TEXT else ""
+    return policy(text) if texts.is_policy else pattern(text)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind[:1] in "aeiou" else f"a {kind}"

@@ -1,0 +1,463 @@
+"""The facts that expressions may read, one line each: docs/facts.md is made of this, and misspelt names are held to it.
+
+Of a pod they tell what the manifest says with the API server's defaults; what admission adds (tolerations, labels of a
+revision) is left out, for nobody wrote it. A name once given keeps its meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from kubesched_lint.model.node import ZONE
+from kubesched_lint.rulebook.cel.structs import (
+    AMOUNTS,
+    BOOL,
+    INT,
+    LABELS,
+    STRING,
+    STRINGS,
+    Field,
+    Struct,
+    View,
+    by_name,
+)
+
+if TYPE_CHECKING:
+    from kubesched_lint.model.labels import Selector
+    from kubesched_lint.model.pod import Container, PodAffinityTerm
+    from kubesched_lint.model.workload import Workload
+
+
+class Term(NamedTuple):
+    """A pod affinity or anti-affinity term; ``weight`` 0 where it is required."""
+
+    term: PodAffinityTerm
+    weight: int = 0
+
+
+class NodeTerm(NamedTuple):
+    expressions: tuple[Any, ...]
+    weight: int = 0
+
+
+class Held(NamedTuple):
+    container: Container
+    init: bool
+
+
+def affinity_terms(workload: Workload) -> Iterator[Term]:
+    yield from map(Term, workload.pod.required_affinity)
+    yield from (Term(w.term, w.weight) for w in workload.pod.preferred_affinity)
+
+
+def anti_affinity_terms(workload: Workload) -> Iterator[Term]:
+    yield from map(Term, workload.pod.required_anti_affinity)
+    yield from (Term(w.term, w.weight) for w in workload.pod.preferred_anti_affinity)
+
+
+def containers(workload: Workload) -> Iterator[Held]:
+    yield from (Held(c, True) for c in workload.pod.init_containers)
+    yield from (Held(c, False) for c in workload.pod.containers)
+
+
+def _node_terms(workload: Workload) -> Iterator[NodeTerm]:
+    for term in workload.pod.required_node_terms or ():
+        yield NodeTerm((*term.expressions, *term.fields))
+    for preferred in workload.pod.preferred_node_terms:
+        yield NodeTerm((*preferred.term.expressions, *preferred.term.fields), preferred.weight)
+
+
+def _asked(view: View) -> Workload:
+    assert view.workload is not None, "only things of a workload have this fact"
+    return view.workload
+
+
+def _requirements(selector: Selector | None) -> Iterable[Any]:
+    return () if selector is None else selector.requirements
+
+
+def _is_selected(selector: Selector | None, view: View) -> bool:
+    return selector is not None and selector.matches(_asked(view).pod.labels)
+
+
+def _namespace_labels(namespace: str, view: View) -> Mapping[str, str]:
+    known = view.facts.namespaces.labels.get(namespace, {})
+    return {"kubernetes.io/metadata.name": namespace, **known}
+
+
+def _usable_zones(workload: Workload, view: View) -> Iterable[str]:
+    return sorted(view.facts.room(workload, ZONE).domains)
+
+
+def _domains(key: str, view: View) -> Iterable[str]:
+    return sorted(view.facts.room(_asked(view), key).domains)
+
+
+def _budgets(workload: Workload, view: View) -> Iterable[Any]:
+    from kubesched_lint.analysis.disruption import budgets_of
+
+    return budgets_of(workload, view.facts)
+
+
+def _covered(budget: Any, view: View) -> Iterable[str]:
+    from kubesched_lint.lifecycle.controllers.pdb import covers
+
+    facts = view.facts
+    return sorted(str(w) for w in facts.manifests.workloads if covers(budget, w.namespace, facts.pod(w).labels))
+
+
+def _cluster_zones(facts: Any, view: View) -> Iterable[str]:
+    nodes = () if facts.cluster is None else facts.cluster.inventory.nodes
+    return sorted({node.labels[ZONE] for node in nodes if ZONE in node.labels})
+
+
+def _most_replicas(workload: Workload, view: View) -> int:
+    scaler = view.facts.autoscaler(workload)
+    now = view.facts.replicas(workload)
+    return now if scaler is None else max(now, scaler.max_replicas)
+
+
+def _bound(value: int | str | None) -> str:
+    return "" if value is None else str(value)
+
+
+_STRUCTS = (
+    Struct(
+        "Workload",
+        "A Deployment, DaemonSet, StatefulSet, ReplicaSet, Job, CronJob or bare Pod.",
+        (
+            Field("kind", STRING, "`Deployment`, …", lambda w, _: w.kind),
+            Field("namespace", STRING, "where it lives", lambda w, _: w.namespace),
+            Field("name", STRING, "its name", lambda w, _: w.name),
+            Field(
+                "labels", LABELS, "labels of the object itself (those of its pods: `pod.labels`)", lambda w, _: w.labels
+            ),
+            Field("annotations", LABELS, "annotations of the object itself", lambda w, _: w.annotations),
+            Field(
+                "namespace_labels",
+                LABELS,
+                "labels of its namespace, as far as manifests or snapshot tell them",
+                lambda w, v: _namespace_labels(w.namespace, v),
+                needs="set",
+            ),
+            Field(
+                "replicas",
+                INT,
+                "pods it starts with: as written, else as it runs, within its autoscaler's bounds; 0 of a DaemonSet",
+                lambda w, v: v.facts.replicas(w),
+            ),
+            Field(
+                "max_replicas",
+                INT,
+                "pods it may have: its autoscaler's maximum, else `replicas`",
+                _most_replicas,
+                needs="set",
+            ),
+            Field(
+                "autoscaled",
+                BOOL,
+                "whether a HorizontalPodAutoscaler sets its replicas",
+                lambda w, v: v.facts.autoscaler(w) is not None,
+                needs="set",
+            ),
+            Field("strategy", STRING, "`RollingUpdate`, `Recreate` or `OnDelete`", lambda w, _: w.strategy.type),
+            Field(
+                "max_surge",
+                STRING,
+                "of its rolling update as written, `1` or `25%`; empty where there is none",
+                lambda w, _: _bound(w.strategy.max_surge),
+            ),
+            Field("max_unavailable", STRING, "likewise", lambda w, _: _bound(w.strategy.max_unavailable)),
+            Field("pod", "Pod", "the pods it makes", lambda w, _: w),
+            Field(
+                "budgets", "list(DisruptionBudget)", "PodDisruptionBudgets that select its pods", _budgets, needs="set"
+            ),
+            Field(
+                "usable_nodes",
+                INT,
+                "nodes that a pod of it may ever use, whatever other pods do",
+                lambda w, v: v.facts.usable(w).bit_count(),
+                needs="nodes",
+            ),
+            Field("usable_zones", STRINGS, "the zones of these nodes", _usable_zones, needs="nodes"),
+            Field(
+                "running_pods",
+                INT,
+                "pods of it in the snapshot",
+                lambda w, v: len(v.facts.running_pods(w)),
+                needs="pods",
+            ),
+        ),
+    ),
+    Struct(
+        "Pod",
+        "What the pods of a workload ask for.",
+        (
+            Field("labels", LABELS, "labels of the template", lambda w, _: w.pod.labels),
+            Field("node_name", STRING, "`spec.nodeName`; empty where none is written", lambda w, _: w.pod.node_name),
+            Field("node_selector", LABELS, "`spec.nodeSelector`", lambda w, _: w.pod.node_selector),
+            Field(
+                "node_affinity",
+                "list(NodeTerm)",
+                "terms of node affinity, required and preferred",
+                lambda w, _: _node_terms(w),
+            ),
+            Field(
+                "affinity",
+                "list(AffinityTerm)",
+                "terms of pod affinity, required and preferred",
+                lambda w, _: affinity_terms(w),
+            ),
+            Field(
+                "anti_affinity",
+                "list(AffinityTerm)",
+                "terms of pod anti-affinity, required and preferred",
+                lambda w, _: anti_affinity_terms(w),
+            ),
+            Field("spread", "list(SpreadConstraint)", "`topologySpreadConstraints`", lambda w, _: w.pod.spread),
+            Field("tolerations", "list(Toleration)", "tolerations as written", lambda w, _: w.pod.tolerations),
+            Field("containers", "list(Container)", "containers, init containers first", lambda w, _: containers(w)),
+            Field(
+                "requests",
+                AMOUNTS,
+                "what one pod asks for in all: `cpu` in millicores, other resources in bytes or pieces",
+                lambda w, _: w.pod.requests,
+            ),
+            Field("host_ports", "list(HostPort)", "ports taken on the node", lambda w, _: w.pod.host_ports),
+            Field("host_network", BOOL, "`spec.hostNetwork`", lambda w, _: w.pod.host_network),
+            Field("volumes", "list(Volume)", "volumes that scheduling looks at", lambda w, _: w.pod.volumes),
+            Field("scheduling_gates", STRINGS, "names of scheduling gates", lambda w, _: w.pod.scheduling_gates),
+            Field(
+                "scheduler_name", STRING, "`default-scheduler` where none is written", lambda w, _: w.pod.scheduler_name
+            ),
+            Field(
+                "priority_class",
+                STRING,
+                "`priorityClassName`; empty where none is written",
+                lambda w, _: w.pod.priority_class,
+            ),
+            Field(
+                "priority",
+                INT,
+                "its number, with the default class's where none is written; else 0",
+                lambda w, v: v.facts.pod(w).priority or 0,
+                needs="set",
+            ),
+            Field(
+                "runtime_class",
+                STRING,
+                "`runtimeClassName`; empty where none is written",
+                lambda w, _: w.pod.runtime_class,
+            ),
+        ),
+    ),
+    Struct(
+        "AffinityTerm",
+        "A term of pod affinity or anti-affinity.",
+        (
+            Field("topology_key", STRING, "`topologyKey`", lambda t, _: t.term.topology_key),
+            Field("required", BOOL, "required while scheduling, else preferred", lambda t, _: not t.weight),
+            Field("weight", INT, "of a preferred term, 1 to 100; 0 of a required one", lambda t, _: t.weight),
+            Field(
+                "selector",
+                "list(Requirement)",
+                "what `labelSelector` asks for",
+                lambda t, _: _requirements(t.term.selector),
+            ),
+            Field("namespaces", STRINGS, "`namespaces`; empty means the pod's own", lambda t, _: t.term.namespaces),
+            Field("match_label_keys", STRINGS, "`matchLabelKeys`", lambda t, _: t.term.match_label_keys),
+            Field(
+                "selects_itself",
+                BOOL,
+                "whether it selects pods of its own workload",
+                lambda t, v: v.facts.repels_itself(_asked(v), t.term),
+                needs="set",
+            ),
+            Field(
+                "domains",
+                STRINGS,
+                "values of the key on the nodes that the pod may ever use",
+                lambda t, v: _domains(t.term.topology_key, v),
+                needs="nodes",
+            ),
+        ),
+    ),
+    Struct(
+        "SpreadConstraint",
+        "One of `topologySpreadConstraints`.",
+        (
+            Field("topology_key", STRING, "`topologyKey`", lambda s, _: s.topology_key),
+            Field("max_skew", INT, "`maxSkew`", lambda s, _: s.max_skew),
+            Field("hard", BOOL, "`whenUnsatisfiable: DoNotSchedule`", lambda s, _: s.is_hard),
+            Field("min_domains", INT, "`minDomains`; 1 where none is written", lambda s, _: s.min_domains or 1),
+            Field(
+                "selector", "list(Requirement)", "what `labelSelector` asks for", lambda s, _: _requirements(s.selector)
+            ),
+            Field(
+                "selects_itself",
+                BOOL,
+                "whether it counts pods of its own workload",
+                lambda s, v: _is_selected(s.selector, v),
+            ),
+            Field("match_label_keys", STRINGS, "`matchLabelKeys`", lambda s, _: s.match_label_keys),
+            Field("node_affinity_policy", STRING, "`Honor` or `Ignore`", lambda s, _: s.node_affinity_policy),
+            Field("node_taints_policy", STRING, "`Honor` or `Ignore`", lambda s, _: s.node_taints_policy),
+            Field(
+                "domains",
+                STRINGS,
+                "values of the key on the nodes that the pod may ever use",
+                lambda s, v: _domains(s.topology_key, v),
+                needs="nodes",
+            ),
+        ),
+    ),
+    Struct(
+        "Toleration",
+        "A toleration of a pod.",
+        (
+            Field("key", STRING, "empty: every taint", lambda t, _: t.key),
+            Field("operator", STRING, "`Equal`, `Exists`, `Gt` or `Lt`", lambda t, _: t.operator),
+            Field("value", STRING, "empty where none is written", lambda t, _: t.value),
+            Field("effect", STRING, "empty: every effect", lambda t, _: t.effect),
+            Field(
+                "seconds", INT, "`tolerationSeconds`; -1: for ever", lambda t, _: -1 if t.seconds is None else t.seconds
+            ),
+        ),
+    ),
+    Struct(
+        "NodeTerm",
+        "A term of node affinity: all that it requires must hold.",
+        (
+            Field("requirements", "list(Requirement)", "of labels, and of `metadata.name`", lambda t, _: t.expressions),
+            Field("required", BOOL, "required while scheduling, else preferred", lambda t, _: not t.weight),
+            Field("weight", INT, "of a preferred term, 1 to 100; 0 of a required one", lambda t, _: t.weight),
+        ),
+    ),
+    Struct(
+        "Requirement",
+        "One condition on a label.",
+        (
+            Field("key", STRING, "the label", lambda r, _: r.key),
+            Field("operator", STRING, "`In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` or `Lt`", lambda r, _: r.operator),
+            Field("values", STRINGS, "what it is compared with", lambda r, _: r.values),
+        ),
+    ),
+    Struct(
+        "Container",
+        "A container or init container.",
+        (
+            Field("name", STRING, "its name", lambda h, _: h.container.name),
+            Field("image", STRING, "its image as written", lambda h, _: h.container.image),
+            Field("init", BOOL, "whether it is an init container", lambda h, _: h.init),
+            Field(
+                "sidecar",
+                BOOL,
+                "an init container with `restartPolicy: Always`",
+                lambda h, _: h.container.restart_always,
+            ),
+            Field(
+                "requests",
+                AMOUNTS,
+                "`cpu` in millicores, other resources in bytes or pieces",
+                lambda h, _: h.container.requests,
+            ),
+            Field("limits", AMOUNTS, "likewise", lambda h, _: h.container.limits),
+        ),
+    ),
+    Struct(
+        "HostPort",
+        "A port that a pod takes on its node.",
+        (
+            Field("port", INT, "`hostPort`", lambda p, _: p.port),
+            Field("protocol", STRING, "`TCP`, `UDP` or `SCTP`", lambda p, _: p.protocol),
+            Field("host_ip", STRING, "`0.0.0.0` where none is written", lambda p, _: p.host_ip),
+        ),
+    ),
+    Struct(
+        "Volume",
+        "A volume that scheduling looks at.",
+        (
+            Field("name", STRING, "its name", lambda x, _: x.name),
+            Field("kind", STRING, "`persistentVolumeClaim`, `ephemeral`, `csi`, …", lambda x, _: x.kind),
+            Field("claim", STRING, "name of its claim; empty where it has none", lambda x, _: x.claim),
+        ),
+    ),
+    Struct(
+        "DisruptionBudget",
+        "A PodDisruptionBudget.",
+        (
+            Field("namespace", STRING, "where it lives", lambda b, _: b.namespace),
+            Field("name", STRING, "its name", lambda b, _: b.name),
+            Field(
+                "min_available",
+                STRING,
+                "as written, `2` or `50%`; empty where none is",
+                lambda b, _: _bound(b.min_available),
+            ),
+            Field("max_unavailable", STRING, "likewise", lambda b, _: _bound(b.max_unavailable)),
+            Field("selector", "list(Requirement)", "which pods it guards", lambda b, _: _requirements(b.selector)),
+            Field(
+                "workloads",
+                STRINGS,
+                "the workloads of the set whose pods it guards: `Deployment shop/web`",
+                _covered,
+                needs="set",
+            ),
+        ),
+    ),
+    Struct(
+        "Autoscaler",
+        "A HorizontalPodAutoscaler.",
+        (
+            Field("namespace", STRING, "where it lives", lambda a, _: a.namespace),
+            Field("name", STRING, "its name", lambda a, _: a.name),
+            Field("target_kind", STRING, "kind of what it scales", lambda a, _: a.target.kind),
+            Field("target_name", STRING, "name of what it scales", lambda a, _: a.target.name),
+            Field("min_replicas", INT, "`minReplicas`; 1 where none is written", lambda a, _: a.min_replicas),
+            Field("max_replicas", INT, "`maxReplicas`", lambda a, _: a.max_replicas),
+        ),
+    ),
+    Struct(
+        "Node",
+        "A node of the snapshot or the sketch.",
+        (
+            Field("name", STRING, "its name", lambda n, _: n.name),
+            Field("labels", LABELS, "its labels", lambda n, _: n.labels),
+            Field("taints", "list(Taint)", "its taints", lambda n, _: n.taints),
+            Field("unschedulable", BOOL, "whether it is cordoned", lambda n, _: n.unschedulable),
+            Field("ready", BOOL, "whether it is ready", lambda n, _: n.ready),
+            Field("elastic", BOOL, "whether an autoscaler makes and removes it", lambda n, _: n.elastic),
+            Field(
+                "allocatable",
+                AMOUNTS,
+                "what pods may request; empty where a sketch tells none",
+                lambda n, _: n.allocatable or {},
+            ),
+        ),
+    ),
+    Struct(
+        "Taint",
+        "A taint of a node.",
+        (
+            Field("key", STRING, "its key", lambda t, _: t.key),
+            Field("value", STRING, "empty where none is written", lambda t, _: t.value),
+            Field("effect", STRING, "`NoSchedule`, `PreferNoSchedule` or `NoExecute`", lambda t, _: t.effect),
+        ),
+    ),
+    Struct(
+        "Cluster",
+        "The snapshot or sketch as a whole.",
+        (
+            Field(
+                "nodes",
+                INT,
+                "how many nodes it has",
+                lambda f, _: 0 if f.cluster is None else len(f.cluster.inventory.nodes),
+                needs="nodes",
+            ),
+            Field("zones", STRINGS, "the zones of its nodes", _cluster_zones, needs="nodes"),
+        ),
+    ),
+)
+STRUCTS = by_name(_STRUCTS)

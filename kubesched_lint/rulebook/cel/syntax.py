@@ -1,0 +1,123 @@
+"""What a checked expression reads, seen in the bytes that CEL's checker gives (``cel.expr.CheckedExpr``).
+
+The numbers are those of cel-spec's ``checked.proto`` and ``syntax.proto``; a few of the fields are enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+_ANY_VALUE = 2
+_TYPE_MAP, _SOURCE_INFO, _EXPR = 3, 5, 4
+_POSITIONS = 4
+_ID, _SELECT = 2, 5
+_MESSAGE_TYPE = 9
+
+
+class Select(NamedTuple):
+    """``operand.field``, or ``has(operand.field)``; ``struct`` is the operand's, empty when it is no struct.
+
+    ``at`` counts code points from the start of the expression.
+    """
+
+    struct: str
+    field: str
+    is_has: bool
+    at: int
+
+
+def selects(serialized: bytes) -> Iterator[Select]:
+    """Every select of a checked expression, in the order of the syntax tree. Raises ValueError for other bytes."""
+    checked = _first(_fields(serialized), _ANY_VALUE)
+    parts = list(_fields(checked))
+    types = {_number(entry, 1): _message_type(_first(_fields(entry), 2)) for entry in _all(parts, _TYPE_MAP)}
+    info = list(_fields(_first(parts, _SOURCE_INFO)))
+    positions = {_number(entry, 1): _number(entry, 2) for entry in _all(info, _POSITIONS)}
+    yield from _selects(_first(parts, _EXPR), types, positions)
+
+
+def _selects(expr: bytes, types: Mapping[int, str], positions: Mapping[int, int]) -> Iterator[Select]:
+    """Walks one Expr: all that is nested in its calls, lists, structs and comprehensions is of the same kind."""
+    for number, value in _fields(expr):
+        if number == _SELECT and isinstance(value, bytes):
+            operand = _first(_fields(value), 1)
+            name = _first(_fields(value), 2).decode()
+            struct = types.get(_number(operand, _ID), "")
+            yield Select(struct, name, bool(_number(value, 3)), positions.get(_number(expr, _ID), 0))
+            yield from _selects(operand, types, positions)
+        elif isinstance(value, bytes) and number in _CHILDREN:
+            for inner, child in _fields(value):
+                if isinstance(child, bytes) and inner in _CHILDREN[number]:
+                    yield from _nested(number, child, types, positions)
+
+
+# call: target, args; list: elements; struct: entries; comprehension: range, start, condition, step, result.
+_CHILDREN: Mapping[int, frozenset[int]] = {
+    6: frozenset({1, 3}),
+    7: frozenset({1}),
+    8: frozenset({2}),
+    9: frozenset({2, 4, 5, 6, 7}),
+}
+_STRUCT = 8
+
+
+def _nested(number: int, child: bytes, types: Mapping[int, str], positions: Mapping[int, int]) -> Iterator[Select]:
+    if number != _STRUCT:
+        yield from _selects(child, types, positions)
+        return
+    for inner, value in _fields(child):  # an entry: its key in a map, its value
+        if inner in (3, 4) and isinstance(value, bytes):
+            yield from _selects(value, types, positions)
+
+
+def _message_type(type_: bytes) -> str:
+    """The struct's name without its package."""
+    return _first(_fields(type_), _MESSAGE_TYPE).decode().rpartition(".")[2]
+
+
+def _first(fields: Iterator[tuple[int, int | bytes]] | list[tuple[int, int | bytes]], wanted: int) -> bytes:
+    return next(_all(fields, wanted), b"")
+
+
+def _all(fields: Iterator[tuple[int, int | bytes]] | list[tuple[int, int | bytes]], wanted: int) -> Iterator[bytes]:
+    for number, value in fields:
+        if number == wanted and isinstance(value, bytes):
+            yield value
+
+
+def _number(message: bytes, wanted: int) -> int:
+    return next((v for n, v in _fields(message) if n == wanted and isinstance(v, int)), 0)
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """The fields of a protocol buffer: numbers, and lengths as bytes."""
+    at = 0
+    while at < len(message):
+        tag, at = _varint(message, at)
+        match tag & 7:
+            case 0:
+                value, at = _varint(message, at)
+                yield tag >> 3, value
+            case 2:
+                length, at = _varint(message, at)
+                yield tag >> 3, message[at : at + length]
+                at += length
+            case 1:
+                at += 8
+            case 5:
+                at += 4
+            case kind:
+                raise ValueError(f"no protocol buffer: wire type {kind}")
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        if at >= len(message):
+            raise ValueError("no protocol buffer: it ends within a number")
+        byte = message[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at

@@ -6,10 +6,11 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Severity
+from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.report.context import CardView, RenderContext
 from kubesched_lint.report.palette import terminal_width, wants_color
 from kubesched_lint.report.writers import Target, write
@@ -25,7 +26,7 @@ def show(
 ) -> None:
     """Writes every report. Raises OutputError when a file cannot be written."""
     plain = RenderContext(
-        sources=_lines,
+        sources=partial(_lines, run),
         cards=_cards(rulebook),
         fail_on=fail_on,
         root=_folder(),
@@ -51,8 +52,15 @@ def _folder() -> str:
         return ""
 
 
+def _lines(run: Checked, path: str) -> Sequence[str]:
+    if path.endswith(RENDERED):  # no file has it
+        text = (d.rendering.text for d in run.manifests.documents if d.path == path and d.rendering is not None)
+        return next((found.split("\n") for found in text), ())
+    return _file_lines(path)
+
+
 @lru_cache(maxsize=64)
-def _lines(path: str) -> Sequence[str]:
+def _file_lines(path: str) -> Sequence[str]:
     from kubesched_lint.manifests.loader import source_lines
 
     return source_lines(path)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from kubesched_lint.analysis.waiver import Waiver, WaiverUse
 from kubesched_lint.engine.linter import finding_of, numbered
 from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.places import sources_of
 from kubesched_lint.engine.reading import ManifestSet, ref_of
 from kubesched_lint.engine.waivers import annotation_waivers, apply_waivers, find_waivers, owners, uses
 from kubesched_lint.findings import Finding, ObjectRef, Report
@@ -26,7 +27,9 @@ def suppress(
         return report
     known = {rule.slug: rule.slug for rule in rulebook}
     known |= {old: rule.slug for rule in rulebook for old in rule.formerly}
-    owner = owners((ref_of(d, options.namespace), d) for d in manifests.documents)
+    owner = owners(
+        (ref_of(d, options.namespace), source) for d in manifests.documents for source in (d, *sources_of(d))
+    )
     findings, used = apply_waivers(report.findings, waivers, known, owner)
     skipped = {skip.rule for skip in report.skipped}
     ran = {rule.slug for rule in rules} - skipped - _ignored_somewhere(options)
@@ -42,6 +45,7 @@ def _waivers(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, O
     for document in texts.values():
         for waiver in find_waivers(document.text, document.path, document.line):
             yield waiver, ref_of(document, namespace)
+    yield from _in_sources(manifests, namespace)
     for document in manifests.documents:
         meta = document.value.get("metadata")
         annotations = meta.get("annotations") if isinstance(meta, dict) else None
@@ -49,6 +53,21 @@ def _waivers(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, O
             ref = ref_of(document, namespace)
             for waiver in annotation_waivers(ref, annotations, document):
                 yield waiver, ref
+
+
+def _in_sources(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, ObjectRef]]:
+    """Those in files that were rendered: Kustomize keeps no comments."""
+    homes: dict[str, ObjectRef] = {}
+    texts: dict[str, str] = {}
+    for document in manifests.documents:
+        if document.rendering is not None:
+            ref = ref_of(document, namespace)
+            homes |= {source.path: ref for source in sources_of(document) if source.path not in homes}
+            for file in document.rendering.files:
+                homes.setdefault(file.path, ref)
+                texts[file.path] = file.text
+    for path, text in texts.items():
+        yield from ((waiver, homes[path]) for waiver in find_waivers(text, path))
 
 
 def _about(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint.analysis.waiver import Waiver, WaiverUse
 from kubesched_lint.engine.comments import comments_with
 from kubesched_lint.findings import Finding, Location, ObjectRef, Source, Span, Suppression
+from kubesched_lint.manifests.document import RENDERED
 
 if TYPE_CHECKING:
     from re import Match
@@ -111,6 +112,8 @@ def uses(
 def _waives(waiver: Waiver, finding: Finding, owner: Owner) -> bool:
     if waiver.covers(finding.location):
         return True
+    if waiver.object is not None and waiver.object == finding.object and waiver.path.endswith(RENDERED):
+        return True  # the finding stands in one of the files that the annotated object was made from
     if owner(finding.location) in (finding.object, None):
         return False
     # The pod that stays Pending is another than the one whose term is to blame: it may carry the waiver as well.

@@ -32,7 +32,7 @@ Entry = Document | Unread | Skipped | InputError
 
 def documents_of(file: InputFile, is_read: IsRead) -> Iterator[Entry]:
     """The documents of a file that ``find_files`` found."""
-    return documents(
+    found = documents(
         file.path,
         file.data,
         is_read,
@@ -40,6 +40,8 @@ def documents_of(file: InputFile, is_read: IsRead) -> Iterator[Entry]:
         in_kustomization=file.in_kustomization,
         unrendered=file.unrendered,
     )
+    rendering = file.rendering
+    return found if rendering is None else (rendering.placed(entry) for entry in found)
 
 
 def documents(

@@ -9,7 +9,7 @@ from kubesched_lint.report.causes import ordered
 from kubesched_lint.report.cells import visible
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import open_findings, verdict
-from kubesched_lint.report.words import explanation
+from kubesched_lint.report.words import annotated, explanation
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -32,8 +32,9 @@ def _input_error(error: InputError) -> str:
 
 
 def _finding(finding: Finding) -> str:
-    span = finding.location.span
-    properties: dict[str, object] = {"file": _path(finding.location.path)}
+    where = annotated(finding.location)
+    span = where.span
+    properties: dict[str, object] = {"file": _path(where.path)}
     if span.line:
         properties["line"] = span.line
         if span.end_line == span.line:  # columns are refused for annotations over several lines

@@ -15,6 +15,7 @@ from kubesched_lint.report.cells import visible
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import open_findings
 from kubesched_lint.report.paths import relative
+from kubesched_lint.report.words import annotated
 
 _UNREADABLE = "input-error"
 
@@ -47,7 +48,8 @@ def _error(error: InputError, context: RenderContext) -> dict[str, Any]:
 
 
 def _finding(finding: Finding, context: RenderContext) -> dict[str, Any]:
-    path, line = relative(finding.location.path, context.root), finding.location.span.line
+    where = annotated(finding.location)
+    path, line = relative(where.path, context.root), where.span.line
     fingerprint = finding.fingerprint or _digest(f"{finding.rule}|{finding.object}")
     return _entry(finding.message, finding.rule, fingerprint, _severity(finding), path, line)
 

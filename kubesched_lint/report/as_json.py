@@ -42,8 +42,11 @@ def _compact(value: Mapping[str, Any]) -> str:
 
 
 def location(where: Location) -> dict[str, Any]:
+    """``near`` is there when the text was rendered: the place of a file that is closest to what made it."""
     span = where.span
+    near = {} if where.near is None else {"near": location(where.near)}
     return {
+        **near,
         "path": where.path,
         "line": span.line,
         "column": span.column,

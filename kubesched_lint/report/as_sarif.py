@@ -10,7 +10,7 @@ from kubesched_lint.findings import Finding, Fix, InputError, Location, Report, 
 from kubesched_lint.report.as_json import evidence
 from kubesched_lint.report.causes import ordered
 from kubesched_lint.report.context import CardView, RenderContext
-from kubesched_lint.report.words import explanation
+from kubesched_lint.report.words import annotated, explanation
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
@@ -150,6 +150,7 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def _physical(location: Location) -> dict[str, Any]:
+    location = annotated(location)
     place: dict[str, Any] = {"artifactLocation": _artifact(location.path)}
     if location.span.line:
         place["region"] = _region(location.span)

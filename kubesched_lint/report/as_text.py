@@ -78,6 +78,8 @@ def _finding(cause: Cause, context: RenderContext, paint: Palette) -> Iterator[s
 
 def _remarks(finding: Finding) -> Iterator[tuple[str, str]]:
     evidence: Evidence = finding.evidence
+    if finding.location.near is not None:
+        yield "from", place(finding.location.near)
     if evidence.text or evidence.trace:
         yield evidence.kind, evidence.text or "this happened in order:"
     for number, event in enumerate(evidence.trace[:_MOST_EVENTS], 1):

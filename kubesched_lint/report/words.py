@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.findings import Finding
+from kubesched_lint.findings import Finding, Location
+
+
+def annotated(location: Location) -> Location:
+    """Where a service can show a remark: the file nearest to a text that was rendered, and is in no file."""
+    return location.near or location
 
 
 def explanation(finding: Finding) -> Iterator[str]:
-    evidence = finding.evidence
+    evidence, where = finding.evidence, finding.location
+    if where.near is not None:
+        yield f"in what is rendered: {where.path}:{where.span.line}:{where.span.column}"
     if evidence.text:
         yield f"{evidence.kind}: {evidence.text}"
     yield from (f"{number}. {event}" for number, event in enumerate(evidence.trace, 1))

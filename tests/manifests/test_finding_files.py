@@ -32,7 +32,7 @@ def found(folder: Path, *, excludes: tuple[str, ...] = ()) -> list[str]:
 
 def entries(*paths: Path) -> list[Entry]:
     result: list[Entry] = []
-    for file in find_files([str(path) for path in paths]):
+    for file in find_files([str(path) for path in paths], render=False):
         result += documents_of(file, is_read) if isinstance(file, InputFile) else [file]
     return result
 

@@ -1,0 +1,140 @@
+"""Texts that went into what was rendered, taken apart far enough to say where a value of theirs stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from kubesched_lint.findings import Path, Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fragment:
+    """One document of a source, or a patch written inside a kustomization, which is ``indent`` columns further in."""
+
+    path: str
+    text: str = field(repr=False)
+    line: int
+    value: Any
+    is_plain: bool = False
+    indent: int = 0
+
+    def span(self, path: Path, *, key: bool = False) -> Span:
+        """As ``Document.span``."""
+        from kubesched_lint.manifests.places import span_of
+
+        found = span_of(self.text, self.line, path, key=key, plain=self.is_plain)
+        return Span(found.line, found.column + self.indent, found.end_line, found.end_column + self.indent)
+
+    @property
+    def kind(self) -> str:
+        found = self.value.get("kind") if isinstance(self.value, dict) else None
+        return found if isinstance(found, str) else ""
+
+    @property
+    def name(self) -> str:
+        meta = self.value.get("metadata") if isinstance(self.value, dict) else None
+        found = meta.get("name") if isinstance(meta, dict) else None
+        return found if isinstance(found, str) else ""
+
+
+@lru_cache(maxsize=256)
+def fragments(path: str, text: str) -> tuple[Fragment, ...]:
+    """The documents of a file that can be read."""
+    from kubesched_lint.manifests.parting import parts
+
+    found = (fragment(path, part.text, part.line) for part in parts(text))
+    return tuple(one for one in found if one is not None)
+
+
+def fragment(path: str, text: str, line: int, indent: int = 0) -> Fragment | None:
+    from kubesched_lint.manifests.building import BuildError, build
+    from kubesched_lint.manifests.plain import NotPlainError, read_plain
+
+    try:
+        return Fragment(path, text, line, read_plain(text), True, indent)
+    except NotPlainError:
+        try:
+            return Fragment(path, text, line, build(text), False, indent)
+        except BuildError:
+            return None
+
+
+def inline(outer: Fragment, path: Path) -> Fragment | None:
+    """The YAML in a block scalar of ``outer``; None when it is written otherwise, so that its lines are not ours."""
+    span = outer.span(path)
+    lines = outer.text.split("\n")
+    header = lines[span.line - outer.line][span.column - 1 :]
+    if not header.startswith("|"):
+        return None
+    body = lines[span.line - outer.line + 1 : span.end_line - outer.line + 1]
+    indent = next((len(line) - len(line.lstrip(" ")) for line in body if line.strip()), 0)
+    return fragment(outer.path, "\n".join(line[indent:] for line in body), span.line + 1, indent)
+
+
+def value_at(value: Any, path: Path) -> Any:
+    for step in path:
+        value = value[step]
+    return value
+
+
+def existing(value: Any, path: Path) -> Path:
+    """The longest part of the path that leads to something."""
+    for depth, step in enumerate(path):
+        inside = isinstance(value, dict) and step in value
+        if not inside and not (isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value)):
+            return path[:depth]
+        value = value[step]
+    return path
+
+
+def counterpart(path: Path, rendered: Any, source: Any) -> Path:
+    """Where the value at ``path`` of what was rendered stands in a source: the longest part of it that is there.
+
+    Items of lists are told by their names, and where they have none by being equal.
+    """
+    found: list[str | int] = []
+    for step in path:
+        if isinstance(rendered, dict) and isinstance(source, dict):
+            if step not in source:
+                break
+            at: str | int | None = step
+        elif isinstance(rendered, list) and isinstance(source, list) and isinstance(step, int):
+            at = _item(rendered[step], source)
+        else:
+            break
+        if at is None:
+            break
+        found.append(at)
+        rendered, source = rendered[step], source[at]
+    return tuple(found)
+
+
+def _item(item: Any, items: list[Any]) -> int | None:
+    if isinstance(item, dict) and "name" in item:
+        named = (i for i, one in enumerate(items) if isinstance(one, dict) and one.get("name") == item["name"])
+        return next(named, None)
+    same = [i for i, one in enumerate(items) if one == item] or [i for i, one in enumerate(items) if within(one, item)]
+    return same[0] if same else None
+
+
+def within(source: Any, rendered: Any) -> bool:
+    """Whether all that is written in the source is in what was rendered; that may hold more."""
+    if isinstance(source, dict):
+        return isinstance(rendered, dict) and all(k in rendered and within(v, rendered[k]) for k, v in source.items())
+    if isinstance(source, list):
+        return isinstance(rendered, list) and all(any(within(v, w) for w in rendered) for v in source)
+    return bool(source == rendered) and isinstance(source, bool) == isinstance(rendered, bool)
+
+
+def operations(found: Fragment) -> Iterator[tuple[Path, Path, Any]]:
+    """Of a JSON patch: where each operation that sets a value stands in it, the path it sets, and the value."""
+    if not isinstance(found.value, list):
+        return
+    for number, entry in enumerate(found.value):
+        if isinstance(entry, dict) and entry.get("op") in ("add", "replace") and isinstance(entry.get("path"), str):
+            steps = (step.replace("~1", "/").replace("~0", "~") for step in entry["path"].split("/")[1:])
+            where = tuple(int(step) if step.isdigit() else step for step in steps)
+            yield (number, "value"), where, entry.get("value")

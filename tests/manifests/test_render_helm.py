@@ -1,0 +1,126 @@
+"""What Helm renders is blamed on its templates.
+
+No Helm was at hand when this was written: ``fixtures/charts/recorded`` holds what it prints as we understand its format,
+and a script that prints it stands in for ``helm``. Where the real one is on PATH, the recording is held against it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.session import read_manifests
+
+ROOT = Path(__file__).parent.parent.parent
+CHART = ROOT / "fixtures" / "charts" / "shop"
+RECORDED = ROOT / "fixtures" / "charts" / "recorded" / "shop.yaml"
+SKETCH = ROOT / "fixtures" / "clusters" / "three-zones.yaml"
+
+
+def lint(folder: Path, *arguments: str, piped: bytes = b"", path: str = "") -> subprocess.CompletedProcess[bytes]:
+    command = (sys.executable, "-m", "kubesched_lint", "lint", *arguments, "-c", str(SKETCH))
+    environ = {**os.environ, "PATH": path or os.environ["PATH"]}
+    return subprocess.run(command, cwd=folder, input=piped, capture_output=True, env=environ, check=False)
+
+
+@pytest.fixture
+def charts(tmp_path: Path) -> Path:
+    """A folder with the chart in it, and a ``helm`` that prints the recording."""
+    shutil.copytree(CHART, tmp_path / "shop")
+    tool = tmp_path / "bin" / "helm"
+    tool.parent.mkdir()
+    tool.write_text(f'#!/bin/sh\n[ "$1" = template ] && [ -f "$2/Chart.yaml" ] && cat {RECORDED}\n')
+    tool.chmod(0o755)
+    return tmp_path
+
+
+def test_a_piped_chart_is_blamed_on_its_templates(charts: Path) -> None:
+    done = lint(charts, "-", "--apply-order", "helm", piped=RECORDED.read_bytes())
+    shown = done.stdout.decode()
+    assert done.returncode == 1
+    assert "error[anti-affinity-exceeds-domains]: 3 replicas of Deployment default/release-name-web" in shown
+    assert "--> shop/templates/web.yaml (rendered):28:15" in shown
+    assert "28 | /             - labelSelector:" in shown
+    assert "= from: shop/templates/web.yaml:17:1" in shown
+    assert "<stdin>" not in shown
+
+
+def test_reports_that_annotate_files_point_to_the_template(charts: Path) -> None:
+    piped = RECORDED.read_bytes()
+    github = lint(charts, "-", "--format", "github", piped=piped).stdout.decode()
+    assert "::error file=shop/templates/web.yaml,line=17," in github
+    assert "in what is rendered: shop/templates/web.yaml (rendered):28:15" in github
+    sarif = json.loads(lint(charts, "-", "--format", "sarif", piped=piped).stdout)
+    place = sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "shop/templates/web.yaml"
+    assert place["region"]["startLine"] == 17
+    (finding, *_) = json.loads(lint(charts, "-", "--format", "json", piped=piped).stdout)["findings"]
+    assert finding["location"]["path"] == "shop/templates/web.yaml (rendered)"
+    assert (finding["location"]["near"]["path"], finding["location"]["near"]["line"]) == ("shop/templates/web.yaml", 17)
+
+
+def test_templates_that_are_elsewhere_are_named_all_the_same(tmp_path: Path) -> None:
+    shown = lint(tmp_path, "-", piped=RECORDED.read_bytes()).stdout.decode()
+    assert "--> shop/templates/web.yaml (rendered):28:15" in shown
+    assert "= from:" not in shown
+
+
+def test_inside_the_chart_the_template_is_found_as_well(charts: Path) -> None:
+    shown = lint(charts / "shop", "-", piped=RECORDED.read_bytes()).stdout.decode()
+    assert "= from: templates/web.yaml:17:1" in shown
+
+
+def test_comments_in_a_template_waive(charts: Path) -> None:
+    text = RECORDED.read_bytes()
+    waived = b"            # kubesched: ignore[anti-affinity-exceeds-domains] by hand\n            - labelSelector:"
+    done = lint(charts, "-", piped=text.replace(b"            - labelSelector:", waived))
+    assert b"anti-affinity-exceeds-domains]: " not in done.stdout
+    assert b"1 suppressed" in done.stdout
+
+
+def test_broken_yaml_of_a_template_is_told_by_its_name(charts: Path) -> None:
+    done = lint(charts, "-", piped=RECORDED.read_bytes().replace(b"replicas: 6", b"replicas: [6"))
+    assert done.returncode == 2
+    assert b"shop/templates/web.yaml (rendered):" in done.stdout
+
+
+def test_a_comment_of_that_kind_in_a_file_is_a_comment(tmp_path: Path) -> None:
+    shutil.copy(RECORDED, tmp_path / "all.yaml")
+    assert b"--> all.yaml:28:15" in lint(tmp_path, "all.yaml").stdout
+
+
+def test_a_named_chart_is_rendered_where_helm_is(charts: Path) -> None:
+    shown = lint(charts, "shop", path=f"{charts}/bin:{os.environ['PATH']}").stdout.decode()
+    assert "--> shop/templates/web.yaml (rendered):28:15" in shown
+    assert "= from: shop/templates/web.yaml:17:1" in shown
+    assert "rendered with helm template shop" in shown
+
+
+def test_a_named_chart_is_told_as_skipped_where_helm_is_not(charts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(charts / "nothing"))
+    manifests = read_manifests([str(charts / "shop")], Options())
+    assert not manifests.documents
+    (told,) = manifests.skipped
+    assert told.path.endswith("shop/templates")
+    assert "helm is not on PATH" in told.reason
+
+
+def test_what_helm_refuses_is_one_error(charts: Path) -> None:
+    (charts / "bin" / "helm").write_text("#!/bin/sh\necho 'Error: no template \"x\"' >&2\nexit 1\n")
+    done = lint(charts, "shop", path=f"{charts}/bin:{os.environ['PATH']}")
+    assert done.returncode == 2
+    assert b'error: helm template: no template "x"' in done.stdout
+    assert b"--> shop/Chart.yaml" in done.stdout
+
+
+@pytest.mark.skipif(shutil.which("helm") is None, reason="helm is not on PATH")
+def test_the_recording_is_what_helm_prints() -> None:
+    printed = subprocess.run(["helm", "template", str(CHART)], capture_output=True, check=True).stdout
+    assert printed == RECORDED.read_bytes()

@@ -351,7 +351,16 @@ class _Growth:
             tuple(_added(self.new[name] for name in dict.fromkeys(queue.at))),
             queue.limited if queue.left else (),
             queue.message if queue.left else "",
+            bool(queue.left) and self._sizes_decide(queue),
         )
+
+    def _sizes_decide(self, queue: _Queue) -> bool:
+        """Whether some machine falls short only of what its kind offers as a rule."""
+        if "Insufficient" not in queue.message:
+            return False
+        facts = self.facts
+        names = facts.index.names_of(facts.usable(queue.workload) & ~facts.today)
+        return any(facts.potential.by_name[name].template.shape.most is not None for name in names)
 
 
 def _added(offers: Iterable[Offer]) -> Iterator[Added]:

@@ -46,6 +46,8 @@ class Verdict:
     """Pools that would help but for their limits."""
     message: str = ""
     """The scheduler's words about the pods that are left."""
+    sizes_decide: bool = False
+    """A machine might turn out large enough: what it offers is an estimate."""
 
     def __str__(self) -> str:
         """``fits after adding 2 × m6i.large in eu-west-1b (pool general)``."""
@@ -53,6 +55,8 @@ class Verdict:
             return f"fits after adding {listed(self.added)}"
         if self.kind == LIMITED:
             return f"pool limit reached ({', '.join(self.limited)})"
+        if self.kind == NEVER and self.sizes_decide:
+            return "no pool helps, unless its machines offer more than is usual"
         return "no pool can ever help" if self.kind == NEVER else TODAY
 
 

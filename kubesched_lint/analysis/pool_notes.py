@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.plan import GROWN, Plan, Verdict, listed
+from kubesched_lint.analysis.plan import GROWN, TODAY, Plan, Verdict, listed
 from kubesched_lint.cluster.nodepools.minimum import stood_in
 from kubesched_lint.cluster.nodepools.templates import is_open, shapes
 from kubesched_lint.model.nodepool import NodePool
@@ -35,23 +35,31 @@ def pool_notes(facts: Facts) -> Iterator[str]:
 
 
 def growth_notes(plan: Plan) -> Iterator[str]:
-    """What a plan adds, by workload."""
+    """The verdict on each workload: what fits today in one line, then what a plan adds for the others."""
     if plan.skipped:
         yield plan.skipped
-    told = [v for v in plan.verdicts if v.added]
-    for verdict in told[:_MOST]:
+    today = [f"{v.workload.namespace}/{v.workload.name}" for v in plan.verdicts if v.kind == TODAY]
+    if today:
+        yield f"{TODAY}: {', '.join(today[:_MOST])}{_more(len(today), 'workloads')}"
+    others = [v for v in plan.verdicts if v.kind != TODAY]
+    for verdict in others[:_MOST]:
         yield _verdict(verdict)
-    if len(told) > _MOST:
-        yield f"and {len(told) - _MOST} more workloads; in all {listed(plan.added)}"
+    if len(others) > _MOST:
+        in_all = f"; in all {listed(plan.added)}" if plan.added else ""
+        yield f"and {len(others) - _MOST} more workloads{in_all}"
 
 
 def _verdict(verdict: Verdict) -> str:
-    workload = verdict.workload
-    pods = "1 pod" if verdict.grown == 1 else f"{verdict.grown} pods"
+    name = f"{verdict.workload.namespace}/{verdict.workload.name}"
+    if not verdict.added:
+        return f"{_pods(verdict.left)} of {name} {'fits' if verdict.left == 1 else 'fit'} nowhere: {verdict}"
     fit = "fits" if verdict.grown == 1 else "fit"
-    added = listed(verdict.added)
     rest = "" if verdict.kind == GROWN else f", and {verdict.left} more nowhere: {verdict}"
-    return f"{pods} of {workload.namespace}/{workload.name} {fit} after adding {added}{rest}"
+    return f"{_pods(verdict.grown)} of {name} {fit} after adding {listed(verdict.added)}{rest}"
+
+
+def _pods(count: int) -> str:
+    return "1 pod" if count == 1 else f"{count} pods"
 
 
 def _told(pool: NodePool) -> str:

@@ -172,7 +172,9 @@ def _pool_notes(facts: Facts) -> Iterator[str]:
 
         yield from pool_notes(facts)
         if facts.growth.nodes:
-            yield "events are played with the added nodes in place"
+            names = [node.name for node in facts.growth.nodes]
+            more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+            yield f"events are played with the added nodes in place: {', '.join(names[:_FEW])}{more}"
 
 
 def _skews(setting: Setting, effort: Effort, numbers: Sequence[int]) -> Iterator[WorkloadSkew]:

@@ -15,17 +15,24 @@ from kubesched_lint.cli.options import (
     ApplyOrderOption,
     Color,
     ColorOption,
+    ConfigFile,
     Elastic,
+    Exclude,
     FailOn,
     FailOnOption,
+    Formats,
     Ignore,
     KubernetesVersion,
     Namespace,
+    NoConfig,
     OptionalClusterPath,
+    Partial,
     Paths,
     Profile,
     ProfileOption,
+    Render,
     Select,
+    Sets,
     StrictSkips,
 )
 
@@ -59,29 +66,22 @@ def _with_base(args: list[str]) -> Iterator[str]:
 
 @app.command(cls=_Lint)
 def lint(
+    context: typer.Context,
     paths: Paths,
     cluster: OptionalClusterPath = None,
     namespace: Namespace = "default",
     profile: ProfileOption = Profile.CI,
     select: Select = None,
     ignore: Ignore = None,
-    formats: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--format",
-            "-f",
-            metavar="NAME[=FILE]",
-            help="text, json, sarif, github, gitlab, junit, markdown or html. Repeatable.",
-        ),
-    ] = None,
+    formats: Formats = None,
     fail_on: FailOnOption = FailOn.ERROR,
     strict_skips: StrictSkips = False,
     apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
     elastic: Elastic = None,
     kubernetes_version: KubernetesVersion = "1.36",
-    partial: Annotated[
-        bool, typer.Option("--partial", help="The paths are part of a larger set: absence proves nothing.")
-    ] = False,
+    partial: Partial = False,
+    exclude: Exclude = None,
+    sets: Sets = None,
     changed: Annotated[
         str | None,
         typer.Option(
@@ -90,6 +90,9 @@ def lint(
             "left BASE. Everything is still read.",
         ),
     ] = None,
+    render: Render = True,
+    config_file: ConfigFile = None,
+    no_config: NoConfig = False,
     color: ColorOption = Color.AUTO,
 ) -> None:
     """Check manifests against a cluster and report what will not be scheduled.
@@ -105,35 +108,27 @@ def lint(
       kubesched-lint lint manifests/ -c cluster.yaml --changed=origin/main
     """
     from kubesched_lint.cli.output import show
-    from kubesched_lint.engine.options import KUBERNETES_VERSIONS, ChangedError, Options
+    from kubesched_lint.cli.settings import settle
+    from kubesched_lint.engine.options import ChangedError
     from kubesched_lint.engine.session import Request, checked
     from kubesched_lint.report.exit_code import FAIL_ON, exit_code
     from kubesched_lint.report.formats import FormatError
     from kubesched_lint.report.writers import OutputError, targets
     from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 
-    if kubernetes_version not in KUBERNETES_VERSIONS:
-        known = ", ".join(KUBERNETES_VERSIONS)
-        raise typer.BadParameter(f"{kubernetes_version!r} is not one of {known}.", param_hint="'--kubernetes-version'")
-    options = Options(
-        profile=profile.value,
-        select=tuple(select or ()),
-        ignore=tuple(ignore or ()),
-        namespace=namespace,
-        apply_order=apply_order.value,
-        kubernetes_version=kubernetes_version,
-        partial=partial,
-    )
     rulebook = Rulebook.shipped()
+    settings = settle(context, paths, rulebook)
+    failing = FAIL_ON[settings.text("fail-on")]
     gc.disable()  # nothing here makes cycles of any size, and to look for them in 10,000 files costs a third of the run
     try:
-        chosen = targets(tuple(formats or ("text",)))
-        run = checked(Request(tuple(paths), cluster, elastic, changed), options, rulebook)
-        show(run, chosen, rulebook, color.value, FAIL_ON[fail_on.value])
+        chosen = targets(settings.names("formats"))
+        request = Request(tuple(paths), settings.maybe("cluster"), settings.elastic, changed, settings.flag("render"))
+        run = checked(request, settings.options, rulebook)
+        show(run, chosen, rulebook, color.value, failing)
     except (ChangedError, FormatError, OutputError, UnknownRuleError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
     finally:
         gc.freeze()  # the process ends here: to take apart what it read would cost as much as a sixth of the run
         gc.enable()
-    raise typer.Exit(exit_code(run.report, FAIL_ON[fail_on.value], strict_skips))
+    raise typer.Exit(exit_code(run.report, failing, settings.flag("strict-skips")))

@@ -77,3 +77,48 @@ KubernetesVersion = Annotated[
     typer.Option("--kubernetes-version", metavar="VERSION", help="Version whose scheduler is modelled."),
 ]
 ColorOption = Annotated[Color, typer.Option("--color", help="Colour in text output.")]
+Partial = Annotated[bool, typer.Option("--partial", help="The paths are part of a larger set: absence proves nothing.")]
+Formats = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        "-f",
+        metavar="NAME[=FILE]",
+        help="text, json, sarif, github, gitlab, junit, markdown or html. Repeatable.",
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude", metavar="GLOB", help="Pass over such files and folders where a folder is read. Repeatable."
+    ),
+]
+Baseline = Annotated[
+    str | None,
+    typer.Option("--baseline", metavar="FILE", help="Findings that this file knows do not count."),
+]
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="RULE.PARAM=VALUE",
+        help="Set a parameter of a rule, or its severity (RULE.severity=note). Repeatable.",
+    ),
+]
+ConfigFile = Annotated[
+    str | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        help="Read this configuration.  [default: the nearest kubesched.toml or pyproject.toml]",
+    ),
+]
+NoConfig = Annotated[bool, typer.Option("--no-config", help="Read no configuration.")]
+Render = Annotated[
+    bool,
+    typer.Option(
+        "--render/--no-render",
+        help="Read kustomizations as what kubectl kustomize makes of them, and a named chart as helm template does, "
+        "where these are installed.",
+    ),
+]

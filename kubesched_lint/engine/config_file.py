@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kubesched_lint.engine.config import Config, ConfigError, Where, config_of
+from kubesched_lint.engine.config import Config, ConfigError
 from kubesched_lint.findings import InputError, Path
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -62,6 +62,7 @@ def read_config(path: str, rulebook: Rulebook) -> Config:
     """What the file says. Raises ConfigError when it cannot be read or followed."""
     import tomllib
 
+    from kubesched_lint.engine.config_reading import Where, config_of
     from kubesched_lint.engine.toml_places import places
 
     file = _as_seen(path)
@@ -83,7 +84,9 @@ def read_config(path: str, rulebook: Rulebook) -> Config:
         raise ConfigError([InputError(file, "nested too deeply")]) from None
     top = _TABLE if os.path.basename(path) == SHARED else ()
     for key in top:
-        table = table.get(key, {}) if isinstance(table, dict) else {}
+        if not isinstance(table, dict) or key not in table:
+            raise ConfigError([InputError(file, "has no table [tool.kubesched-lint]")])
+        table = table[key]
     where = Where(file, os.path.dirname(os.path.abspath(path)), os.getcwd(), places(text), top)
     if not isinstance(table, dict):
         raise ConfigError([InputError(file, "expected the table [tool.kubesched-lint]", where.spot(()).line, 1)])

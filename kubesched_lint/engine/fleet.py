@@ -119,7 +119,7 @@ def lint_fleet(
 
     rulebook.select(options.profile, options.select, options.ignore)
     crew = crew or Crew()
-    manifests = tuple(find_files(paths))
+    manifests = tuple(find_files(paths, options.exclude.covers if options.exclude.patterns else None))
     tasks = (Work(manifests, part, options, rulebook, elastic) for part in _parts(clusters, crew))
     if crew.executor is None:
         outcomes = [outcome for task in tasks for outcome in lint_clusters(task)]

@@ -47,7 +47,7 @@ def severity_of(value: object, rule: Rule) -> Severity:
         hint = did_you_mean(value, _WORDS) if isinstance(value, str) else ""
         raise SettingError(f"expected one of {', '.join(_WORDS)}, found {shown(value)}{hint}")
     severity = Severity[value.upper()]
-    if severity is Severity.ERROR and "proof" not in rule.evidence:
+    if severity is Severity.ERROR and not {"proof", "policy"} & set(rule.evidence):
         raise SettingError(
             f"{rule.slug} never proves what it says ({' or '.join(rule.evidence)}), and only a proof backs an error; "
             '`warning` is the most, and `fail-on = "warning"` fails on it'
@@ -109,7 +109,7 @@ def from_flags(texts: Iterable[str], rulebook: Rulebook) -> tuple[dict[str, dict
             else:
                 params.setdefault(rule.slug, {})[name] = param_in_words(name, value, rule, rulebook)
         except SettingError as error:
-            raise SettingError(f"--set {text}: {error}") from None
+            raise SettingError(f"{text}: {error}") from None
     return params, severities
 
 

@@ -113,7 +113,8 @@ def read_manifests(paths: Sequence[str], options: Options, *, render: bool = Tru
     """
     from kubesched_lint.manifests.loader import find_files
 
-    return manifest_set(entries_of(find_files(paths, render=render)), options.namespace)
+    is_excluded = options.exclude.covers if options.exclude.patterns else None
+    return manifest_set(entries_of(find_files(paths, is_excluded, render=render)), options.namespace)
 
 
 def entries_of(files: Iterable[InputFile | Skipped | InputError]) -> Iterator[Document | Unread | Skipped | InputError]:

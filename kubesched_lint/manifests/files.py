@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
@@ -76,11 +76,11 @@ class _Lists:
 
 
 def find_files(
-    paths: Sequence[str], excludes: Sequence[str] = (), *, render: bool = True
+    paths: Sequence[str], is_excluded: Callable[[str], bool] | None = None, *, render: bool = True
 ) -> Iterator[InputFile | Skipped | InputError]:
     """Files as named, folders recursively in order of names, ``-`` for standard input; each file once.
 
-    ``excludes`` are glob patterns of paths or names. What cannot be read is an InputError in its place. As kubectl
+    ``is_excluded`` is asked of what lies in folders. What cannot be read is an InputError in its place. As kubectl
     does, links to files are followed, links to folders only when named. With ``render``, what kustomizations and named
     charts are applied as takes the place of their files, where a tool is there that can tell.
     """
@@ -103,7 +103,7 @@ def find_files(
                 yield chart
                 continue
         if is_folder:
-            found = list(_walk(path, real, excludes))
+            found = list(_walk(path, real, is_excluded))
         else:
             found = [_Found(path, real, named=True)]
         folder = path if is_folder else os.path.dirname(path)
@@ -183,7 +183,7 @@ def _why(error: OSError | ValueError) -> str:
     return str(error)
 
 
-def _walk(folder: str, real: str, excludes: Sequence[str]) -> Iterator[_Found | InputError | Skipped]:
+def _walk(folder: str, real: str, is_excluded: Callable[[str], bool] | None) -> Iterator[_Found | InputError | Skipped]:
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
@@ -194,7 +194,7 @@ def _walk(folder: str, real: str, excludes: Sequence[str]) -> Iterator[_Found | 
     chart, beside = "Chart.yaml" in names, not names.isdisjoint(KUSTOMIZATIONS)
     for entry in entries:
         path, name = entry.path, entry.name
-        if excludes and _is_excluded(path, name, excludes):
+        if is_excluded is not None and is_excluded(path):
             continue
         below = f"{real}{os.sep}{name}"
         if entry.is_symlink():
@@ -203,7 +203,7 @@ def _walk(folder: str, real: str, excludes: Sequence[str]) -> Iterator[_Found | 
             if chart and name == "templates":
                 yield Skipped(path, 0, _unrendered_chart(folder))
             elif not name.startswith(".") and not (chart and name == "charts"):
-                yield from _walk(path, below, excludes)
+                yield from _walk(path, below, is_excluded)
         elif name.endswith(SUFFIXES) and not (chart and name in _OF_CHARTS):
             yield _Found(path, below, beside)
 
@@ -232,12 +232,6 @@ def _linked(path: str, folder: str, beside: bool) -> Iterator[_Found | InputErro
         yield InputError(path, "a link to a folder that it lies in: following it would never end")
     else:
         yield Skipped(path, 0, "a link to a folder: like kubectl, only followed when it is named")
-
-
-def _is_excluded(path: str, name: str, excludes: Sequence[str]) -> bool:
-    from fnmatch import fnmatch
-
-    return any(fnmatch(path, pattern) or fnmatch(name, pattern) for pattern in excludes)
 
 
 def _learn(lists: _Lists, found: Sequence[_Found | InputError | Skipped], folder: str) -> None:

@@ -1,0 +1,167 @@
+"""``kubesched-lint config``: what a run would be set to, and where each setting comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kubesched_lint.cli.options import (
+    ApplyOrder,
+    ApplyOrderOption,
+    Baseline,
+    ConfigFile,
+    Elastic,
+    Exclude,
+    FailOn,
+    FailOnOption,
+    Ignore,
+    KubernetesVersion,
+    Namespace,
+    NoConfig,
+    OptionalClusterPath,
+    OptionalPaths,
+    Partial,
+    Profile,
+    ProfileOption,
+    Render,
+    Select,
+    Sets,
+    StrictSkips,
+)
+
+if TYPE_CHECKING:
+    from kubesched_lint.cli.settings import Settings
+    from kubesched_lint.engine.options import Override
+    from kubesched_lint.rulebook.library import Rulebook
+
+app = typer.Typer(
+    help="Show the configuration of a run, or the schema of its file.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    paths: OptionalPaths = None,
+    cluster: OptionalClusterPath = None,
+    namespace: Namespace = "default",
+    profile: ProfileOption = Profile.CI,
+    select: Select = None,
+    ignore: Ignore = None,
+    fail_on: FailOnOption = FailOn.ERROR,
+    strict_skips: StrictSkips = False,
+    apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
+    elastic: Elastic = None,
+    kubernetes_version: KubernetesVersion = "1.36",
+    partial: Partial = False,
+    exclude: Exclude = None,
+    render: Render = True,
+    baseline: Baseline = None,
+    sets: Sets = None,
+    config_file: ConfigFile = None,
+    no_config: NoConfig = False,
+    form: Annotated[Format, typer.Option("--format", "-f", help="How to print the settings.")] = Format.TEXT,
+) -> None:
+    """Show every setting of a run, and whether it comes from a flag, a line of the configuration or the default.
+
+    Takes the paths and flags of `lint`, whose configuration it would read.
+
+    Examples:
+
+      kubesched-lint config show
+
+      kubesched-lint config show manifests/ --fail-on warning --format json
+    """
+    from kubesched_lint.cli.settings import settle
+    from kubesched_lint.rulebook.library import Rulebook
+
+    rulebook = Rulebook.shipped()
+    settings = settle(context, paths or (), rulebook)
+    if form is Format.JSON:
+        import json
+
+        typer.echo(json.dumps(_as_json(settings, rulebook), indent=2, ensure_ascii=False))
+    else:
+        typer.echo("\n".join(_as_text(settings, rulebook)))
+
+
+@app.command("schema")
+def print_schema() -> None:
+    """Print the JSON Schema of kubesched.toml, which editors complete and check it by.
+
+    Example: kubesched-lint config schema > kubesched.schema.json
+    """
+    from kubesched_lint.engine.config_schema import text
+    from kubesched_lint.rulebook.library import Rulebook
+
+    typer.echo(text(Rulebook.shipped()), nl=False)
+
+
+def _of_rules(settings: Settings, rulebook: Rulebook) -> Iterator[tuple[str, str, object, str]]:
+    """Slug, name, value and origin of every parameter, and of the severities that are set."""
+    for rule in rulebook:
+        given = settings.params.get(rule.slug, {})
+        for name, default in rule.params.items():
+            yield (
+                (rule.slug, name, given[name].value, given[name].origin)
+                if name in given
+                else (rule.slug, name, default, "default")
+            )
+        severity = settings.severities.get(rule.slug)
+        if severity is not None:
+            yield rule.slug, "severity", _word(severity.value), severity.origin
+
+
+def _word(severity: object) -> object:
+    return getattr(severity, "word", severity)
+
+
+def _override(override: Override) -> dict[str, object]:
+    severities = {slug: severity.word for slug, severity in override.severities.items()}
+    return {"paths": list(override.files.patterns), "ignore": sorted(override.ignore), "severities": severities}
+
+
+def _as_json(settings: Settings, rulebook: Rulebook) -> dict[str, Any]:
+    rules: dict[str, dict[str, object]] = {}
+    for slug, name, value, origin in _of_rules(settings, rulebook):
+        rules.setdefault(slug, {})[name] = {"value": value, "from": origin}
+    return {
+        "file": settings.config.file or None,
+        "values": {name: {"value": given.value, "from": given.origin} for name, given in settings.values.items()},
+        "rules": rules,
+        "overrides": [{**_override(o), "from": o.origin} for o in settings.config.overrides],
+    }
+
+
+def _as_text(settings: Settings, rulebook: Rulebook) -> Iterator[str]:
+    from kubesched_lint.engine.rule_settings import shown
+
+    rows = [(name, _toml(given.value), given.origin) for name, given in settings.values.items()]
+    rows += [(f"rules.{slug}.{name}", _toml(v), origin) for slug, name, v, origin in _of_rules(settings, rulebook)]
+    for override in settings.config.overrides:
+        parts = [f"{name} {shown(value)}" for name, value in _override(override).items() if isinstance(value, list)]
+        parts += [f"{slug} {severity.word}" for slug, severity in override.severities.items()]
+        rows.append(("overrides", ", ".join(parts), override.origin))
+    yield f"configuration: {settings.config.file or 'none found'}"
+    yield ""
+    wide = [min(56, max(len(row[column]) for row in rows)) for column in (0, 1)]
+    for name, value, origin in rows:
+        yield f"{name:{wide[0]}}  {value:{wide[1]}}  {origin}"
+
+
+def _toml(value: object) -> str:
+    from kubesched_lint.engine.rule_settings import shown
+
+    return "-" if value is None else shown(value)

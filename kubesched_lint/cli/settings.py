@@ -1,0 +1,135 @@
+"""Flags beat the configuration, which beats the defaults: every setting of a run, and where it comes from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import field
+from enum import Enum
+from typing import cast
+
+import typer
+
+from kubesched_lint.engine.config import KEYS, Config, ConfigError, Given
+from kubesched_lint.engine.config_file import find_config, read_config
+from kubesched_lint.engine.globs import Globs
+from kubesched_lint.engine.options import KUBERNETES_VERSIONS, Options
+from kubesched_lint.findings import Severity
+from kubesched_lint.record import record
+from kubesched_lint.rulebook.library import Rulebook
+
+DEFAULT = "default"
+
+
+@record
+class Settings:
+    """``values`` holds every key of the configuration; ``params`` and ``severities`` what is set of rules, by slug."""
+
+    values: Mapping[str, Given]
+    params: Mapping[str, Mapping[str, Given]]
+    severities: Mapping[str, Given]
+    exclude: Globs
+    config: Config = field(default_factory=Config)
+
+    def text(self, name: str) -> str:
+        return cast("str", self.values[name].value)
+
+    def maybe(self, name: str) -> str | None:
+        return cast("str | None", self.values[name].value)
+
+    def flag(self, name: str) -> bool:
+        return bool(self.values[name].value)
+
+    def names(self, name: str) -> tuple[str, ...]:
+        return cast("tuple[str, ...]", self.values[name].value)
+
+    @property
+    def elastic(self) -> bool | None:
+        return cast("bool | None", self.values["elastic"].value)
+
+    @property
+    def options(self) -> Options:
+        return Options(
+            profile=self.text("profile"),
+            select=self.names("select"),
+            ignore=self.names("ignore"),
+            namespace=self.text("namespace"),
+            apply_order=self.text("apply-order"),
+            kubernetes_version=self.text("kubernetes-version"),
+            partial=self.flag("partial"),
+            params={slug: {name: given.value for name, given in its.items()} for slug, its in self.params.items()},
+            severities={slug: cast("Severity", given.value) for slug, given in self.severities.items()},
+            overrides=self.config.overrides,
+            exclude=self.exclude,
+        )
+
+
+def settle(context: typer.Context, paths: Sequence[str], rulebook: Rulebook) -> Settings:
+    """The settings of a run of a command, from its flags and the configuration that goes with the paths.
+
+    Ends the run with exit code 2 when the configuration or a flag cannot be followed, and says why.
+    """
+    try:
+        config = _config(context, paths, rulebook)
+        params, severities = _of_rules(context, config, rulebook)
+    except ConfigError as error:
+        for line in str(error).split("\n"):
+            typer.echo(f"error: {line}", err=True)
+        raise typer.Exit(2) from None
+    values = {}
+    for key in KEYS:
+        flag = _flag(context, key.name)
+        values[key.name] = flag or config.values.get(key.name) or Given(key.default, DEFAULT)
+    if values["exclude"].origin.startswith("-"):
+        here = os.getcwd()
+        exclude = Globs(cast("tuple[str, ...]", values["exclude"].value), here, here)
+    else:
+        exclude = config.globs
+    return Settings(values, params, severities, exclude, config)
+
+
+def _config(context: typer.Context, paths: Sequence[str], rulebook: Rulebook) -> Config:
+    given = context.params.get("config_file")
+    if given is None and not context.params.get("no_config"):
+        given = find_config(paths)
+    return Config() if given is None else read_config(given, rulebook)
+
+
+def _flag(context: typer.Context, name: str) -> Given | None:
+    """What the command line says of a key; None when it says nothing."""
+    parameter = name.replace("-", "_")
+    source = context.get_parameter_source(parameter)
+    if source is None or source.name not in ("COMMANDLINE", "ENVIRONMENT"):
+        return None
+    value = context.params[parameter]
+    flag = next(p.opts[0] for p in context.command.params if p.name == parameter)
+    if isinstance(value, Enum):
+        value = value.value
+    elif name == "kubernetes-version" and value not in KUBERNETES_VERSIONS:
+        known = ", ".join(KUBERNETES_VERSIONS)
+        raise typer.BadParameter(f"{value!r} is not one of {known}.", param_hint=f"'{flag}'")
+    elif isinstance(value, list):
+        value = tuple(value)
+    elif value is False:
+        flag = {"elastic": "--fixed", "render": "--no-render"}.get(name, flag)
+    return Given(value, flag)
+
+
+def _of_rules(
+    context: typer.Context, config: Config, rulebook: Rulebook
+) -> tuple[Mapping[str, Mapping[str, Given]], Mapping[str, Given]]:
+    """What ``--set`` and the configuration say of rules."""
+    texts = context.params.get("sets")
+    if not texts:
+        return config.params, config.severities
+    from kubesched_lint.engine.rule_settings import SettingError, from_flags
+    from kubesched_lint.findings import InputError
+
+    try:
+        params, severities = from_flags(texts, rulebook)
+    except SettingError as error:
+        raise ConfigError([InputError("--set", str(error))]) from None
+    merged = {slug: dict(its) for slug, its in config.params.items()}
+    for slug, its in params.items():
+        merged.setdefault(slug, {}).update({name: Given(value, "--set") for name, value in its.items()})
+    return merged, {**config.severities, **{slug: Given(value, "--set") for slug, value in severities.items()}}

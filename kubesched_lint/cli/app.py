@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -20,6 +21,8 @@ class _Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in _COMMANDS:
             return None
+        if cmd_name != "lint":
+            gc.enable()  # see main()
         command = typer.main.get_command(import_module(f"kubesched_lint.cli.{cmd_name}").app)
         command.name = cmd_name
         return command

@@ -10,13 +10,18 @@ import typer
 from kubesched_lint.cli.options import (
     ApplyOrder,
     ApplyOrderOption,
-    ClusterPath,
     Color,
     ColorOption,
+    ConfigFile,
     Elastic,
+    Exclude,
     KubernetesVersion,
     Namespace,
+    NoConfig,
+    OptionalClusterPath,
+    Partial,
     Paths,
+    Render,
 )
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -32,17 +37,31 @@ class Format(StrEnum):
 
 @app.command()
 def simulate(
+    context: typer.Context,
     paths: Paths,
-    cluster: ClusterPath,
+    cluster: OptionalClusterPath = None,
     events: Annotated[str, typer.Option(metavar="EVENT,…", help="Which events to tell.")] = _EVENTS,
     output: Annotated[Format, typer.Option("--format", "-f", help="How to print.")] = Format.TEXT,
     picture: Annotated[str, typer.Option(metavar="EVENT", help="Draw the cluster before and after this event.")] = "",
+    never_ready: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAMESPACE/NAME",
+            help="Assume that pods which an event makes of this workload never become ready; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     namespace: Namespace = "default",
     apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
     elastic: Elastic = None,
     states: Annotated[int, typer.Option(min=1, help="States that one search may visit.")] = 4_000,
     seed: Annotated[int, typer.Option(help="Of the runs that stand in where no search is affordable.")] = 1,
     kubernetes_version: KubernetesVersion = "1.36",
+    partial: Partial = False,
+    exclude: Exclude = None,
+    render: Render = True,
+    config_file: ConfigFile = None,
+    no_config: NoConfig = False,
     color: ColorOption = Color.AUTO,
 ) -> None:
     """Tell what each event of its life may do to each workload, before it is deployed.
@@ -58,21 +77,25 @@ def simulate(
     import os
     import sys
 
+    from kubesched_lint.cli.settings import settle
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.cluster.read import read_cluster
-    from kubesched_lint.engine.options import Options
     from kubesched_lint.engine.session import read_manifests
     from kubesched_lint.engine.simulate import simulate as tell
     from kubesched_lint.lifecycle.matrix import Effort
     from kubesched_lint.report.outlook import as_html_fragment, as_json, as_text
     from kubesched_lint.report.palette import terminal_width, wants_color
+    from kubesched_lint.rulebook.library import Rulebook
 
-    options = Options(namespace=namespace, apply_order=apply_order.value, kubernetes_version=kubernetes_version)
+    settings = settle(context, paths, Rulebook.shipped())
+    options = settings.options
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())
     try:
-        nodes = read_cluster(cluster, elastic=elastic)
-        manifests = read_manifests(paths, options)
-        outlook = tell(manifests, nodes, options, chosen, Effort(states=states, seed=seed), picture)
+        nodes = read_cluster(settings.cluster(), elastic=settings.elastic)
+        manifests = read_manifests(paths, options, render=settings.flag("render"))
+        outlook = tell(
+            manifests, nodes, options, chosen, Effort(states=states, seed=seed), picture, never_ready=never_ready or ()
+        )
     except (ClusterError, ValueError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None

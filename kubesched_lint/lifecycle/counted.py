@@ -30,6 +30,16 @@ class Tally:
 
 def count(setting: Setting, event: str, number: int) -> Tally:
     """Sound for every scheduler that respects the filters and every order of events."""
+    told = _count(setting, event, number)
+    if number not in setting.never_ready:
+        return told
+    unready = Tally(told.wanted, Counted(0, "its new pods never become ready"), told.most)
+    unready.never_stuck = False
+    unready.always_stuck = told.always_stuck
+    return unready
+
+
+def _count(setting: Setting, event: str, number: int) -> Tally:
     if event == "deploy" and setting.running.get(number):
         return _applied(setting, number)
     match event:

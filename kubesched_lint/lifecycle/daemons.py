@@ -28,7 +28,7 @@ class Daemons:
         self._stage = stage
         self._cast = stage.cast
         self._wish = wish
-        self._slot = stage.cast.slot(wish.workload, wish.revision)
+        self._slot = stage.cast.slot(wish.workload, wish.revision, unready=wish.unready)
         self.run, self._stay = daemonset.targets(self._cast.pods[wish.workload][wish.revision], stage.index)
 
     def created(self, state: State) -> State:
@@ -70,9 +70,11 @@ class Daemons:
             old = new = old_waiting = new_waiting = 0
             for slot, count in state.bound[position]:
                 owner, revision, _ = self._cast.slots[slot]
-                if owner == self._wish.workload:
+                if owner == self._wish.workload and not self._cast.unready[slot]:
                     new, old = (new + count, old) if revision == self._wish.revision else (new, old + count)
-            for slot, _, count in state.pinned[position]:
+            # To the controller a pod that runs and is not ready is as unavailable as one that waits.
+            unready = [(slot, count) for slot, count in state.bound[position] if self._cast.unready[slot]]
+            for slot, count in (*unready, *((s, n) for s, _, n in state.pinned[position])):
                 owner, revision, _ = self._cast.slots[slot]
                 if owner == self._wish.workload:
                     if revision == self._wish.revision:

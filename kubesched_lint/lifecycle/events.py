@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from random import Random
 
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.controllers import deployment
 from kubesched_lint.lifecycle.controllers.daemonset import with_daemon_tolerations
-from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions, covers
+from kubesched_lint.lifecycle.eviction import Eviction
 from kubesched_lint.lifecycle.explore import DEFAULT_STATES, Exploration, Extra, explore, explore_by_runs
 from kubesched_lint.lifecycle.hints import wakes_on_delete, wakes_on_node_change
-from kubesched_lint.lifecycle.motion import Motion, Move, overlooked
+from kubesched_lint.lifecycle.motion import Motion, overlooked
 from kubesched_lint.lifecycle.stage import Stage
 from kubesched_lint.lifecycle.world import (
     SETTLED,
     Cast,
     State,
-    Step,
     Wish,
     empty,
     queued,
@@ -31,7 +31,6 @@ from kubesched_lint.model.admission import admit
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.scoring import owner_selector
 
@@ -85,10 +84,12 @@ class Story:
         runs: int = 0,
         seed: int = 0,
         kubernetes_version: str = "1.36",
+        never_ready: Collection[ObjectRef] = (),
     ) -> None:
         """``objects.pods`` stay where they are. ``foreseen`` are workloads and revisions that come later, ``marks``
         the nodes that events will single out: both keep nodes apart that look alike now. With ``runs`` nothing is
-        searched: so many seeded courses stand for all."""
+        searched: so many seeded courses stand for all. Pods of ``never_ready`` workloads become ready until
+        ``from_now_unready`` is called."""
         self.nodes = tuple(nodes)
         self.objects = objects
         self.cast = Cast()
@@ -101,6 +102,8 @@ class Story:
         self.seed = seed
         self.version = kubernetes_version
         self.foreseen = [self.admitted(w, 0) for w in foreseen]
+        self.never_ready = frozenset(never_ready)
+        self._unready = False
         self.states: tuple[State, ...] = (empty(len(self.nodes)),)
         self.sound = True
         self.phases: list[Phase] = []
@@ -151,8 +154,18 @@ class Story:
         pod = self.admitted(workload, 0)
         number = self.cast.join(workload, pod, owner_selector(workload, pod.labels))
         self.numbers[workload.kind, workload.namespace, workload.name] = number
-        wish = self.wishes[number] = Wish(number, 0, workload.replicas, workload)
+        wish = self.wishes[number] = self._wish(number, 0, workload)
         return wish
+
+    def _wish(self, number: int, revision: int, workload: Workload) -> Wish:
+        held_up = workload.ref in self.never_ready
+        return Wish(number, revision, workload.replicas, workload, held_up and self._unready, held_up)
+
+    def from_now_unready(self) -> None:
+        """What pods the ``never_ready`` workloads make from now on never become ready."""
+        self._unready = True
+        for number, wish in self.wishes.items():
+            self.wishes[number] = wish._replace(unready=wish.spec.ref in self.never_ready)
 
     def _run(self, name: str, stage: Stage, enter: Enter = _as_it_is, extra: Extra | None = None) -> Phase:
         motion = Motion(stage, self.wishes.values())
@@ -190,7 +203,7 @@ class Story:
         self.numbers[workload.kind, workload.namespace, workload.name] = number
         revision = len(ordered) - 1
         live = replace(workload, replicas=sum(map(len, ordered)), template=None)
-        self.wishes[number] = Wish(number, revision, live.replicas, live)
+        self.wishes[number] = self._wish(number, revision, live)
         (state,) = self.states
         at = {node.name: p for p, node in enumerate(self.nodes)}
         for r, group in enumerate(ordered):
@@ -224,7 +237,7 @@ class Story:
             revision = self.cast.revise(number, workload, pod, owner_selector(workload, pod.labels))
         stage = self.stage()
         enter = self._rescaling(stage, wish, workload.replicas)
-        self.wishes[number] = Wish(number, revision, workload.replicas, workload)
+        self.wishes[number] = self._wish(number, revision, workload)
         return self._run("rollout", stage, enter)
 
     def scale(self, kind: str, namespace: str, name: str, replicas: int) -> Phase:
@@ -338,57 +351,3 @@ def _without_nodes(motion: Motion, later: Stage, state: State, kept: Sequence[in
         yield from overlooked(stage, state, later, after, wakes, kept)
     else:
         yield after
-
-
-class Eviction:
-    """A drain under way: one pod at a time, any order; it gives up when a budget stands in its way."""
-
-    def __init__(self, motion: Motion, position: int, budgets: Sequence[DisruptionBudget]) -> None:
-        self._motion = motion
-        self._position = position
-        self._budgets = budgets
-
-    def moves(self, state: State) -> Iterator[Move]:
-        if not state.draining:
-            return
-        cast = self._motion.cast
-        blocked = left = False
-        for slot, _ in state.bound[self._position]:
-            if cast.kind(slot) == "DaemonSet":
-                continue
-            left = True
-            if not self._allowed(slot, state):
-                blocked = True
-                continue
-            after = with_bound(state, self._position, slot, -1)
-            for woken in self._motion.woken(state, after, (slot,)):
-                yield Step("evict", slot, self._position), self._motion.settle(woken, slot)
-        if blocked or not left:
-            yield Step("give up" if left else "stop"), state._replace(draining=False)
-
-    def _allowed(self, slot: int, state: State) -> bool:
-        """Every budget that selects the pod must have a disruption left; more than one selecting it is an error."""
-        motion = self._motion
-        pod = motion.stage.pod(slot)
-        ours = [b for b in self._budgets if covers(b, pod.namespace, pod.labels)]
-        if len(ours) > 1:
-            return False  # "This pod has more than one PodDisruptionBudget" (eviction.go)
-        return all(self.disruptions(b, state) > 0 for b in ours)
-
-    def disruptions(self, budget: DisruptionBudget, state: State) -> int:
-        """Evictions the budget allows in this state."""
-        motion, cast = self._motion, self._motion.cast
-        counts = tally(state)
-        healthy = total = 0
-        owners = set()
-        for which, numbers in enumerate(counts):
-            for slot, count in numbers.items():
-                pod = cast.pods[cast.slots[slot].workload][cast.slots[slot].revision]
-                if covers(budget, pod.namespace, pod.labels):
-                    healthy += count * (which == 0)
-                    total += count
-                    owners.add(cast.slots[slot].workload)
-        expected = total
-        if not isinstance(budget.min_available, int):
-            expected = sum(motion.desired(w) for w in motion.wishes if w.workload in owners)
-        return allowed_disruptions(budget, expected, healthy)

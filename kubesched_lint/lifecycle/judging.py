@@ -28,7 +28,7 @@ def judged(event: str, ends: Sequence[End]) -> tuple[str, bool, bool]:
     """``(verdict, stuck in some end, stuck in every end)``."""
     if not ends:
         return FINE, False, False
-    bad = [e.lack > 0 or is_stuck(event, e) for e in ends]
+    bad = [e.lack > 0 or e.outcome.unready > 0 or is_stuck(event, e) for e in ends]
     stuck = [is_stuck(event, e) for e in ends]
     verdict = BAD if all(bad) else DEPENDS if any(bad) else FINE
     return verdict, any(stuck), all(stuck)
@@ -59,12 +59,16 @@ def explained(cell: Cell, ends: Sequence[End], setting: Setting, number: int) ->
     """The cell with the course that leads to its worst end, what Kubernetes says there, and the line to blame."""
     if not ends:
         return _blamed(cell, _unplaced(setting, number)) if cell.verdict == BAD else cell
-    ranked = sorted(ends, key=lambda e: (e.blocked, e.lack, not e.is_updated))
+    ranked = sorted(ends, key=lambda e: (e.blocked, e.lack, e.outcome.unready, not e.is_updated))
     worst, best = ranked[-1], ranked[0]
     cell = replace(cell, worst=witness(worst), best=witness(best) if cell.verdict == DEPENDS else None)
     if worst.blocked:
         return _refused(cell, setting, number)
-    return _blamed(cell, _waiting(worst))
+    told = _waiting(worst)
+    if told is None and cell.stuck:
+        workload = setting.workloads[number]
+        return replace(cell, blamed=workload, at=workload.strategy.path)
+    return _blamed(cell, told)
 
 
 def _blamed(cell: Cell, told: Blame | None) -> Cell:

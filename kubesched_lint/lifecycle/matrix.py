@@ -152,7 +152,7 @@ class Simulation:
             always,
             proven,
             words(event, wanted, bound, stuck=stuck, always_stuck=always, blocked=blocked, ready=ready),
-            known_by(ends, verdict, proven=proven),
+            known_by(ends, verdict, proven=proven) + (f"; {bound} of {wanted} run, {ready} are ready" if ready else ""),
             assumes=self._premises(number),
             ready=ready,
         )

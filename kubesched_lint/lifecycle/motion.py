@@ -234,12 +234,13 @@ class Motion:
             return parallel.created(self.cast, wish, state)
         if kind == "StatefulSet":
             for ordinal in self._stateful(wish, state).create:
-                slot = self.cast.slot(wish.workload, wish.revision_of(ordinal), ordinal)
+                revision = wish.revision_of(ordinal)
+                slot = self.cast.slot(wish.workload, revision, ordinal, unready=wish.unready)
                 state = with_waiting(state, slot, FRESH, 1)
             return state
         counts = self._tally(state)
-        slot = self.cast.slot(wish.workload, wish.revision)
-        have = counts.bound.get(slot, 0) + counts.waiting.get(slot, 0)
+        slot = self.cast.slot(wish.workload, wish.revision, unready=wish.unready)
+        have = next((s.size for s in self.replica_sets(wish.workload, counts) if s.revision == wish.revision), 0)
         wanted = self._sizes(wish, counts).get(wish.revision, have)
         return with_waiting(state, slot, FRESH, wanted - have) if wanted > have else state
 
@@ -262,11 +263,10 @@ class Motion:
     def replica_sets(self, workload: int, counts: Tally) -> list[deployment.ReplicaSetSize]:
         found = []
         for revision in range(len(self.cast.revisions[workload])):
-            slot = self.cast.slot(workload, revision)
-            bound = counts.bound.get(slot, 0)
-            size = bound + counts.waiting.get(slot, 0)
+            slots = self.cast.twins(workload, revision)
+            size = sum(counts.bound.get(s, 0) + counts.waiting.get(s, 0) for s in slots)
             if size:
-                found.append(deployment.ReplicaSetSize(revision, size, bound))
+                found.append(deployment.ReplicaSetSize(revision, size, counts.bound.get(slots[0], 0)))
         return found
 
     # --- deleting ---------------------------------------------------------------------------------------------------
@@ -294,34 +294,54 @@ class Motion:
         choices: list[tuple[State, tuple[int, ...]]] = [(state, ())]
         step = Step("delete")
         for revision, size in sizes.items():
-            slot = self.cast.slot(workload, revision)
-            step = Step("delete", slot)
+            step = Step("delete", self.cast.slot(workload, revision))
             choices = [
-                (after, (*gone, *more)) for at, gone in choices for after, more in self._sized(slot, size, at, siblings)
+                (after, (*gone, *more))
+                for at, gone in choices
+                for after, more in self._sized(workload, revision, size, at, siblings)
             ]
         for after, gone in dict(choices).items():
             yield step, after, gone
 
     def _sized(
-        self, slot: int, size: int, state: State, siblings: dict[int, int]
+        self, workload: int, revision: int, size: int, state: State, siblings: dict[int, int]
     ) -> Iterator[tuple[State, tuple[int, ...]]]:
+        """Waiting pods go first, then those that are not ready."""
         counts = tally(state)
-        waiting = counts.waiting.get(slot, 0)
-        excess = counts.bound.get(slot, 0) + waiting - size
+        slots = self.cast.twins(workload, revision)
+        excess = sum(counts.bound.get(s, 0) + counts.waiting.get(s, 0) for s in slots) - size
         if excess <= 0:
-            yield with_waiting(state, slot, FRESH, -excess) if excess else state, ()
+            unready = self._wish[workload].unready
+            yield with_waiting(state, slots[unready], FRESH, -excess) if excess else state, ()
+            return
+        after = state
+        for slot in slots:
+            unbound = min(excess, counts.waiting.get(slot, 0))
+            after, excess = without_waiting(after, slot, unbound), excess - unbound
+        ready, unready_slot = slots
+        from_unready = min(excess, counts.bound.get(unready_slot, 0))
+        for first, gone in self._unbound(unready_slot, from_unready, after, siblings):
+            for last, more in self._unbound(ready, excess - from_unready, first, siblings):
+                yield last, (*gone, *more)
+
+    def _unbound(
+        self, slot: int, count: int, state: State, siblings: dict[int, int]
+    ) -> Iterator[tuple[State, tuple[int, ...]]]:
+        """Every way to take away bound pods of a slot."""
+        if not count:
+            yield state, ()
             return
         standing = [
-            (position, count, siblings[position])
+            (position, here, siblings[position])
             for position, held in enumerate(state.bound)
-            for s, count in held
+            for s, here in held
             if s == slot
         ]
-        for unbound, victims in replicaset.victims(waiting, standing, excess):
-            after = without_waiting(state, slot, unbound)
-            for position, count in victims:
-                after = with_bound(after, position, slot, -count)
-            yield after, (slot,) * bool(victims)
+        for _, victims in replicaset.victims(0, standing, count):
+            after = state
+            for position, gone in victims:
+                after = with_bound(after, position, slot, -gone)
+            yield after, (slot,)
 
     def _stateful(self, wish: Wish, state: State) -> statefulset.Sync:
         workload = wish.spec
@@ -341,7 +361,7 @@ class Motion:
             for slot, _ in held:
                 owner, revision, ordinal = self.cast.slots[slot]
                 if owner == workload:
-                    found[ordinal] = statefulset.Member(revision, True)
+                    found[ordinal] = statefulset.Member(revision, not self.cast.unready[slot])
         for slot, _, _ in state.waiting:
             owner, revision, ordinal = self.cast.slots[slot]
             if owner == workload:

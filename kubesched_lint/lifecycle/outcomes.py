@@ -18,6 +18,12 @@ class Outcome(NamedTuple):
     """Pods of the newest revision, bound or not."""
     old: int
     wanted: int
+    unready: int = 0
+    """Bound pods that never become ready."""
+
+    @property
+    def ready(self) -> int:
+        return self.bound - self.unready
 
     @property
     def created(self) -> int:
@@ -26,7 +32,7 @@ class Outcome(NamedTuple):
     @property
     def complete(self) -> bool:
         """All replicas are of the new revision and available, none is old."""
-        return self.old == 0 and self.pending == 0 and self.new == self.bound == self.wanted
+        return self.old == 0 and self.pending == 0 and self.new == self.ready == self.wanted
 
 
 class Range(NamedTuple):
@@ -47,15 +53,16 @@ class Range(NamedTuple):
 def outcome(motion: Motion, wish: Wish, state: State) -> Outcome:
     cast = motion.cast
     counts = tally(state)
-    bound = pending = new = 0
+    bound = pending = new = unready = 0
     for which, numbers in enumerate(counts):
         for slot, count in numbers.items():
             workload, revision, _ = cast.slots[slot]
             if workload == wish.workload:
                 bound += count * (which == 0)
+                unready += count * (which == 0 and cast.unready[slot])
                 pending += count * (which == 1)
                 new += count * (revision == wish.revision)
-    return Outcome(bound, pending, new, bound + pending - new, motion.desired(wish))
+    return Outcome(bound, pending, new, bound + pending - new, motion.desired(wish), unready)
 
 
 def outcomes(motion: Motion, states: Iterable[State]) -> list[dict[int, Outcome]]:

@@ -40,7 +40,7 @@ class Pool(NamedTuple):
 
 def is_pooled(wish: Wish) -> bool:
     workload = wish.spec
-    return workload.pod_management == "Parallel" and not workload.claim_templates
+    return workload.pod_management == "Parallel" and not workload.claim_templates and not wish.each_known
 
 
 def pools(cast: Cast, workload: int, state: State) -> list[Pool]:

@@ -36,6 +36,8 @@ class Setting:
     together: bool = True
     """Everything is applied at once; else each object settles before the next is created."""
     kubernetes_version: str = "1.36"
+    never_ready: frozenset[int] = frozenset()
+    """By place in ``workloads``: whose pods, those that an event makes, never become ready."""
 
     @cached_property
     def index(self) -> NodeIndex:
@@ -214,8 +216,17 @@ class Setting:
 
     # --- the story --------------------------------------------------------------------------------------------------
 
-    def story(self, members: Sequence[int], *, expected: bool, most_states: int, runs: int = 0, seed: int = 0) -> Story:
-        """The members deployed; see ``Story`` for the options."""
+    def story(
+        self,
+        members: Sequence[int],
+        *,
+        expected: bool,
+        most_states: int,
+        runs: int = 0,
+        seed: int = 0,
+        unready: bool = False,
+    ) -> Story:
+        """The members deployed, with ``unready`` those of ``never_ready`` in vain; see ``Story`` for the options."""
         chosen = [self.workloads[i] for i in members]
         story = Story(
             self.nodes,
@@ -226,10 +237,13 @@ class Setting:
             runs=runs,
             seed=seed,
             kubernetes_version=self.kubernetes_version,
+            never_ready=[self.workloads[i].ref for i in self.never_ready],
         )
         for i in members:
             if self.running.get(i):
                 story.adopt(self.workloads[i], self.running[i])
+        if unready:
+            story.from_now_unready()
         story.deploy(chosen, together=self.together)
         return story
 

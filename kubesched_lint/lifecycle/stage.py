@@ -111,7 +111,7 @@ class Stage:
         """Slots whose pods the scheduler cannot tell apart share a number."""
         workload, revision, ordinal = self.cast.slots[slot]
         if ordinal == -1 or self.cast.revisions[workload][revision].claim_templates:
-            return slot
+            return self.cast.slot(workload, revision, ordinal)
         return self.cast.slot(workload, revision, 0)
 
     # --- deciding ---------------------------------------------------------------------------------------------------

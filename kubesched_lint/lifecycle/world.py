@@ -1,6 +1,7 @@
 """A moment in the life of some workloads, as counts: identical pods have no identity, and their age is forgotten.
 
-A *slot* is what pods can differ in: a revision of a workload, or one ordinal of it. A State holds, per node, how many
+A *slot* is what pods can differ in: a revision of a workload, or one ordinal of it, and whether they ever become ready
+once they are bound (they do unless a story says otherwise). A State holds, per node, how many
 pods of each slot are bound there, how many DaemonSet pods wait for it, and, apart from nodes, how many others wait.
 """
 
@@ -61,7 +62,9 @@ class Cast:
         """Volumes that claims were bound to, each once."""
         self.reasons: list[frozenset[str]] = []
         """Plugins that turned away the pods of status ``2 + i``."""
-        self._numbers: dict[Slot, int] = {}
+        self.unready: list[bool] = []
+        """Per slot whether its pods never become ready."""
+        self._numbers: dict[tuple[Slot, bool], int] = {}
         self._pools: list[tuple[int, ...]] = []
 
     def join(self, workload: Workload, pod: Pod, owner: Selector | None) -> int:
@@ -78,13 +81,18 @@ class Cast:
         self.owners[number].append(owner)
         return len(self.revisions[number]) - 1
 
-    def slot(self, workload: int, revision: int, ordinal: int = -1) -> int:
+    def slot(self, workload: int, revision: int, ordinal: int = -1, *, unready: bool = False) -> int:
         key = Slot(workload, revision, ordinal)
-        found = self._numbers.get(key)
+        found = self._numbers.get((key, unready))
         if found is None:
-            found = self._numbers[key] = len(self.slots)
+            found = self._numbers[key, unready] = len(self.slots)
             self.slots.append(key)
+            self.unready.append(unready)
         return found
+
+    def twins(self, workload: int, revision: int) -> tuple[int, int]:
+        """The slots of pods without ordinals that become ready, and of those that do not."""
+        return self.slot(workload, revision), self.slot(workload, revision, unready=True)
 
     def pool(self, workload: int, revision: int, ordinals: tuple[int, ...]) -> int:
         """The slot of pods that were made together and of which nobody knows which has which ordinal."""
@@ -132,6 +140,10 @@ class Wish(NamedTuple):
     """Ignored by DaemonSets."""
     spec: Workload
     """The object as applied last: strategy, partition and claims are its."""
+    unready: bool = False
+    """Pods made from now on never become ready."""
+    each_known: bool = False
+    """Every ordinal is kept apart, for some pods may become ready and others not."""
 
     def revision_of(self, ordinal: int) -> int:
         """At which revision a StatefulSet makes an ordinal: below its partition at the one before the newest.

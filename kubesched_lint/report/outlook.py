@@ -119,7 +119,13 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
             ranging.text.removesuffix(" ?"),
             f"{ranging.bound} of the {ranging.wanted} wanted pods run in the end, {how}",
         )
-    said = {c.text.removesuffix(" ?").partition(" (")[0] for c in cells}
+    unready = next((c for c in cells if c.ready is not None), None)
+    if unready is not None:
+        yield (
+            f"{unready.ready}/{unready.wanted} ready",
+            "so many pods are ready in the end, as those that the event makes never are",
+        )
+    said = {c.text.removesuffix(" ?").partition(" (")[0].partition(",")[0] for c in cells}
     if any(c.text.endswith(" ?") for c in cells):
         yield "?", "not established: what is missing for a verdict stands below"
     for text, meaning in _WORDS:
@@ -230,6 +236,7 @@ def _cell(outlook: Outlook, cell: Cell) -> dict[str, object]:
         "text": cell.text,
         "wanted": cell.wanted,
         "bound": {"min": cell.bound.least, "max": cell.bound.most, "by": cell.bound.by},
+        "ready": None if cell.ready is None else {"min": cell.ready.least, "max": cell.ready.most},
         "stuck": cell.stuck,
         "proven": cell.proven,
         "because": cell.why,

@@ -54,10 +54,12 @@ def sketch(count: int = 2, zones: str = "abc", cpu: str = "4", pods: str = "110"
     return cluster_from([("cluster.yaml", yaml.safe_dump(value).encode())], "cluster.yaml")
 
 
-def told(cluster: Cluster, *objects: Value, events=EVENTS, pictured: str = "", **effort: Any) -> Outlook:
+def told(
+    cluster: Cluster, *objects: Value, events=EVENTS, pictured: str = "", never_ready=(), **effort: Any
+) -> Outlook:
     text = "---\n".join(yaml.safe_dump(o) for o in objects)
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
-    return simulate(found, cluster, Options(), events, Effort(**effort), pictured)
+    return simulate(found, cluster, Options(), events, Effort(**effort), pictured, never_ready=never_ready)
 
 
 def cell(outlook: Outlook, name: str, event: str) -> Cell:

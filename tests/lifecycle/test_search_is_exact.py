@@ -20,17 +20,32 @@ thorough = settings(
 
 
 @thorough
-@given(nodes(), workload("web"), workload("db", most=2), st.booleans(), st.booleans(), st.booleans())
-def test_outcome_sets_are_those_of_an_explorer_without_reductions(cluster, web, db, both, together, expected):
+@given(
+    nodes(),
+    workload("web"),
+    workload("db", most=2),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(["no", "no", "deploy", "rollout"]),
+)
+def test_outcome_sets_are_those_of_an_explorer_without_reductions(
+    cluster, web, db, both, together, expected, unready_from
+):
     workloads = [web, db] if both else [web]
     assume(sum(w.replicas for w in workloads) <= 5)
     # Missed wake-ups are for the search alone: the tiny explorer's scheduler tries every pod at any time.
     assume(not any(w.pod.required_affinity or len(w.pod.required_anti_affinity) > 1 for w in workloads))
-    story = Story(cluster, Inventory(), foreseen=workloads, expected=expected)
+    never_ready = [] if unready_from == "no" else [web.ref]
+    story = Story(cluster, Inventory(), foreseen=workloads, expected=expected, never_ready=never_ready)
+    if unready_from == "deploy":
+        story.from_now_unready()
     story.deploy(workloads, together=together)
 
     pods = [[story.admitted(w, 0)] for w in workloads]
     tiny = tiny_explorer.TinyExplorer(cluster, workloads, pods, expected=expected)
+    if unready_from == "deploy":
+        tiny.unready = {0}
     ends = {frozenset()}
     sizes = [0] * len(workloads)
     for i, w in enumerate(workloads):
@@ -40,6 +55,9 @@ def test_outcome_sets_are_those_of_an_explorer_without_reductions(cluster, web, 
     assert _sets(story) == {_told(e, [0] * len(workloads)) for e in ends}
 
     pods[0].append(story.admitted(web, 1))
+    if unready_from == "rollout":
+        story.from_now_unready()
+        tiny.unready = {0}
     story.rollout(with_new_template(web))
     newest = [1] + [0] * (len(workloads) - 1)
     ends = tiny.ends(ends, newest, sizes)
@@ -51,7 +69,7 @@ def _sets(story: Story):
     found = set()
     for state in story.states:
         ends = [counted(motion, wish, state) for wish in motion.wishes]
-        found.add(tuple((e.bound, e.pending, e.new) for e in ends))
+        found.add(tuple((e.bound, e.pending, e.new, e.unready) for e in ends))
     return found
 
 

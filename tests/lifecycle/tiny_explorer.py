@@ -21,12 +21,13 @@ from kubesched_lint.scheduler.scoring import owner_selector, score
 
 @dataclass(frozen=True)
 class Named:
-    """One pod; ``node`` -1 while it waits."""
+    """One pod; ``node`` -1 while it waits, ``ready`` whether it will be once it runs."""
 
     workload: int
     revision: int
     name: int
     node: int = -1
+    ready: bool = True
 
 
 Pods = frozenset[Named]
@@ -38,6 +39,8 @@ class TinyExplorer:
         self.workloads = workloads
         self.pods = pods
         self.expected = expected
+        self.unready: set[int] = set()
+        """Workloads whose pods, as they are made now, never become ready."""
 
     def ends(self, start: set[Pods], newest: list[int], replicas: list[int]) -> set[Pods]:
         """All states in which nothing moves."""
@@ -79,7 +82,7 @@ class TinyExplorer:
         revisions = sorted({p.revision for p in mine})
         sets = [
             deployment.ReplicaSetSize(
-                r, sum(p.revision == r for p in mine), sum(p.revision == r and p.node >= 0 for p in mine)
+                r, sum(p.revision == r for p in mine), sum(p.revision == r and p.node >= 0 and p.ready for p in mine)
             )
             for r in revisions
         ]
@@ -91,16 +94,18 @@ class TinyExplorer:
             have = [p for p in mine if p.revision == revision]
             if size > len(have):
                 fresh = self._names(state, number, size - len(have))
-                ends = {s | {Named(number, revision, n) for n in fresh} for s in ends}
+                ends = {s | {self._fresh(number, revision, n) for n in fresh} for s in ends}
             else:
                 ends = {s - gone for s in ends for gone in self._victims(mine, have, len(have) - size)}
         yield from ends
 
     def _victims(self, mine, have, count):
-        """Waiting pods first, then those with the most siblings on their node; equals are drawn."""
+        """Waiting pods first, then unready ones, then those with the most siblings on their node; equals are drawn."""
 
-        def rank(pod: Named) -> tuple[int, int]:
-            return (pod.node >= 0, -sum(p.node == pod.node for p in mine) if pod.node >= 0 else 0)
+        def rank(pod: Named) -> tuple[int, bool, int]:
+            if pod.node < 0:
+                return (0, False, 0)
+            return (1, pod.ready, -sum(p.node == pod.node for p in mine))
 
         worst = sorted(map(rank, have))[:count]
         for gone in combinations(sorted(have, key=repr), count):
@@ -108,21 +113,25 @@ class TinyExplorer:
                 yield frozenset(gone)
 
     def _stateful(self, state, mine, number, newest, replicas):
-        members = {p.name: statefulset.Member(p.revision, p.node >= 0) for p in mine}
+        members = {p.name: statefulset.Member(p.revision, p.node >= 0 and p.ready) for p in mine}
         workload = self.workloads[number]
         told = statefulset.sync(members, replicas, newest, ordered=workload.pod_management != "Parallel")
         if told.create:
-            yield state | {Named(number, newest, o) for o in told.create}
+            yield state | {self._fresh(number, newest, o) for o in told.create}
         if told.delete:
             yield frozenset(p for p in state if p.workload != number or p.name not in told.delete)
+
+    def _fresh(self, number: int, revision: int, name: int) -> Named:
+        return Named(number, revision, name, ready=number not in self.unready)
 
     def _names(self, state, number, count):
         taken = {p.name for p in state if p.workload == number}
         return [n for n in range(len(taken) + count) if n not in taken][:count]
 
 
-def outcome(state: Pods, number: int, newest: int) -> tuple[int, int, int]:
-    """Bound, pending and new pods of a workload."""
+def outcome(state: Pods, number: int, newest: int) -> tuple[int, int, int, int]:
+    """Bound, pending and new pods of a workload, and those that run and are not ready."""
     mine = [p for p in state if p.workload == number]
     bound = sum(p.node >= 0 for p in mine)
-    return bound, len(mine) - bound, sum(p.revision == newest for p in mine)
+    unready = sum(p.node >= 0 and not p.ready for p in mine)
+    return bound, len(mine) - bound, sum(p.revision == newest for p in mine), unready

@@ -16,11 +16,22 @@ def allowed_disruptions(budget: DisruptionBudget, expected: int, healthy: int) -
 
     ``healthy`` are the selected pods that are ready. Percentages round up.
     """
+    return max(healthy - desired_healthy(budget, expected), 0) if expected else 0
+
+
+def desired_healthy(budget: DisruptionBudget, expected: int) -> int:
+    """How many healthy pods the budget asks for."""
     if budget.max_unavailable is not None:
-        desired = max(expected - scaled(budget.max_unavailable, expected, up=True), 0)
-    else:
-        desired = scaled(budget.min_available, expected, up=True)
-    return max(healthy - desired, 0) if expected else 0
+        return max(expected - scaled(budget.max_unavailable, expected, up=True), 0)
+    return scaled(budget.min_available, expected, up=True)
+
+
+def lets_unready_go(budget: DisruptionBudget, expected: int, healthy: int) -> bool:
+    """Whether a pod that runs and is not ready may be evicted without using up a disruption."""
+    if budget.unhealthy_pod_eviction_policy == "AlwaysAllow":
+        return True
+    desired = desired_healthy(budget, expected)
+    return healthy >= desired > 0
 
 
 def covers(budget: DisruptionBudget, namespace: str, labels: Labels) -> bool:

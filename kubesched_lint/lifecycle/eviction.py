@@ -1,0 +1,67 @@
+"""A drain under way: which pods of the node the eviction API lets go next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions, covers, lets_unready_go
+from kubesched_lint.lifecycle.motion import Motion, Move
+from kubesched_lint.lifecycle.world import State, Step, tally, with_bound
+from kubesched_lint.model.policy import DisruptionBudget
+
+
+class Eviction:
+    """A drain under way: one pod at a time, any order; it gives up when a budget stands in its way."""
+
+    def __init__(self, motion: Motion, position: int, budgets: Sequence[DisruptionBudget]) -> None:
+        self._motion = motion
+        self._position = position
+        self._budgets = budgets
+
+    def moves(self, state: State) -> Iterator[Move]:
+        if not state.draining:
+            return
+        cast = self._motion.cast
+        blocked = left = False
+        for slot, _ in state.bound[self._position]:
+            if cast.kind(slot) == "DaemonSet":
+                continue
+            left = True
+            if not self._allowed(slot, state):
+                blocked = True
+                continue
+            after = with_bound(state, self._position, slot, -1)
+            for woken in self._motion.woken(state, after, (slot,)):
+                yield Step("evict", slot, self._position), self._motion.settle(woken, slot)
+        if blocked or not left:
+            yield Step("give up" if left else "stop"), state._replace(draining=False)
+
+    def _allowed(self, slot: int, state: State) -> bool:
+        """Every budget that selects the pod must have a disruption left; more than one selecting it is an error."""
+        motion = self._motion
+        pod = motion.stage.pod(slot)
+        ours = [b for b in self._budgets if covers(b, pod.namespace, pod.labels)]
+        if len(ours) > 1:
+            return False  # "This pod has more than one PodDisruptionBudget" (eviction.go)
+        counts = [(b, *self._counted(b, state)) for b in ours]
+        if motion.cast.unready[slot] and all(lets_unready_go(b, *here) for b, *here in counts):
+            return True
+        return all(allowed_disruptions(b, *here) > 0 for b, *here in counts)
+
+    def _counted(self, budget: DisruptionBudget, state: State) -> tuple[int, int]:
+        """Of the pods that the budget selects in this state: how many are expected, how many are healthy."""
+        motion, cast = self._motion, self._motion.cast
+        counts = tally(state)
+        healthy = total = 0
+        owners = set()
+        for which, numbers in enumerate(counts):
+            for slot, count in numbers.items():
+                pod = cast.pods[cast.slots[slot].workload][cast.slots[slot].revision]
+                if covers(budget, pod.namespace, pod.labels):
+                    healthy += count * (which == 0 and not cast.unready[slot])
+                    total += count
+                    owners.add(cast.slots[slot].workload)
+        expected = total
+        if not isinstance(budget.min_available, int):
+            expected = sum(motion.desired(w) for w in motion.wishes if w.workload in owners)
+        return expected, healthy

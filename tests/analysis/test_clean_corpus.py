@@ -11,13 +11,15 @@ from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet, manifest_set
-from kubesched_lint.findings import Report
+from kubesched_lint.findings import Report, Severity
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
 
 FIXTURES = File(__file__).parent.parent.parent / "fixtures"
 FILES = sorted((FIXTURES / "manifests" / "clean").glob("*.yaml"))
+MIXED = sorted((FIXTURES / "manifests" / "clean" / "mixed-pools").glob("*.yaml"))
+POOLS = FIXTURES / "clusters" / "mixed-pools.yaml"
 SKETCH = FIXTURES / "clusters" / "three-zones.yaml"
 BOOK = Rulebook.shipped()
 
@@ -53,6 +55,26 @@ def test_nothing_is_said_of_a_clean_file_alone(file: File) -> None:
     assert said(judged(read([file]), three_zones())) == []
     assert said(judged(read([file]), None)) == []
     assert said(judged(read([file]), None, "editor")) == []
+
+
+@pytest.mark.parametrize("files", [[file] for file in MIXED] + [MIXED], ids=[*(f.stem for f in MIXED), "together"])
+def test_nothing_worth_a_warning_is_said_where_pools_are_mixed(files: list[File]) -> None:
+    """Host ports at the edge, brokers by zone, GPUs behind a taint; of profile strict at most a note."""
+    manifests = read(files)
+    cluster = cluster_from([(POOLS.name, POOLS.read_bytes())], POOLS.name)
+    assert said(judged(manifests, cluster)) == []
+    assert said(judged(manifests, None)) == []
+    strict = judged(manifests, cluster, "strict")
+    assert [f for f in strict.findings if f.severity > Severity.NOTE] == []
+    assert strict.summary.rules >= 80
+
+
+def test_where_the_pools_are_lacking_the_same_manifests_are_not_silent() -> None:
+    text = POOLS.read_text()
+    fewer = "".join(line for line in text.splitlines(keepends=True) if "name: gpu" not in line and "edge" not in line)
+    cluster = cluster_from([(POOLS.name, fewer.encode())], POOLS.name)
+    spoken = {(f.rule, f.severity) for f in judged(read(MIXED), cluster).findings}
+    assert ("nodeselector-matches-nothing", Severity.ERROR) in spoken
 
 
 def test_the_corpus_is_large_and_varied() -> None:

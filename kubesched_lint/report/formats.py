@@ -18,6 +18,7 @@ FORMATS = {
     "gitlab": "kubesched_lint.report.as_gitlab",
     "junit": "kubesched_lint.report.as_junit",
     "markdown": "kubesched_lint.report.as_markdown",
+    "html": "kubesched_lint.report.html.page",
 }
 
 

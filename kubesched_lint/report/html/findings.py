@@ -1,0 +1,169 @@
+"""Findings by file: what, the lines themselves, why with numbers, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kubesched_lint.findings import Finding, InputError, Location, Report, Span
+from kubesched_lint.report.causes import Cause, causes, difference, distinct_place, ordered
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.footer import many, open_findings
+from kubesched_lint.report.html.source import Mark, excerpt
+from kubesched_lint.report.html.tags import esc
+
+MOST_FULL = 1_000
+"""Causes that are told in full; of others there is a line each."""
+MOST_LINES = 5_000
+_MOST_OTHERS = 50
+_MOST_EVENTS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the page tells of findings: their causes, by file, each with its number on the page."""
+
+    causes: tuple[Cause, ...]
+    numbers: Mapping[int, int]
+    """``id`` of a finding that is told in full → its number on the page, from 1."""
+
+
+def told(report: Report) -> Told:
+    found = tuple(causes(ordered(open_findings(report))))
+    return Told(found, {id(cause.first): number for number, cause in enumerate(found[:MOST_FULL], 1)})
+
+
+def sections(this: Told, context: RenderContext) -> Iterator[str]:
+    """A section per file, in the order of paths."""
+    files: dict[str, list[Cause]] = {}
+    for cause in this.causes[: MOST_FULL + MOST_LINES]:
+        files.setdefault(cause.first.location.path, []).append(cause)
+    for path, its in files.items():
+        count = sum(1 + len(cause.others) for cause in its)
+        title = f"<span>{esc(path)}</span> <small>{many(count, 'finding')}</small>"
+        yield f'<section class="file"><h3 class="path">{title}</h3>'
+        brief = []
+        for cause in its:
+            number = this.numbers.get(id(cause.first))
+            if number is None:
+                brief.append(cause)
+            else:
+                yield from _article(cause, number, context)
+        if brief:
+            yield f'<ul class="brief">{"".join(_brief(cause) for cause in brief)}</ul>'
+        yield "</section>\n"
+    missing = this.causes[MOST_FULL + MOST_LINES :]
+    if missing:
+        left = sum(1 + len(cause.others) for cause in missing)
+        yield f'<p class="more">… and {many(left, "more finding")}: <code>--format json</code> lists them all.</p>'
+
+
+def _article(cause: Cause, number: int, context: RenderContext) -> Iterator[str]:
+    finding = cause.first
+    word = finding.severity.word
+    yield (
+        f'<article class="finding {word}" id="f{number}" data-n="{number}" data-severity="{word}" tabindex="0" '
+        f'aria-labelledby="t{number}">\n<header><span class="sev">{word}</span>'
+        f'<h4 id="t{number}">{esc(finding.message)}</h4></header>\n'
+        f'<p class="meta"><code class="rule">{esc(finding.rule)}</code><span>{esc(str(finding.object))}</span>'
+        f'<a href="#f{number}">{esc(_place(finding.location))}</a></p>\n'
+    )
+    yield from _sources(finding, context)
+    yield f'<dl class="why">{"".join(_why(finding))}</dl>\n'
+    if cause.others:
+        yield from _others(cause)
+    yield (
+        f'<details class="about" data-rule="{esc(finding.rule)}"><summary>About this rule</summary>'
+        f'<p><a href="#rule-{esc(finding.rule)}">{esc(finding.rule)}</a></p></details>\n</article>\n'
+    )
+
+
+def _sources(finding: Finding, context: RenderContext) -> Iterator[str]:
+    files: dict[str, list[Mark]] = {finding.location.path: [Mark(finding.location.span, primary=True)]}
+    for related in finding.related:
+        files.setdefault(related.location.path, []).append(Mark(related.location.span, related.label))
+    for path, marks in files.items():
+        rows = "".join(excerpt(marks, context.sources(path)))
+        name = f"<figcaption>{esc(path)}</figcaption>" if path != finding.location.path else ""
+        if rows:
+            yield f'<figure>{name}<pre class="src" translate="no">{rows}</pre></figure>\n'
+        elif name:
+            labels = "; ".join(f"line {mark.span.line}: {mark.label}" for mark in marks if mark.label)
+            yield f'<p class="meta">{esc(path)} {esc(labels)}</p>\n'
+
+
+def _why(finding: Finding) -> Iterator[str]:
+    evidence = finding.evidence
+    if evidence.text or evidence.trace:
+        events = "".join(f"<li>{esc(event)}</li>" for event in evidence.trace[:_MOST_EVENTS])
+        if len(evidence.trace) > _MOST_EVENTS:
+            events += f"<li>… and {len(evidence.trace) - _MOST_EVENTS} more</li>"
+        order = f"<ol>{events}</ol>" if events else ""
+        yield f"<dt>{esc(evidence.kind)}</dt><dd>{esc(evidence.text or 'this happened in order:')}{order}</dd>"
+    if evidence.assumes:
+        yield f"<dt>assumes</dt><dd>{'<br>'.join(map(esc, evidence.assumes))}</dd>"
+    if finding.help:
+        yield f'<dt>help</dt><dd class="help">{esc(finding.help)}</dd>'
+    for fix in finding.fixes:
+        yield f"<dt>fix</dt><dd>{esc(fix.title)} <small>({'safe' if fix.safe else 'may change placement'})</small></dd>"
+
+
+def _others(cause: Cause) -> Iterator[str]:
+    count = len(cause.others)
+    yield f'<details class="others"><summary>and {count:,} more of the same cause</summary><ul>'
+    for finding in cause.others[:_MOST_OTHERS]:
+        where = esc(_place(distinct_place(finding, cause.first)))
+        otherwise = difference(finding, cause.first)
+        yield f"<li><code>{where}</code> {esc(str(finding.object))}{f': {esc(otherwise)}' if otherwise else ''}</li>"
+    if count > _MOST_OTHERS:
+        yield f"<li>… and {count - _MOST_OTHERS:,} more places</li>"
+    yield "</ul></details>\n"
+
+
+def _brief(cause: Cause) -> str:
+    finding = cause.first
+    word = finding.severity.word
+    more = f" <small>and {len(cause.others):,} more of the same cause</small>" if cause.others else ""
+    return (
+        f'<li class="{word}"><span class="sev">{word}</span> <code>{esc(_place(finding.location))}</code> '
+        f'<span class="rule">{esc(finding.rule)}</span> {esc(finding.message)}{more}</li>'
+    )
+
+
+def _place(location: Location) -> str:
+    span = location.span
+    return f"{location.path}:{span.line}:{span.column}" if span.line else location.path
+
+
+def errors(items: Sequence[InputError], context: RenderContext) -> Iterator[str]:
+    """Input that could not be read, each with its line."""
+    for error in items[:MOST_FULL]:
+        column = max(error.column, 1)
+        at = Location(error.path, Span(error.line, column, error.line, column + 1))
+        marks = [Mark(at.span, primary=True)]
+        rows = "".join(excerpt(marks, context.sources(error.path))) if error.line else ""
+        source = f'<figure><pre class="src" translate="no">{rows}</pre></figure>' if rows else ""
+        yield (
+            f'<article class="finding error unread"><header><span class="sev">not read</span>'
+            f'<h4>{esc(error.message)}</h4></header><p class="meta"><span>{esc(_place(at))}</span></p>'
+            f"{source}</article>\n"
+        )
+    if len(items) > MOST_FULL:
+        yield f'<p class="more">… and {many(len(items) - MOST_FULL, "more problem")}.</p>'
+
+
+def suppressed(report: Report) -> Iterator[str]:
+    """Rows of findings that do not count, with who said so."""
+    found = [f for f in ordered(report.findings) if f.suppressed is not None]
+    for finding in found[:MOST_FULL]:
+        assert finding.suppressed is not None
+        word = "known" if finding.suppressed.known else "waived"
+        by = finding.suppressed.location
+        reason = finding.suppressed.reason or ("in the baseline" if finding.suppressed.known else "without a reason")
+        yield (
+            f'<li><span class="sev {word}">{word}</span> <code>{esc(_place(finding.location))}</code> '
+            f'<span class="rule">{esc(finding.rule)}</span> {esc(finding.message)}'
+            f"<em>{esc(reason)}{f' ({esc(_place(by))})' if by else ''}</em></li>"
+        )
+    if len(found) > MOST_FULL:
+        yield f"<li>… and {len(found) - MOST_FULL:,} more</li>"

@@ -1,0 +1,77 @@
+"""The what-happens-when matrix as a table: every cell can be opened to see how it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from kubesched_lint.engine.simulate import Outlook
+from kubesched_lint.lifecycle.matrix import Row
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell
+from kubesched_lint.report.behind import behind, event_title, needs_a_word, verdict_words
+from kubesched_lint.report.html.tags import esc
+
+_SIGNS = {FINE: "✓", BAD: "✕", DEPENDS: "~", UNKNOWN: "?", NONE: ""}
+_KEY = (
+    (FINE, "fine in every order of events"),
+    (BAD, "always ends badly"),
+    (DEPENDS, "depends on the order of events"),
+    (UNKNOWN, "not established"),
+)
+
+
+def table(outlook: Outlook) -> Iterator[str]:
+    """Rows with something to tell come first; a hidden row below each holds what is behind its cells."""
+    rows = sorted(outlook.rows, key=lambda row: not any(map(needs_a_word, row.cells)))
+    common = _common(rows)
+    heads = "".join(f'<th scope="col">{esc(event_title(event))}</th>' for event in outlook.events)
+    head = f'<thead><tr><th scope="col">workload</th>{heads}</tr></thead>'
+    yield f'<div class="scroll"><table class="matrix">{head}<tbody>\n'
+    for row in rows:
+        yield from _row(outlook, row, common)
+    yield "</tbody></table></div>\n"
+    found = {cell.verdict for row in rows for cell in row.cells}
+    key = "".join(f'<li class="{v}"><b>{_SIGNS[v]}</b> {words}</li>' for v, words in _KEY if v in found)
+    yield f'<ul class="key">{key}</ul>\n'
+    if common:
+        yield f'<p class="premises">All of it assumes: {esc("; ".join(common))}.</p>\n'
+
+
+def _common(rows: Sequence[Row]) -> tuple[str, ...]:
+    """The premises on which every cell stands."""
+    cells = [cell for row in rows for cell in row.cells if cell.verdict != NONE]
+    if not cells:
+        return ()
+    return tuple(premise for premise in cells[0].assumes if all(premise in cell.assumes for cell in cells))
+
+
+def _row(outlook: Outlook, row: Row, common: Collection[str]) -> Iterator[str]:
+    workload = outlook.workloads[row.number]
+    shown = "".join(_cell(cell, f"c{row.number}-{i}") for i, cell in enumerate(row.cells))
+    name = f'<span class="name">{esc(workload.namespace)}/{esc(workload.name)}</span>'
+    yield f'<tr><th scope="row">{name} <small>{esc(workload.kind)}</small></th>{shown}</tr>\n'
+    for i, (event, cell) in enumerate(zip(outlook.events, row.cells, strict=True)):
+        if cell.verdict != NONE:
+            title = f"{esc(str(workload))}, {esc(event_title(event))}: {esc(cell.text)}"
+            lines = "".join(_lines(outlook, cell, common))
+            yield (
+                f'<tr class="behind {cell.verdict}" id="c{row.number}-{i}" hidden><td colspan="{len(row.cells) + 1}">'
+                f"<h4>{title} <small>{esc(verdict_words(cell))}</small></h4><dl>{lines}</dl></td></tr>\n"
+            )
+
+
+def _cell(cell: Cell, target: str) -> str:
+    if cell.verdict == NONE:
+        return f'<td class="none">{esc(cell.text)}</td>'
+    return (
+        f'<td class="{cell.verdict}"><button type="button" aria-expanded="false" aria-controls="{target}">'
+        f"<b>{_SIGNS[cell.verdict]}</b> {esc(cell.text)}</button></td>"
+    )
+
+
+def _lines(outlook: Outlook, cell: Cell, common: Collection[str]) -> Iterator[str]:
+    previous = ""
+    for label, text in behind(outlook, cell):
+        if label == "assumes" and text in common:
+            continue
+        yield f"<dt>{esc(label) if label != previous else ''}</dt><dd>{esc(text)}</dd>"
+        previous = label

@@ -1,0 +1,170 @@
+"""The report as one page: no network, no server; a policy in its head forbids both, and any script but its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from kubesched_lint.engine.panorama import Panorama
+from kubesched_lint.findings import Report, Severity
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.footer import counts, footer, open_findings, verdict
+from kubesched_lint.report.footer import suppressed as suppressed_counts
+from kubesched_lint.report.html.findings import Told, errors, sections, suppressed, told
+from kubesched_lint.report.html.matrix import table
+from kubesched_lint.report.html.prose import as_html
+from kubesched_lint.report.html.tags import data, esc
+from kubesched_lint.report.html.topology import picture, view
+
+_KEYS = (
+    ("j  k", "next and previous finding"),
+    ("Enter", "read about the rule of the finding"),
+    ("/", "search"),
+    ("m", "go to the matrix; arrows move in it, Enter opens a cell"),
+    ("t", "light, dark, or as the system says"),
+    ("Esc", "leave the search, close what is open"),
+    ("?", "this list"),
+)
+
+
+def render(report: Report, context: RenderContext) -> Iterator[str]:
+    """Yields the page in pieces."""
+    seen = context.panorama()
+    this = told(report)
+    yield from _head(report)
+    yield from _masthead()
+    yield "<main>\n"
+    yield from _summary(report)
+    if report.errors:
+        items = sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message))
+        yield from _section("errors", "Could not be read", errors(items, context))
+    if seen is not None:
+        yield from _section("matrix", "What happens when", _matrix(seen))
+    drawn = seen is not None and bool(seen.scene.groups)
+    yield f'<div class="{"split" if drawn else "whole"}">\n'
+    if seen is not None and drawn:
+        status = '<p id="said" aria-live="polite"></p><ul id="chips"></ul>'
+        yield from _section("cluster", "The cluster", (f"{status}\n", *picture(seen.scene)), tag="aside")
+    nothing = '<p class="calm">No findings: nothing that was checked keeps a pod from a node.</p>'
+    yield from _section("findings", "Findings", sections(this, context) if this.causes else [nothing])
+    yield "</div>\n"
+    rows = "".join(suppressed(report))
+    if rows:
+        yield from _section("waived", "Waived and known", [f'<ul class="brief">{rows}</ul>'])
+    yield from _section("notes", "What was checked, and what was not", _footer(report))
+    yield from _rules(this, context)
+    yield "</main>\n"
+    yield from _foot(report, this, seen, context)
+
+
+def _head(report: Report) -> Iterator[str]:
+    style, script = _file("page.css"), _file("page.js")
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    yield (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<meta name="referrer" content="no-referrer">\n'
+        f'<title>kubesched-lint: {esc(verdict(report))}</title>\n<link rel="icon" href="data:,">\n'
+        f"<style>{style}</style>\n</head>\n<body>\n"
+    )
+
+
+def _masthead() -> Iterator[str]:
+    yield (
+        '<a class="skip" href="#findings">Skip to the findings</a>\n'
+        '<header class="top"><strong>kubesched-lint</strong><nav aria-label="Sections" id="nav"></nav>'
+        '<div class="tools"><label><span class="hidden">Search findings</span>'
+        '<input id="search" type="search" placeholder="Search findings" autocomplete="off" spellcheck="false">'
+        '<kbd>/</kbd></label><button type="button" id="theme" title="Light or dark (t)">Auto</button>'
+        '<button type="button" id="help" title="Keys (?)" aria-label="Keys">?</button></div></header>\n'
+    )
+
+
+def _summary(report: Report) -> Iterator[str]:
+    lines = dict(footer(report))
+    found = counts(open_findings(report))
+    waived, known = suppressed_counts(report)
+    yield f'<section class="summary"><h1>{esc(verdict(report))}</h1>\n'
+    yield f"<p>{esc(lines['checked'])}</p><p>{esc('cluster: ' + lines['cluster'])}</p>\n"
+    yield '<ul class="tiles">'
+    for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE):
+        word, count = severity.word, found[severity]
+        pressed = f'type="button" class="{word}" data-filter="{word}" aria-pressed="true"{"" if count else " disabled"}'
+        yield f"<li><button {pressed}><b>{count:,}</b> {word}{'' if count == 1 else 's'}</button></li>"
+    for count, words in ((waived, "waived"), (known, "known"), (len(report.skipped), "skipped")):
+        if count:
+            yield f"<li><span><b>{count:,}</b> {words}</span></li>"
+    yield "</ul></section>\n"
+
+
+def _section(name: str, title: str, content: Iterable[str], tag: str = "section") -> Iterator[str]:
+    yield f'<{tag} id="{name}" class="part" aria-labelledby="h-{name}"><h2 id="h-{name}">{esc(title)}</h2>\n'
+    yield from content
+    yield f"</{tag}>\n"
+
+
+def _matrix(seen: Panorama) -> Iterator[str]:
+    if seen.outlook is not None and seen.outlook.rows:
+        yield from table(seen.outlook)
+    yield from (f'<p class="remark">{esc(note)}.</p>\n' for note in seen.notes)
+    if seen.outlook is not None:
+        yield from (f'<p class="remark">{esc(note)}.</p>\n' for note in seen.outlook.notes)
+
+
+def _footer(report: Report) -> Iterator[str]:
+    yield '<dl class="notes">'
+    previous = ""
+    for label, text in footer(report):
+        yield f"<dt>{esc(label) if label != previous else ''}</dt><dd>{esc(text)}</dd>"
+        previous = label
+    yield "</dl>\n"
+
+
+def _rules(this: Told, context: RenderContext) -> Iterator[str]:
+    """The cards of the rules that found something, each once."""
+    slugs = sorted({cause.first.rule for cause in this.causes if id(cause.first) in this.numbers})
+    if not slugs:
+        return
+    yield '<section id="rules" class="part" aria-labelledby="h-rules"><h2 id="h-rules">The rules</h2>\n'
+    for slug in slugs:
+        card = context.cards(slug)
+        summary = f" <span>{esc(card.summary)}</span>" if card else ""
+        yield f'<details class="card" id="rule-{esc(slug)}"><summary><code>{esc(slug)}</code>{summary}</summary>'
+        yield f'<div class="prose">{as_html(card.markdown) if card else ""}'
+        links = [link for link in (card.references if card else ()) if link.startswith("https://")]
+        if links:
+            items = "".join(f'<li><a href="{esc(link)}" rel="noreferrer">{esc(link)}</a></li>' for link in links)
+            yield f"<h4>References</h4><ul>{items}</ul>"
+        yield "</div></details>\n"
+    yield "</section>\n"
+
+
+def _foot(report: Report, this: Told, seen: Panorama | None, context: RenderContext) -> Iterator[str]:
+    shown = "".join(f"<dt><kbd>{esc(keys)}</kbd></dt><dd>{esc(words)}</dd>" for keys, words in _KEYS)
+    yield f'<dialog id="keys" aria-label="Keys"><h2>Keys</h2><dl>{shown}</dl>'
+    yield '<form method="dialog"><button>Close</button></form></dialog>\n'
+    yield f'<footer>kubesched-lint {esc(context.version)}</footer>\n<p id="none" hidden>Nothing matches.</p>\n'
+    if seen is not None and seen.scene.groups:
+        yield f'<script type="application/json" id="view">{data(_view(report, this, seen))}</script>\n'
+    yield f"<script>{_file('page.js')}</script>\n</body>\n</html>\n"
+
+
+def _view(report: Report, this: Told, seen: Panorama) -> object:
+    focus = {id(finding): at for finding, at in zip(report.findings, seen.scene.focuses, strict=True)}
+    return view(seen.scene, [focus.get(key) for key in this.numbers])
+
+
+def _file(name: str) -> str:
+    from importlib.resources import files
+
+    return files("kubesched_lint.report.html").joinpath(name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    from base64 import b64encode
+    from hashlib import sha256
+
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,199 @@
+"""The cluster as a drawing: zones, nodes and pods; the page's script lights up what a finding is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kubesched_lint.engine.scene import FULL, TAINTED, UNMATCHED, USABLE, Focus, Group, Scene
+from kubesched_lint.model.node import HOSTNAME, ZONE
+from kubesched_lint.report.footer import many
+from kubesched_lint.report.html.tags import esc, shortened
+
+_WIDTH = 460
+_GAP = 10
+_BOX = 62
+_HEAD = 26
+_PAD = 8
+_DOT = 10
+_HUES = 8
+_MOST_LEGEND = 16
+_LETTERS = {USABLE: "u", FULL: "f", TAINTED: "t", UNMATCHED: "x"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Zone:
+    name: str
+    groups: tuple[tuple[int, Group], ...]
+    """With their places in the scene."""
+
+    @property
+    def nodes(self) -> int:
+        return sum(group.count for _, group in self.groups)
+
+
+def picture(scene: Scene) -> Iterator[str]:
+    """The drawing, its legend and the pods that wait."""
+    zones = _zones(scene)
+    columns = min(len(zones), 3)
+    across = (_WIDTH - _GAP * (columns - 1)) // max(columns, 1)
+    boxes = {1: 3, 2: 2, 3: 1}.get(columns, 1)
+    y, drawn = 0, []
+    for start in range(0, len(zones), columns or 1):
+        band = zones[start : start + columns]
+        tall = max(_HEAD + _PAD + -(-len(zone.groups) // boxes) * (_BOX + _PAD) for zone in band)
+        for i, zone in enumerate(band):
+            drawn.append("".join(_zone(zone, i * (across + _GAP), y, across, tall, boxes, scene)))
+        y += tall + _GAP
+    title = f"{many(scene.nodes, 'node')} in {many(len(zones), 'zone')}"
+    yield (
+        f'<svg class="topology" viewBox="0 0 {_WIDTH} {max(y - _GAP, 1)}" role="img" aria-label="{title}">'
+        '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+        '<line x1="0" y1="0" x2="0" y2="6"/></pattern></defs>'
+    )
+    yield from drawn
+    yield "</svg>\n"
+    yield from _legend(scene)
+    for waiting in scene.waiting:
+        who = f"{esc(str(scene.workloads[waiting.workload]))} {'stays' if waiting.pods == 1 else 'stay'} Pending"
+        yield (
+            f'<p class="waiting" data-w="{waiting.workload}"><b>{many(waiting.pods, "pod")}</b> of '
+            f"{who} <small>{esc(waiting.message)}</small></p>\n"
+        )
+    yield "".join(f'<p class="remark">{esc(note)}.</p>\n' for note in scene.notes)
+
+
+def _zones(scene: Scene) -> list[_Zone]:
+    found: dict[str, list[tuple[int, Group]]] = {}
+    for place, group in enumerate(scene.groups):
+        found.setdefault(group.zone, []).append((place, group))
+    return [_Zone(name, tuple(groups)) for name, groups in found.items()]
+
+
+def _zone(zone: _Zone, x: int, y: int, across: int, tall: int, boxes: int, scene: Scene) -> Iterator[str]:
+    name = zone.name or "no zone"
+    yield f'<g class="zone" data-zone="{esc(zone.name)}"><rect class="frame" x="{x + 0.5}" y="{y + 0.5}" '
+    yield f'width="{across - 1}" height="{tall - 1}" rx="10"/>'
+    yield f'<text class="zname" x="{x + 10}" y="{y + 18}">{esc(shortened(name, (across - 52) // 7))}</text>'
+    yield f'<text class="zcount" x="{x + across - 10}" y="{y + 18}" text-anchor="end">{zone.nodes:,}</text>'
+    wide = (across - _PAD * (boxes + 1)) // boxes
+    for i, (place, group) in enumerate(zone.groups):
+        left = x + _PAD + (i % boxes) * (wide + _PAD)
+        top = y + _HEAD + _PAD // 2 + (i // boxes) * (_BOX + _PAD)
+        yield from _node(group, place, left, top, wide, scene)
+    yield "</g>\n"
+
+
+def _node(group: Group, place: int, x: int, y: int, wide: int, scene: Scene) -> Iterator[str]:
+    room = (wide - 16) // 6
+    label = group.names[0] if group.count == 1 else f"{group.count:,} × {_stem(group.names)}"
+    kind = "node passing" if group.mark else "node"
+    yield f'<g class="{kind}" data-g="{place}"><title>{esc(_tooltip(group, scene))}</title>'
+    yield f'<rect class="box" x="{x + 0.5}" y="{y + 0.5}" width="{wide - 1}" height="{_BOX - 1}" rx="6"/>'
+    yield f'<text class="nname" x="{x + 8}" y="{y + 16}">{esc(shortened(label, room))}</text>'
+    below = " · ".join(filter(None, (group.mark, group.capacity)))
+    yield f'<text class="ncap" x="{x + 8}" y="{y + 29}">{esc(shortened(below, int(room * 1.12)))}</text>'
+    yield from _pods(group, x + 8, y + 41, wide - 16)
+    yield "</g>"
+
+
+def _pods(group: Group, x: int, y: int, wide: int) -> Iterator[str]:
+    """A dot per pod in two rows; where they are too many, a number."""
+    across = max(1, wide // _DOT)
+    total = sum(count for _, count in group.pods)
+    if total > across * 2 or group.count > 1:
+        others = f", {group.others:,} of others" if group.others else ""
+        if total or others:
+            yield f'<text class="npods" x="{x}" y="{y + 5}">{many(total, "pod")}{others}</text>'
+        yield f'<text class="mine" x="{x}" y="{y + 16}"></text>'
+        return
+    dots = [number for number, count in group.pods for _ in range(count)]
+    for i, number in enumerate(dots):
+        cx, cy = x + 4 + (i % across) * _DOT, y + (i // across) * _DOT
+        yield f'<circle class="pod p{number % _HUES}" data-w="{number}" cx="{cx}" cy="{cy}" r="3.6"/>'
+    if group.others and len(dots) <= across:
+        yield f'<text class="npods" x="{x}" y="{y + 15}">{group.others:,} of others</text>'
+
+
+def _stem(names: Sequence[str]) -> str:
+    """What alike nodes are called, as far as their names agree."""
+    first = names[0]
+    same = next((i for i in range(len(first)) if any(name[i : i + 1] != first[i] for name in names)), len(first))
+    return f"{first[:same]}…" if same >= 3 else first
+
+
+def _tooltip(group: Group, scene: Scene) -> str:
+    names = ", ".join(group.names) + (f" and {group.count - len(group.names):,} more" if group.count > 3 else "")
+    pods = ", ".join(f"{count:,} × {scene.workloads[number]}" for number, count in group.pods)
+    told = (names, group.capacity, group.mark, *(f"taint {taint}" for taint in group.taints), pods)
+    return " · ".join(filter(None, told))
+
+
+def _legend(scene: Scene) -> Iterator[str]:
+    there = sorted({number for group in scene.groups for number, _ in group.pods})
+    if not there:
+        return
+    items = "".join(
+        f'<li data-w="{number}"><i class="pod p{number % _HUES}"></i>{esc(_short_name(scene, number))}</li>'
+        for number in there[:_MOST_LEGEND]
+    )
+    more = f"<li>and {len(there) - _MOST_LEGEND:,} more workloads</li>" if there[_MOST_LEGEND:] else ""
+    yield f'<ul class="legend">{items}{more}</ul>\n'
+
+
+def _short_name(scene: Scene, number: int) -> str:
+    ref = scene.workloads[number]
+    return f"{ref.namespace}/{ref.name}"
+
+
+# --- what the script needs --------------------------------------------------------------------------------------------
+
+
+def view(scene: Scene, focuses: Sequence[Focus | None]) -> dict[str, Any]:
+    """``focuses`` are those of the findings on the page, in its order.
+
+    ``reach``: workload → a letter per group; ``say``: workload → what is told of its nodes; ``at``: for each finding
+    its focus or -1; ``focus``: workload, the zones to light, and chips of domains.
+    """
+    different = list(dict.fromkeys(focus for focus in focuses if focus is not None))
+    place = {focus: i for i, focus in enumerate(different)}
+    used = {focus.workload for focus in different}
+    return {
+        "reach": {number: "".join(_LETTERS[level] for level in scene.reach[number]) for number in used},
+        "say": {number: _said(scene, number) for number in used},
+        "pods": [dict(group.pods) for group in scene.groups],
+        "folded": [int(group.count > 1) for group in scene.groups],
+        "at": [-1 if focus is None else place[focus] for focus in focuses],
+        "focus": [_focus(scene, focus) for focus in different],
+    }
+
+
+def _said(scene: Scene, number: int) -> str:
+    counts = scene.counts[number]
+    told = [f"{scene.workloads[number]} may stand on {counts[USABLE]:,} of {many(sum(counts.values()), 'node')}"]
+    for level, one, more in (
+        (TAINTED, "has a taint that it does not tolerate", "have a taint that it does not tolerate"),
+        (UNMATCHED, "does not match its node selector or affinity", "do not match its node selector or affinity"),
+        (FULL, "is cordoned or too small", "are cordoned or too small"),
+    ):
+        if counts[level]:
+            told.append(f"{counts[level]:,} {one if counts[level] == 1 else more}")
+    return "; ".join(told) + "."
+
+
+def _focus(scene: Scene, focus: Focus) -> dict[str, Any]:
+    domains = scene.domains.get(focus, ())
+    usable = [domain for domain in domains if domain.usable and domain.value]
+    found: dict[str, Any] = {"w": focus.workload, "key": focus.key}
+    if focus.key == ZONE:
+        found["zones"] = [domain.value for domain in usable]
+    if focus.key == HOSTNAME:
+        found["told"] = f"each node is a domain of its own: {len(usable):,} usable"
+    elif focus.key:
+        found["chips"] = [[domain.value, domain.usable, domain.nodes] for domain in domains if domain.value][:40]
+        lacking = sum(domain.nodes for domain in domains if not domain.value)
+        found["told"] = f"{len(usable):,} usable {'domain' if len(usable) == 1 else 'domains'}" + (
+            f"; {many(lacking, 'node')} without the key" if lacking else ""
+        )
+    return found

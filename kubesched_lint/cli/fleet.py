@@ -11,15 +11,21 @@ from kubesched_lint.cli.options import (
     ApplyOrderOption,
     Color,
     ColorOption,
+    ConfigFile,
     Elastic,
+    Exclude,
     FailOn,
     FailOnOption,
     Ignore,
+    KubernetesVersion,
     Namespace,
+    NoConfig,
+    Partial,
     Paths,
     Profile,
     ProfileOption,
     Select,
+    Sets,
     StrictSkips,
 )
 
@@ -31,6 +37,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 @app.command()
 def fleet(
+    context: typer.Context,
     paths: Paths,
     clusters: Annotated[
         str,
@@ -54,6 +61,12 @@ def fleet(
     strict_skips: StrictSkips = False,
     apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
     elastic: Elastic = None,
+    kubernetes_version: KubernetesVersion = "1.36",
+    partial: Partial = False,
+    exclude: Exclude = None,
+    sets: Sets = None,
+    config_file: ConfigFile = None,
+    no_config: NoConfig = False,
     color: ColorOption = Color.AUTO,
 ) -> None:
     """Check one set of manifests against many clusters, and show a table of rules by clusters.
@@ -66,9 +79,9 @@ def fleet(
 
       kubesched-lint fleet manifests/ --clusters snapshots/ --executor dask://scheduler:8786 --format json
     """
+    from kubesched_lint.cli.settings import settle
     from kubesched_lint.engine.crews import crew_of
     from kubesched_lint.engine.fleet import FleetError, clusters_in, lint_fleet
-    from kubesched_lint.engine.options import Options
     from kubesched_lint.report.exit_code import FAIL_ON
     from kubesched_lint.report.fleet import FORMATS, worst_exit_code
     from kubesched_lint.report.writers import OutputError
@@ -76,30 +89,25 @@ def fleet(
 
     if format_ not in FORMATS:
         raise typer.BadParameter(f"{format_!r} is not one of {', '.join(FORMATS)}.", param_hint="'--format'")
-    options = Options(
-        profile=profile.value,
-        select=tuple(select or ()),
-        ignore=tuple(ignore or ()),
-        namespace=namespace,
-        apply_order=apply_order.value,
-    )
+    rulebook = Rulebook.shipped()
+    settings = settle(context, paths, rulebook)
     try:
         found = clusters_in(clusters)
         with crew_of(executor, len(found)) as crew:
             outcomes = lint_fleet(
                 paths,
                 found,
-                options,
-                Rulebook.shipped(),
+                settings.options,
+                rulebook,
                 crew=crew,
-                elastic=elastic,
+                elastic=settings.elastic,
                 lost=lambda reason: typer.echo(f"warning: {reason}", err=True),
             )
         _show(outcomes, format_, output, color.value)
     except (FleetError, OutputError, UnknownRuleError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
-    raise typer.Exit(worst_exit_code(outcomes, FAIL_ON[fail_on.value], strict_skips))
+    raise typer.Exit(worst_exit_code(outcomes, FAIL_ON[settings.text("fail-on")], settings.flag("strict-skips")))
 
 
 def _show(outcomes: tuple[Outcome, ...], format_: str, output: str | None, color: str) -> None:

@@ -12,6 +12,7 @@ from typer.core import TyperCommand
 from kubesched_lint.cli.options import (
     ApplyOrder,
     ApplyOrderOption,
+    ClusterPath,
     Color,
     ColorOption,
     ConfigFile,
@@ -24,7 +25,6 @@ from kubesched_lint.cli.options import (
     KubernetesVersion,
     Namespace,
     NoConfig,
-    OptionalClusterPath,
     Partial,
     Paths,
     Profile,
@@ -67,7 +67,7 @@ def _with_base(args: list[str]) -> Iterator[str]:
 def lint(
     context: typer.Context,
     paths: Paths,
-    cluster: OptionalClusterPath = None,
+    cluster: ClusterPath = None,
     namespace: Namespace = "default",
     profile: ProfileOption = Profile.CI,
     select: Select = None,

@@ -39,12 +39,6 @@ _PATHS = typer.Argument(help="Files, folders (read recursively), or - for standa
 Paths = Annotated[list[str], _PATHS]
 OptionalPaths = Annotated[list[str] | None, _PATHS]
 ClusterPath = Annotated[
-    str,
-    typer.Option(
-        "--cluster", "-c", metavar="PATH", help="Snapshot or sketch of the cluster: a file or a folder, also .gz."
-    ),
-]
-OptionalClusterPath = Annotated[
     str | None,
     typer.Option(
         "--cluster", "-c", metavar="PATH", help="Snapshot or sketch: a file or folder, also .gz; or live[:CONTEXT]."

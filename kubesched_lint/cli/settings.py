@@ -88,6 +88,16 @@ def settle(context: typer.Context, paths: Sequence[str], rulebook: Rulebook) -> 
     return Settings(values, params, severities, exclude, config)
 
 
+def cluster_of(context: typer.Context, settings: Settings) -> str:
+    """The cluster of a command that cannot do without. Raises UsageError when none is named."""
+    path = settings.maybe("cluster")
+    if path is None:
+        from click import UsageError
+
+        raise UsageError("Missing option '--cluster' / '-c', or `cluster` in kubesched.toml.", context)
+    return path
+
+
 def _config(context: typer.Context, paths: Sequence[str], rulebook: Rulebook) -> Config:
     given = context.params.get("config_file")
     if given is None and not context.params.get("no_config"):

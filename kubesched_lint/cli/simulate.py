@@ -10,6 +10,7 @@ import typer
 from kubesched_lint.cli.options import (
     ApplyOrder,
     ApplyOrderOption,
+    ClusterPath,
     Color,
     ColorOption,
     ConfigFile,
@@ -18,8 +19,6 @@ from kubesched_lint.cli.options import (
     KubernetesVersion,
     Namespace,
     NoConfig,
-    OptionalClusterPath,
-    Partial,
     Paths,
     Render,
 )
@@ -39,7 +38,7 @@ class Format(StrEnum):
 def simulate(
     context: typer.Context,
     paths: Paths,
-    cluster: OptionalClusterPath = None,
+    cluster: ClusterPath = None,
     events: Annotated[str, typer.Option(metavar="EVENT,…", help="Which events to tell.")] = _EVENTS,
     output: Annotated[Format, typer.Option("--format", "-f", help="How to print.")] = Format.TEXT,
     picture: Annotated[str, typer.Option(metavar="EVENT", help="Draw the cluster before and after this event.")] = "",
@@ -57,7 +56,6 @@ def simulate(
     states: Annotated[int, typer.Option(min=1, help="States that one search may visit.")] = 4_000,
     seed: Annotated[int, typer.Option(help="Of the runs that stand in where no search is affordable.")] = 1,
     kubernetes_version: KubernetesVersion = "1.36",
-    partial: Partial = False,
     exclude: Exclude = None,
     render: Render = True,
     config_file: ConfigFile = None,
@@ -77,7 +75,7 @@ def simulate(
     import os
     import sys
 
-    from kubesched_lint.cli.settings import settle
+    from kubesched_lint.cli.settings import cluster_of, settle
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.cluster.read import read_cluster
     from kubesched_lint.engine.session import read_manifests
@@ -91,7 +89,7 @@ def simulate(
     options = settings.options
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())
     try:
-        nodes = read_cluster(settings.cluster(), elastic=settings.elastic)
+        nodes = read_cluster(cluster_of(context, settings), elastic=settings.elastic)
         manifests = read_manifests(paths, options, render=settings.flag("render"))
         outlook = tell(
             manifests, nodes, options, chosen, Effort(states=states, seed=seed), picture, never_ready=never_ready or ()

@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from kubesched_lint.cli.options import ClusterPath, Color, ColorOption, KubernetesVersion, Namespace, OptionalPaths
+from kubesched_lint.cli.options import (
+    ClusterPath,
+    Color,
+    ColorOption,
+    ConfigFile,
+    KubernetesVersion,
+    Namespace,
+    NoConfig,
+    OptionalPaths,
+    Render,
+)
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -19,6 +29,7 @@ class Format(StrEnum):
 
 @app.command()
 def why(
+    context: typer.Context,
     name: Annotated[
         str,
         typer.Argument(
@@ -28,7 +39,7 @@ def why(
         ),
     ],
     paths: OptionalPaths = None,
-    cluster: ClusterPath = ...,  # type: ignore[assignment]
+    cluster: ClusterPath = None,
     namespace: Namespace = "default",
     replica: Annotated[int, typer.Option(min=1, help="Which replica; those before it are placed first.")] = 1,
     keep_running: Annotated[
@@ -38,6 +49,9 @@ def why(
     output: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.TEXT,
     kubernetes_version: KubernetesVersion = "1.36",
     seed: Annotated[int, typer.Option(help="Of the draws that place earlier replicas.")] = 0,
+    render: Render = True,
+    config_file: ConfigFile = None,
+    no_config: NoConfig = False,
     color: ColorOption = Color.AUTO,
 ) -> None:
     """Explain where a pod can go: for every node its scores, or the plugin and the reason that turn the pod away.
@@ -55,21 +69,21 @@ def why(
     import os
     import sys
 
+    from kubesched_lint.cli.settings import cluster_of, settle
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.cluster.read import read_cluster
     from kubesched_lint.engine.naming import NamingError
-    from kubesched_lint.engine.options import Options
     from kubesched_lint.engine.question import Question, answer
     from kubesched_lint.engine.session import read_manifests
     from kubesched_lint.report.explanation import as_json, as_text
     from kubesched_lint.report.palette import terminal_width, wants_color
-    from kubesched_lint.scheduler.quirks import parse
+    from kubesched_lint.rulebook.library import Rulebook
 
+    settings = settle(context, paths or (), Rulebook.shipped())
     try:
-        parse(kubernetes_version)
-        live = read_cluster(cluster)
-        manifests = read_manifests(paths or (), Options(namespace=namespace))
-        question = Question(name, replica, keep_running, kubernetes_version, seed)
+        live = read_cluster(cluster_of(context, settings))
+        manifests = read_manifests(paths or (), settings.options, render=settings.flag("render"))
+        question = Question(name, replica, keep_running, settings.text("kubernetes-version"), seed)
         found = answer(question, manifests.inventory, live)
     except (ClusterError, NamingError, ValueError) as error:
         typer.echo(f"error: {error}", err=True)

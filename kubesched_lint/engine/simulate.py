@@ -82,7 +82,8 @@ def simulate(
     unknown = [e for e in (*events, *([pictured] if pictured else [])) if e not in EVENTS]
     if unknown:
         raise ValueError(f"unknown event {unknown[0]!r}: one of {', '.join(EVENTS)}")
-    premises = Premises(options.apply_order, options.kubernetes_version, manifests.is_complete)
+    complete = manifests.is_complete and not options.partial
+    premises = Premises(options.apply_order, options.kubernetes_version, complete)
     facts = Facts(manifests.inventory, cluster.settled(), premises)
     setting = _held_up(setting_of(_grown(facts)), never_ready)
     effort = effort or Effort()

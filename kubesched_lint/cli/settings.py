@@ -92,9 +92,7 @@ def cluster_of(context: typer.Context, settings: Settings) -> str:
     """The cluster of a command that cannot do without. Raises UsageError when none is named."""
     path = settings.maybe("cluster")
     if path is None:
-        from click import UsageError
-
-        raise UsageError("Missing option '--cluster' / '-c', or `cluster` in kubesched.toml.", context)
+        context.fail("Missing option '--cluster' / '-c', or `cluster` in kubesched.toml.")
     return path
 
 

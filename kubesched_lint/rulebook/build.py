@@ -61,7 +61,7 @@ def _tables(rules: Sequence[Rule]) -> Iterator[str]:
     for family, title in FAMILIES.items():
         members = [rule for rule in rules if rule.family == family]
         if members:
-            yield f"### {title} (`{family}`)\n\n| rule | severity | needs | |\n|---|---|---|---|\n"
+            yield f"### {title} (`{family}`)\n\n| rule | severity | needs | fix | |\n|---|---|---|---|---|\n"
             yield from map(_row, members)
             yield "\n"
 
@@ -69,7 +69,9 @@ def _tables(rules: Sequence[Rule]) -> Iterator[str]:
 def _row(rule: Rule) -> str:
     profile = "" if rule.default == "on" else f" ({rule.default})"
     needs = ", ".join(rule.needs) + (f" (also {', '.join(rule.uses)})" if rule.uses else "")
-    return f"| [{rule.slug}]({rule.slug}.md) | {rule.severity.word}{profile} | {needs} | {rule.summary} |\n"
+    return (
+        f"| [{rule.slug}]({rule.slug}.md) | {rule.severity.word}{profile} | {needs} | {rule.fix} | {rule.summary} |\n"
+    )
 
 
 def main(arguments: Sequence[str] = ()) -> int:
@@ -87,14 +89,25 @@ def main(arguments: Sequence[str] = ()) -> int:
         print(error, file=sys.stderr)
     for module in _orphans({file.stem for file in card_files(folder)}):
         print(f"{module}: no card for this check", file=sys.stderr)
+    unlike = [f"{rule.slug}: {words}" for rule in rules if (words := _unlike_its_fixes(rule))]
+    for words in unlike:
+        print(words, file=sys.stderr)
     if "--check" in arguments:
         for file in stale:
             print(f"{file}: stale; run python -m kubesched_lint.rulebook.build", file=sys.stderr)
-        return 1 if wrong or stale else 0
+        return 1 if wrong or stale or unlike else 0
     for file in stale:
         file.write_text(wanted[file], encoding="utf-8")
     print(f"{len(rules)} rules indexed, {len(stale)} files written" + (f", {len(wrong)} faults" if wrong else ""))
-    return 1 if wrong else 0
+    return 1 if wrong or unlike else 0
+
+
+def _unlike_its_fixes(rule: Rule) -> str:
+    """Whether the card and the folder ``fixes`` say different things of a rule; empty where they agree."""
+    there = checks_folder().with_name("fixes").joinpath(f"{module_name(rule.slug)}.py").is_file()
+    if there and not rule.fix:
+        return "there is a module in fixes/, and the card has no `fix`"
+    return "the card has a `fix`, and there is no module in fixes/" if rule.fix and not there else ""
 
 
 def _orphans(slugs: set[str]) -> Iterator[File]:

@@ -16,6 +16,7 @@ RULES = (
         messages={'': '{replicas|new pod} of {object} {replicas:stays|stay} Pending: the affinity asks for the {key} of {pods} on {nodes}, where it can use no node; only while no pod matches may the first one go anywhere'},
         helps={'': 'remove the pods that match, let the new ones use their nodes, or make the affinity preferred'},
         features=('required_affinity',),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -29,6 +30,7 @@ RULES = (
         helps={'': 'make room on {nodes}, lower the request, or make the affinity preferred'},
         features=('required_affinity',),
         yields_to=('affinity-bootstrap-blocked', 'affinity-zone-outside-pools'),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -42,6 +44,7 @@ RULES = (
         helps={'': 'make the affinity preferred on one side, or let the selector of one match its own pods too (the first pod of a group may always start)'},
         uses=('pods',),
         features=('required_affinity',),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -55,6 +58,7 @@ RULES = (
         helps={'default': 'deploy what it is meant to sit beside, mend the selector or its namespaces, or make the affinity preferred', 'together': 'merge what belongs together into one term, or make some of the terms preferred', 'waits': 'mend the affinity of {target} first'},
         uses=('pods',),
         features=('required_affinity',),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -79,6 +83,7 @@ RULES = (
         messages={'default': '{pending} of {replicas|pod} of {object} {pending:stays|stay} Pending: it asks for {zones}, and the pools {pools} make nodes only in {served}', 'volume': '{pending} of {replicas|pod} of {object} {pending:stays|stay} Pending: volume {pinned_by} is in {zones}, and the pools {pools} make nodes only in {served}', 'class': '{pending} of {replicas|pod} of {object} {pending:stays|stay} Pending: storage class {pinned_by} makes volumes only in {zones}, and the pools {pools} make nodes only in {served}', 'affinity': '{pending} of {replicas|pod} of {object} {pending:stays|stay} Pending: the pods that its affinity asks for run in {zones}, and the pools {pools} make nodes only in {served}'},
         helps={'default': 'ask for a zone that a pool serves ({served}), or add {zones} to a pool', 'volume': 'add {zones} to a pool, or move the volume', 'class': 'add {zones} to a pool, or let the class make volumes where the pools are', 'affinity': 'add {zones} to a pool, make room on its nodes, or make the affinity preferred'},
         uses=('pods', 'storage'),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -119,6 +124,7 @@ RULES = (
         uses=('pods',),
         features=('required_anti_affinity',),
         yields_to=('anti-affinity-symmetry',),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -132,6 +138,7 @@ RULES = (
         helps={'': 'run at most {supply|replica}, add nodes in further domains, or spread with topologySpreadConstraints, which allow more than one replica a domain'},
         features=('required_anti_affinity',),
         params={'reserve': 0},
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -145,6 +152,7 @@ RULES = (
         helps={'': 'lower maxReplicas of HorizontalPodAutoscaler {scaler} to {supply}, or spread with topologySpreadConstraints, which allow more than one replica a domain'},
         features=('required_anti_affinity',),
         yields_to=('anti-affinity-exceeds-domains',),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -158,6 +166,7 @@ RULES = (
         helps={'': "add {namespace} to namespaces, or leave namespaces and namespaceSelector out, which means the pod's own namespace"},
         uses=('set',),
         features=('required_anti_affinity', 'preferred_anti_affinity'),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -171,6 +180,7 @@ RULES = (
         helps={'running': 'narrow the anti-affinity of the running pods, or move them', 'symmetry': 'narrow the term so that it no longer matches, make it preferred, or leave a {key} free', 'own': 'make the term preferred, or leave a {key} free'},
         uses=('pods',),
         yields_to=('nodeselector-matches-nothing', 'untolerated-taints'),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -183,6 +193,7 @@ RULES = (
         messages={'default': 'the API server would refuse {object}: {words}', 'unreadable': 'the API server could not read {object}: {words}', 'unknown': 'the API server would refuse {object}: {words}', 'misspelt': 'the API server would refuse {object}: {words}; did you mean {meant}?', 'gone': 'the API server would refuse {object}: {words}'},
         helps={'default': 'correct this value; kubectl apply --dry-run=server gives the same answer', 'unreadable': 'write a value of that type; numbers and true or false in quotes are text, without quotes they are not', 'unknown': 'drop the field, or move it to where it belongs: kubectl explain shows what is known there', 'misspelt': 'write {meant}; names of fields are case-sensitive', 'gone': 'use the version of this API that the server serves: kubectl api-resources lists them'},
         each='document',
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -197,6 +208,7 @@ RULES = (
         uses=('storage',),
         kinds=('Deployment', 'ReplicaSet', 'StatefulSet'),
         features=('volumes',),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -222,6 +234,7 @@ RULES = (
         helps={'default': 'nothing to do if the nodes come later; else label them or mend the selector', 'taints': 'add a toleration for {taints} if it is meant to run there'},
         kinds=('DaemonSet',),
         yields_to=('nodeaffinity-contradiction', 'nodeaffinity-empty-term'),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -235,6 +248,7 @@ RULES = (
         helps={'': 'tolerate {taints} if it is meant to run there; a node selector says it plainly if not'},
         kinds=('DaemonSet',),
         default='strict',
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -249,6 +263,7 @@ RULES = (
         uses=('pods',),
         kinds=('DaemonSet',),
         features=('required_affinity',),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -276,6 +291,7 @@ RULES = (
         helps={'default': 'use maxSurge: 0 and maxUnavailable: 1, or drop the host port', 'anti_affinity': 'drop the anti-affinity, for a DaemonSet has one pod a node anyway, or use maxSurge: 0 and maxUnavailable: 1'},
         kinds=('DaemonSet',),
         features=('host_ports', 'required_anti_affinity'),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -290,6 +306,7 @@ RULES = (
         uses=('nodes',),
         kinds=('DaemonSet',),
         features=('required_anti_affinity',),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -325,7 +342,7 @@ RULES = (
         evidence=('witness',),
         needs=('nodes', 'set'),
         messages={'default': 'at least {pending} of {wanted|pod} of {object} {pending:stays|stay} Pending in every trial: {reason}', 'pools': 'at least {pending} of {wanted|pod} of {object} {pending:stays|stay} Pending in every trial, and no node that the pools {pools} could add helps: {reason}'},
-        helps={'': 'kubesched-lint why {object} shows node by node what is in the way'},
+        helps={'': 'kubesched-lint why {name} shows node by node what is in the way'},
         uses=('pods',),
         each='set',
         params={'most_pods': 2000},
@@ -342,6 +359,7 @@ RULES = (
         messages={'': 'draining a node with a pod of {object} never ends: PodDisruptionBudget {budget} ({bound}) allows 0 of {replicas|pod} to be missing'},
         helps={'': 'allow one to be missing (maxUnavailable: 1), or run one replica more than minAvailable'},
         uses=('nodes',),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -355,6 +373,7 @@ RULES = (
         helps={'default': 'check the name of the resource and that its device plugin runs; add nodes that have it', 'elsewhere': 'let the pod use {nodes}: tolerate their taints and select their labels'},
         uses=('set',),
         features=('requests',),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -395,6 +414,7 @@ RULES = (
         uses=('pods',),
         kinds=('Deployment',),
         features=('host_ports',),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -421,6 +441,7 @@ RULES = (
         helps={'': 'use kubernetes.io/hostname, make the term preferred, or spread over {key} with topologySpreadConstraints'},
         features=('required_anti_affinity',),
         default='off',
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -434,6 +455,7 @@ RULES = (
         helps={'': 'add a condition that a namespace must meet, such as kubernetes.io/metadata.name Exists, or name what to look at in namespaces'},
         uses=('nodes',),
         features=('required_affinity', 'required_anti_affinity', 'preferred_affinity', 'preferred_anti_affinity'),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -447,6 +469,7 @@ RULES = (
         helps={'': 'add topologySpreadConstraints over kubernetes.io/hostname and topology.kubernetes.io/zone'},
         uses=('set',),
         default='strict',
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -486,6 +509,7 @@ RULES = (
         helps={'': 'add a topologySpreadConstraint over {key}'},
         features=('required_node_affinity',),
         default='strict',
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -498,6 +522,7 @@ RULES = (
         messages={'fatal': '{replicas|pod} of {object} {replicas:stays|stay} Pending: its required node affinity has only empty terms, and an empty term matches no node', 'some': 'this empty node selector term of {object} matches no node: only the other {left|term} {left:counts|count}', 'daemonset': '{object} makes no pods: its required node affinity has only empty terms, and an empty term matches no node'},
         helps={'fatal': 'write the condition that is missing, or drop the node affinity to allow every node', 'some': 'drop the empty term; if every node is meant to be allowed, drop the whole node affinity', 'daemonset': 'write the condition that is missing, or drop the node affinity to allow every node'},
         features=('required_node_affinity',),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -535,6 +560,7 @@ RULES = (
         messages={'': '{object} accepts a node that meets any one of its {terms} node selector terms; each asks for another label ({labels}), as if all were meant'},
         helps={'': 'put conditions that must all hold into the matchExpressions of one term'},
         features=('required_node_affinity',),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -548,6 +574,7 @@ RULES = (
         helps={'default': 'select the node by its label: nodeSelector with kubernetes.io/hostname: {node}', 'pod': 'select the node by its label: nodeSelector with kubernetes.io/hostname: {node}', 'absent': 'mend the name, or select nodes by a label'},
         uses=('nodes',),
         features=('node_name',),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -561,6 +588,7 @@ RULES = (
         helps={'': 'label nodes with {wanted}, or ask for labels that they have'},
         features=('node_selector', 'required_node_affinity'),
         yields_to=('nodeaffinity-contradiction', 'nodeaffinity-empty-term', 'nodeaffinity-gt-lt-nonint', 'nodeaffinity-matchfields-stale', 'pool-cannot-provide-label', 'affinity-zone-outside-pools'),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -572,6 +600,7 @@ RULES = (
         needs=('nodes', 'pods'),
         messages={'': '{count|running pod} of {object} will be evicted: {nodes} carry {taint}, which the running pods do not tolerate'},
         helps={'': 'tolerate {taint} before the taint is set, or expect the pods to move'},
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -623,6 +652,7 @@ RULES = (
         messages={'default': '{replicas|pod} of {object} {replicas:stays|stay} Pending: no node has {wanted}, and no pool can make one{nearest}: {reasons}', 'taints': '{replicas|pod} of {object} {replicas:stays|stay} Pending: it does not tolerate the taints of any node with its labels, nor can a pool make one without: {reasons}'},
         helps={'default': 'give a pool this label, or ask for one that a pool sets', 'taints': 'add the toleration, or a pool without the taint'},
         yields_to=('nodeaffinity-contradiction', 'nodeaffinity-empty-term', 'nodeaffinity-gt-lt-nonint', 'nodeaffinity-matchfields-stale'),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -649,6 +679,7 @@ RULES = (
         helps={'': 'use a topologySpreadConstraint with maxSkew, which is the tool for more than one replica a domain'},
         features=('preferred_anti_affinity',),
         default='strict',
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -661,6 +692,7 @@ RULES = (
         messages={'default': '{object} makes no pods: priorityClassName {class} is neither in these manifests nor in the cluster{nearest}, and the API server refuses a pod without its class', 'pod': 'the API server refuses {object}: priorityClassName {class} is neither in these manifests nor in the cluster{nearest}'},
         helps={'': 'add the PriorityClass {class}, mend the name, or drop it'},
         each='set',
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -688,6 +720,7 @@ RULES = (
         uses=('storage',),
         features=('volumes', 'claim_templates'),
         yields_to=('pv-zone-pinning-conflict',),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -713,6 +746,7 @@ RULES = (
         helps={'': 'use nodeSelector kubernetes.io/hostname: {node} instead of nodeName'},
         uses=('storage',),
         features=('node_name',),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -754,6 +788,7 @@ RULES = (
         kinds=('Deployment',),
         features=('required_anti_affinity',),
         yields_to=('anti-affinity-exceeds-domains',),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -769,6 +804,7 @@ RULES = (
         features=('required_anti_affinity',),
         default='strict',
         yields_to=('anti-affinity-exceeds-domains',),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -782,6 +818,7 @@ RULES = (
         helps={'default': 'lower maxReplicas of HorizontalPodAutoscaler {scaler} to {supply}, lower the request, or add nodes', 'spread': 'lower maxReplicas of HorizontalPodAutoscaler {scaler} to {supply}, raise maxSkew, or use whenUnsatisfiable: ScheduleAnyway'},
         uses=('pods',),
         yields_to=('anti-affinity-hpa-max-exceeds-domains', 'hostport-replicas-exceed-nodes', 'resource-insufficient-free'),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -846,6 +883,7 @@ RULES = (
         messages={'default': '{replicas|replica} of {object} {replicas:is|are} spread only over {existing}: {fresh} could be opened by the pools {pools}, but without a node {fresh:it is no|they are no} domain of {key}', 'none': '{replicas|replica} of {object} may all end in one domain of {key}: none has a node today, the first one to come is the only one that counts, and the pools {pools} look at no empty ones'},
         helps={'': 'set minDomains: {total}, so that pods wait until nodes are there, or keep a node in each domain'},
         features=('spread',),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -870,6 +908,7 @@ RULES = (
         messages={'default': 'matchLabelKeys of {object} names {key}, which its pods do not carry: the key is ignored, and {topology} is spread as if it were not written', 'revision': 'matchLabelKeys of {object} names {key}, which no {kind} puts on its pods: the key is ignored, so old and new pods are counted together during a rollout'},
         helps={'default': 'put the label {key} on the pod template, or drop the key', 'revision': 'use matchLabelKeys: [{wanted}], the label by which a {kind} tells its revisions apart'},
         features=('spread',),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -884,6 +923,7 @@ RULES = (
         kinds=('Deployment',),
         features=('spread',),
         yields_to=('topology-key-missing-on-nodes', 'untolerated-taints', 'nodeselector-matches-nothing', 'resource-exceeds-any-node'),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -898,6 +938,7 @@ RULES = (
         uses=('nodes',),
         kinds=('DaemonSet',),
         features=('spread',),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -912,6 +953,7 @@ RULES = (
         kinds=('Deployment',),
         features=('spread',),
         yields_to=('spread-matchlabelkeys-absent-label',),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -925,6 +967,7 @@ RULES = (
         helps={'': 'use DoNotSchedule for what must hold, with room in each domain for it; keep ScheduleAnyway where Pending pods are worse than uneven ones'},
         features=('spread',),
         default='off',
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -937,6 +980,7 @@ RULES = (
         messages={'': 'the spread constraint of {object} over {key} selects {selector}, which its own pods do not match: they are not spread among themselves'},
         helps={'': "select the pods' own labels (look at {label}), or drop the constraint"},
         features=('spread',),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -949,6 +993,7 @@ RULES = (
         messages={'soft': 'the spread constraint of {object} over {key} has {what}: it counts no pods and balances nothing', 'hard': 'the spread constraint of {object} over {key} has {what}: it counts no pods and balances nothing, yet still refuses nodes without the label'},
         helps={'': "select the pods of the workload: labelSelector: {{matchLabels: …}} as in the template's labels"},
         features=('spread',),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -975,6 +1020,7 @@ RULES = (
         helps={'default': 'exclude those nodes by node affinity (which spread honours by default), or use whenUnsatisfiable: ScheduleAnyway', 'tainted': 'set nodeTaintsPolicy: Honor on the constraint, or tolerate the taints'},
         features=('spread',),
         yields_to=('topology-key-missing-on-nodes', 'untolerated-taints', 'nodeselector-matches-nothing', 'resource-exceeds-any-node'),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -988,6 +1034,7 @@ RULES = (
         helps={'': 'lower minDomains to the domains there are, raise maxSkew, or add nodes in further domains'},
         features=('spread',),
         yields_to=('topology-key-missing-on-nodes', 'untolerated-taints', 'nodeselector-matches-nothing', 'resource-exceeds-any-node'),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -1002,6 +1049,7 @@ RULES = (
         uses=('pods',),
         features=('spread',),
         yields_to=('resource-exceeds-any-node', 'topology-key-missing-on-nodes', 'untolerated-taints', 'nodeselector-matches-nothing', 'anti-affinity-exceeds-domains', 'hostport-replicas-exceed-nodes', 'resource-insufficient-free'),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -1015,6 +1063,7 @@ RULES = (
         helps={'': 'change {label} with every change of the template, or let matchLabelKeys: [pod-template-hash] do it'},
         kinds=('Deployment',),
         features=('spread',),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -1053,6 +1102,7 @@ RULES = (
         helps={'': 'use whenUnsatisfiable: ScheduleAnyway or podManagementPolicy: Parallel, or delete the claim {claim} and its data so that a volume is made elsewhere'},
         kinds=('StatefulSet',),
         features=('spread',),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -1065,6 +1115,7 @@ RULES = (
         messages={'': '{object} stays Pending: its claim {claim} asks for StorageClass {storage_class}, which is neither in these manifests nor in the cluster{nearest}'},
         helps={'': 'name a class that is there, or add the StorageClass'},
         features=('volumes', 'claim_templates'),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -1103,6 +1154,7 @@ RULES = (
         messages={'': '{object} tolerates {wanted}, which no node has{nearest}'},
         helps={'': 'write the taint as the nodes have it, or drop the toleration'},
         features=('tolerations',),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -1115,6 +1167,7 @@ RULES = (
         messages={'affinity': '{object} requires affinity within {key}, and none of the {count} nodes it can use has that label: no replica ever runs', 'spread': '{object} must be spread over {key}, and none of the {count} nodes it can use has that label: no replica ever runs', 'inert': 'the anti-affinity of {object} over {key} is inert: none of the {count} nodes it can use has that label, so replicas may share a node'},
         helps={'affinity': 'label the nodes, or use a topologyKey that they carry{nearest}', 'spread': 'label the nodes, or use a topologyKey that they carry{nearest}', 'inert': 'label the nodes, or use a topologyKey that they carry{nearest}'},
         features=('required_affinity', 'required_anti_affinity', 'spread'),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -1141,6 +1194,7 @@ RULES = (
         helps={'': 'write {meant}'},
         uses=('nodes',),
         features=('required_affinity', 'required_anti_affinity', 'preferred_affinity', 'preferred_anti_affinity', 'spread'),
+        fix='safe',
         since='0.1.0',
     ),
     Rule(
@@ -1153,6 +1207,7 @@ RULES = (
         messages={'': '{replicas|pod} of {object} {replicas:stays|stay} Pending: each of the {count} nodes that match has a taint it does not tolerate ({taints})'},
         helps={'': 'add a toleration for {taints}, or let the pod use untainted nodes'},
         yields_to=('all-feasible-nodes-cordoned', 'pool-cannot-provide-label'),
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(

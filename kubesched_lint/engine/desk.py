@@ -1,0 +1,171 @@
+"""Files as they would be with some changes made: in memory, and on disk when somebody says so."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from kubesched_lint.engine.reading import ManifestSet, manifest_set
+from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.editing import splice_of
+from kubesched_lint.manifests.files import STDIN, standard_input
+from kubesched_lint.manifests.loader import Entry, documents
+from kubesched_lint.manifests.splicing import spliced
+from kubesched_lint.model.decode.objects import is_read
+
+
+class WriteError(Exception):
+    """Why a file was left as it is, as a sentence that names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A file: ``first`` are its bytes as they were linted, ``data`` those after the changes made so far.
+
+    ``entries`` is what the loader makes of ``data``; its documents are as many as ever.
+    """
+
+    path: str
+    first: bytes
+    data: bytes
+    entries: tuple[Entry, ...]
+    in_kustomization: bool
+    unrendered: bool
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        return tuple(entry for entry in self.entries if isinstance(entry, Document))
+
+    def changed(self, number: int, change: Change) -> Sheet:
+        """With one change in the object of document ``number``. Raises ChangeError."""
+        document = self.documents[number]
+        data = spliced(self.data, document, splice_of(document.text, _within(change, document)))
+        made = replace(self, data=data, entries=tuple(self.read(data)))
+        if [d.prefix for d in made.documents] != [d.prefix for d in self.documents]:
+            raise ChangeError("the file would read otherwise")
+        return made
+
+    def read(self, data: bytes) -> Iterator[Entry]:
+        return documents(self.path, data, is_read, in_kustomization=self.in_kustomization, unrendered=self.unrendered)
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A manifest set of which some files lie open: ``sheets`` by path, None for a file that cannot be edited."""
+
+    manifests: ManifestSet
+    sheets: Mapping[str, Sheet | None] = field(default_factory=dict)
+
+    def open(self, document: Document) -> tuple[Desk, int]:
+        """The desk with the file of a document on it, and the document's number there. Raises ChangeError."""
+        if getattr(document, "rendering", None) is not None:
+            raise ChangeError("a tool rendered it: change what it was made of")
+        desk = self
+        if document.path not in self.sheets:
+            mine = [d for d in self.manifests.documents if d.path == document.path]
+            desk = replace(self, sheets={**self.sheets, document.path: _sheet(document.path, mine)})
+        sheet = desk.sheets[document.path]
+        if sheet is None:
+            raise ChangeError("the file has changed since it was read, or is not read as it stands")
+        number = next((n for n, d in enumerate(sheet.documents) if _same(d, document)), None)
+        if number is None:
+            raise ChangeError("the document has just been changed")
+        return desk, number
+
+    def changed(self, path: str, number: int, changes: Iterable[Change]) -> Desk:
+        """With changes, one after the other, in one object of an open file. Raises ChangeError."""
+        sheet = self.sheets[path]
+        assert sheet is not None
+        for change in changes:
+            sheet = sheet.changed(number, change)
+        return replace(self, sheets={**self.sheets, path: sheet})
+
+    def reread(self, namespace: str) -> Desk:
+        """The desk with the set as it is with all changes."""
+        fresh = {path: iter(sheet.documents) for path, sheet in self.sheets.items() if sheet is not None}
+        found = [next(fresh[d.path]) if d.path in fresh else d for d in self.manifests.documents]
+        told = {id(error) for _, error in self.manifests.undecoded}
+        errors = (error for error in self.manifests.errors if id(error) not in told)
+        entries: tuple[Entry, ...] = (*found, *self.manifests.unread, *self.manifests.skipped, *errors)
+        return replace(self, manifests=manifest_set(entries, namespace))
+
+    @property
+    def differing(self) -> tuple[Sheet, ...]:
+        return tuple(sheet for sheet in self.sheets.values() if sheet is not None and sheet.data != sheet.first)
+
+
+def _within(change: Change, document: Document) -> Change:
+    """The change told from the root of the document's text."""
+    at = (*document.prefix, *change.at)
+    match change:
+        case Put(_, value, after):
+            return Put(at, value, after)
+        case Append(_, item, after):
+            return Append(at, item, after)
+        case Rename(_, key):
+            return Rename(at, key)
+        case Remove():
+            return Remove(at)
+
+
+def _sheet(path: str, mine: list[Document]) -> Sheet | None:
+    """The file, if it still reads as the documents that were linted."""
+    data = standard_input() if path == STDIN else _bytes(path)
+    if data is None:
+        return None
+    for in_kustomization in (False, True):
+        sheet = Sheet(path, data, data, (), in_kustomization, any(d.unrendered for d in mine))
+        sheet = replace(sheet, entries=tuple(sheet.read(data)))
+        if len(sheet.documents) == len(mine) and all(map(_same, sheet.documents, mine)):
+            return sheet
+    return None
+
+
+def _same(one: Document, other: Document) -> bool:
+    return (one.line, one.prefix, one.text) == (other.line, other.prefix, other.text)
+
+
+def _bytes(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def write(sheet: Sheet) -> None:
+    """Puts the changed bytes in the place of the file, all at once. Raises WriteError, and then nothing has changed.
+
+    A link stays a link: what it names is written. Owner and permissions stay; hard links to the old file keep it.
+    """
+    from tempfile import NamedTemporaryFile
+
+    real = os.path.realpath(sheet.path)
+    try:
+        with NamedTemporaryFile(dir=os.path.dirname(real), prefix=".kubesched-lint-", delete=False) as file:
+            try:
+                file.write(sheet.data)
+                file.flush()
+                os.fsync(file.fileno())
+                known = os.stat(real)
+                os.chmod(file.name, known.st_mode & 0o7777)
+                _own(file.name, known)
+                if _bytes(real) != sheet.first:
+                    raise WriteError(f"{sheet.path} has changed since it was read: it is left alone")
+                os.replace(file.name, real)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+    except OSError as error:
+        raise WriteError(f"{sheet.path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+def _own(path: str, known: os.stat_result) -> None:
+    """Only root may give files away; for everybody else a file that others own becomes theirs, as an editor's does."""
+    if (known.st_uid, known.st_gid) != (os.geteuid(), os.getegid()):
+        try:
+            os.chown(path, known.st_uid, known.st_gid)
+        except PermissionError:
+            pass

@@ -1,0 +1,300 @@
+"""What findings can be mended: a remedy is taken only when re-linting shows that its finding goes and none comes.
+
+Remedies are tried all at once; where that does not do, in halves. What one round leaves, the next one looks at anew.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
+
+from kubesched_lint.analysis.facts import Facts, Premises
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.desk import Desk, Sheet
+from kubesched_lint.engine.linter import Judged, lint
+from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.reading import ManifestSet
+from kubesched_lint.engine.suppression import suppress
+from kubesched_lint.findings import Edit, Finding, Fix, Location, ObjectRef, Path, Report, Severity, Source, Span
+from kubesched_lint.manifests.changes import ChangeError, Remove
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.parting import text_of
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.rulebook.rule import module_name
+
+MOST_TRIALS = 200
+"""How often a set is linted anew, whatever there is to mend."""
+Told = tuple[str, ObjectRef]
+"""Rule and object of a finding: what survives moved lines."""
+Placed = tuple[str, Location, str]
+"""Rule, place and message of a finding in the files as they were read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """``sheets`` are the files that would differ; ``fixes`` those taken for findings of the report as it was given."""
+
+    sheets: tuple[Sheet, ...] = ()
+    fixed: int = 0
+    findings: int = 0
+    """Open findings before."""
+    unsafe: int = 0
+    """Findings that remain and that --unsafe-fixes would mend as well."""
+    refused: tuple[str, ...] = ()
+    """Why remedies found no place in the text, one sentence each."""
+    fixes: Mapping[Placed, Fix] = field(default_factory=dict)
+
+
+def mend(
+    manifests: ManifestSet,
+    cluster: Cluster | None,
+    options: Options,
+    rulebook: Rulebook,
+    report: Report,
+    *,
+    unsafe: bool = False,
+) -> Mended:
+    """Mends in memory what can be of the open findings of ``report``. Reads the files concerned once more."""
+    wanted = [finding for finding in report.findings if finding.suppressed is None]
+    bench = _Bench(cluster, options, rulebook, frozenset(map(told, wanted)))
+    start = bench.seen(Desk(manifests))
+    safe = bench.mended(start, unsafe=False)
+    further = bench.mended(safe, unsafe=True)
+    result = further if unsafe else safe
+    return Mended(
+        sheets=result.desk.differing,
+        fixed=bench.count(start) - bench.count(result),
+        findings=len(wanted),
+        unsafe=bench.count(result) - bench.count(further),
+        refused=bench.refused(result),
+        fixes={key: fix for key, fix in bench.fixes.items() if fix.safe or unsafe},
+    )
+
+
+def told(finding: Finding) -> Told:
+    return finding.rule, finding.object
+
+
+def placed(finding: Finding) -> Placed:
+    return finding.rule, finding.location, finding.message
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """A remedy for a finding, and the object that it changes: document ``number`` of the file ``path``."""
+
+    judged: Judged
+    remedy: Remedy
+    path: str
+    number: int
+
+    @property
+    def key(self) -> tuple[Told, Path, str]:
+        return _key(self.judged, self.remedy)
+
+    @property
+    def shifts(self) -> bool:
+        """Whether paths of other remedies may mean something else when this one is through."""
+        return any(isinstance(change, Remove) for change in self.remedy.changes)
+
+    def made(self, desk: Desk) -> Desk:
+        """The desk with the change. Raises ChangeError."""
+        return desk.changed(self.path, self.number, self.remedy.changes)
+
+
+def _key(judged: Judged, remedy: Remedy) -> tuple[Told, Path, str]:
+    return told(judged.finding), judged.hazard.at, remedy.title
+
+
+@dataclass(frozen=True)
+class _State:
+    """Files, and what the linter says of them."""
+
+    desk: Desk
+    judged: tuple[Judged, ...]
+    facts: Facts
+    open: tuple[Finding, ...]
+    all_open: tuple[Finding, ...]
+    """Under every rule of the default profile as well, whatever was selected."""
+    errors: int
+    skipped: frozenset[str]
+
+    @cached_property
+    def counts(self) -> Counter[Told]:
+        return Counter(map(told, self.open))
+
+    @cached_property
+    def worst(self) -> Mapping[Told, tuple[int, Severity]]:
+        """How often, and how badly at worst, each rule speaks of each object."""
+        found: dict[Told, tuple[int, Severity]] = {}
+        for finding in self.all_open:
+            number, severity = found.get(told(finding), (0, Severity.NOTE))
+            found[told(finding)] = number + 1, max(severity, finding.severity)
+        return found
+
+    def is_no_worse_than(self, before: _State) -> bool:
+        if self.errors > before.errors or not self.skipped <= before.skipped:
+            return False
+        nothing = (0, Severity.NOTE)
+        return all(
+            number <= before.worst.get(key, nothing)[0] and severity <= before.worst[key][1]
+            for key, (number, severity) in self.worst.items()
+        )
+
+
+class _Bench:
+    """Cluster, options and rules of the run, and what has been tried on it."""
+
+    def __init__(self, cluster: Cluster | None, options: Options, rulebook: Rulebook, wanted: frozenset[Told]) -> None:
+        self._cluster = cluster
+        self._settled = None if cluster is None else cluster.settled()
+        self._options = options
+        self._book = rulebook
+        self._rules = rulebook.select(options.profile, options.select, options.ignore)
+        every = {rule.slug: rule for rule in (*rulebook.select("ci", (), options.ignore), *self._rules)}
+        self._every = tuple(every[slug] for slug in sorted(every))
+        self._wanted = wanted
+        self._trials = 0
+        self._tried: set[tuple[Told, Path, str]] = set()
+        self._refused: dict[Told, str] = {}
+        self.fixes: dict[Placed, Fix] = {}
+
+    def count(self, state: _State) -> int:
+        """Open findings among those that are wanted gone."""
+        return sum(number for key, number in state.counts.items() if key in self._wanted)
+
+    def seen(self, desk: Desk) -> _State:
+        """What the linter says of the files as they are on the desk."""
+        self._trials += 1
+        manifests = desk.manifests
+        report, judged = lint(manifests, self._cluster, self._options, self._rules)
+        own = suppress(report, manifests, self._book, self._rules, self._options)
+        every = own
+        if self._every != self._rules:
+            wider, _ = lint(manifests, self._cluster, self._options, self._every)
+            every = suppress(wider, manifests, self._book, self._every, self._options)
+        complete = manifests.is_complete and not self._options.partial
+        premises = Premises(self._options.apply_order, self._options.kubernetes_version, complete)
+        return _State(
+            desk,
+            judged,
+            Facts(manifests.inventory, self._settled, premises),
+            tuple(f for f in own.findings if f.suppressed is None),
+            tuple(f for f in every.findings if f.suppressed is None),
+            len(every.errors),
+            frozenset(skip.rule for skip in every.skipped),
+        )
+
+    def mended(self, state: _State, *, unsafe: bool) -> _State:
+        """After every remedy that helps and does no harm; the safe ones alone, or all."""
+        while self._trials < MOST_TRIALS:
+            desk, batch = self._batch(state, unsafe)
+            if not batch:
+                break
+            state = self._with(replace(state, desk=desk), batch)
+        return state
+
+    def _batch(self, state: _State, unsafe: bool) -> tuple[Desk, list[_Offer]]:
+        """For each finding the first remedy not tried yet, in so far as they leave each other's paths alone."""
+        desk, batch = state.desk, []
+        shifted: set[tuple[str, int]] = set()
+        for judged, remedy, document in self._untried(state, unsafe):
+            try:
+                desk, number = desk.open(document)
+            except ChangeError as reason:
+                self._refuse(judged, remedy, reason)
+                continue
+            offer = _Offer(judged, remedy, document.path, number)
+            if (offer.path, number) not in shifted:
+                batch.append(offer)
+                if offer.shifts:
+                    shifted.add((offer.path, number))
+        return desk, batch
+
+    def _untried(self, state: _State, unsafe: bool) -> Iterator[tuple[Judged, Remedy, Document]]:
+        spoken = {placed(finding) for finding in state.open}
+        for judged in state.judged:
+            if not judged.rule.fix or told(judged.finding) not in self._wanted or placed(judged.finding) not in spoken:
+                continue
+            for remedy in remedies(judged, state.facts):
+                source = remedy.source or _source(judged)
+                if (remedy.safe or unsafe) and _key(judged, remedy) not in self._tried:
+                    if isinstance(source, Document):
+                        yield judged, remedy, source
+                    break
+
+    def _with(self, before: _State, batch: Sequence[_Offer]) -> _State:
+        """With all of a batch, or else with what of each half of it will do."""
+        desk, made = before.desk, []
+        for offer in batch:
+            try:
+                desk = offer.made(desk)
+                made.append(offer)
+            except ChangeError as reason:
+                self._refuse(offer.judged, offer.remedy, reason)
+        if not made or self._trials >= MOST_TRIALS:
+            return before
+        after = self.seen(desk.reread(self._options.namespace))
+        gone = Counter(told(offer.judged.finding) for offer in made)
+        helps = all(after.counts[key] <= before.counts[key] - number for key, number in gone.items())
+        if helps and after.is_no_worse_than(before):
+            self._take(before.desk, made)
+            return after
+        if len(made) == 1:
+            self._tried.add(made[0].key)
+            return before
+        half = len(made) // 2
+        return self._with(self._with(before, made[:half]), made[half:])
+
+    def _take(self, before: Desk, offers: Sequence[_Offer]) -> None:
+        for offer in offers:
+            self._tried.add(offer.key)
+            sheet = before.sheets[offer.path]
+            if sheet is not None and sheet.data == sheet.first:  # else its lines are no longer those of the report
+                fix = Fix(offer.remedy.title, offer.remedy.safe, tuple(_edits(sheet, offer.made(before))))
+                self.fixes.setdefault(placed(offer.judged.finding), fix)
+
+    def _refuse(self, judged: Judged, remedy: Remedy, reason: ChangeError) -> None:
+        self._tried.add(_key(judged, remedy))
+        place = judged.finding.location
+        words = f"{place.path}:{place.span.line}: {judged.rule.slug} is not fixed: {reason}"
+        self._refused.setdefault(told(judged.finding), words)
+
+    def refused(self, state: _State) -> tuple[str, ...]:
+        """Of the findings that are still there, why nothing could be written."""
+        left = [words for key, words in self._refused.items() if state.counts[key]]
+        if self._trials >= MOST_TRIALS:
+            left.append(f"after {MOST_TRIALS} trials the rest is left as it is: fix again to go on")
+        return tuple(left)
+
+
+def remedies(judged: Judged, facts: Facts) -> Iterator[Remedy]:
+    """What the fix of its rule proposes for a finding, the best first."""
+    subject = judged.workload or judged.hazard.source
+    module = import_module(f"kubesched_lint.fixes.{module_name(judged.rule.slug)}")
+    yield from module.fixes(judged.hazard, subject, facts)
+
+
+def _source(judged: Judged) -> Source | None:
+    return judged.hazard.source or (judged.workload.source if judged.workload else None)
+
+
+def _edits(sheet: Sheet, desk: Desk) -> Iterator[Edit]:
+    """The one stretch of the file in which the change lies."""
+    after = desk.sheets[sheet.path]
+    old, new = text_of(sheet.path, sheet.data), text_of(sheet.path, after.data if after else b"")
+    assert isinstance(old, str)
+    assert isinstance(new, str)
+    least = min(len(old), len(new))
+    head = next((n for n in range(least) if old[n] != new[n]), least)
+    tail = next((n for n in range(least - head) if old[-1 - n] != new[-1 - n]), least - head)
+    start, end = _place(old, head), _place(old, len(old) - tail)
+    yield Edit(sheet.path, Span(*start, *end), new[head : len(new) - tail])
+
+
+def _place(text: str, at: int) -> tuple[int, int]:
+    return 1 + text.count("\n", 0, at), at - text.rfind("\n", 0, at)

@@ -1,0 +1,15 @@
+"""A spread constraint is refused by no plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.findings import Hazard
+from kubesched_lint.fixes._spread import instead_of
+from kubesched_lint.model.workload import Workload
+
+
+def fixes(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    yield from instead_of(workload, hazard.at[:-1], hard=True)

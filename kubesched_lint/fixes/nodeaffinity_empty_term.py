@@ -1,0 +1,16 @@
+"""An empty term is dropped by the scheduler as well, where another one is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.findings import Hazard
+from kubesched_lint.manifests.changes import Remove
+from kubesched_lint.model.workload import Workload
+
+
+def fixes(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    if hazard.variant == "some":
+        yield Remedy("drop the empty term", safe=True, changes=(Remove(hazard.at),))

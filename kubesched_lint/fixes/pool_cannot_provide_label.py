@@ -1,0 +1,20 @@
+"""The taint of the nodes that pools make is tolerated, or the label asked for that nodes have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.findings import Hazard
+from kubesched_lint.fixes._labels import as_nodes_have_it
+from kubesched_lint.fixes._taints import tolerating
+from kubesched_lint.model.workload import Workload
+
+
+def fixes(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    matching = facts.reach(workload).matching
+    if hazard.variant == "taints":
+        yield from tolerating(workload, facts.taints_in_the_way(workload, matching))
+    else:
+        yield from as_nodes_have_it(workload, hazard.at, facts.index.nodes)

@@ -1,0 +1,18 @@
+"""As many domains as there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.findings import Hazard
+from kubesched_lint.manifests.changes import Put
+from kubesched_lint.model.workload import Workload
+
+
+def fixes(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    domains = hazard.values["domains"]
+    if isinstance(domains, tuple) and domains:
+        change = Put(hazard.at, len(domains))
+        yield Remedy(f"lower minDomains to {len(domains)}", safe=False, changes=(change,))

@@ -43,14 +43,17 @@ def growth_notes(plan: Plan) -> Iterator[str]:
         yield f"{TODAY}: {', '.join(today[:_MOST])}{_more(len(today), 'workloads')}"
     others = [v for v in plan.verdicts if v.kind != TODAY]
     for verdict in others[:_MOST]:
-        yield _verdict(verdict)
+        yield verdict_note(verdict)
     if len(others) > _MOST:
         in_all = f"; in all {listed(plan.added)}" if plan.added else ""
         yield f"and {len(others) - _MOST} more workloads{in_all}"
 
 
-def _verdict(verdict: Verdict) -> str:
+def verdict_note(verdict: Verdict) -> str:
+    """``2 pods of shop/web fit after adding 2 × m6i.large in eu-west-1b (pool general)``."""
     name = f"{verdict.workload.namespace}/{verdict.workload.name}"
+    if verdict.kind == TODAY:
+        return f"{name} {TODAY}"
     if not verdict.added:
         return f"{_pods(verdict.left)} of {name} {'fits' if verdict.left == 1 else 'fit'} nowhere: {verdict}"
     fit = "fits" if verdict.grown == 1 else "fit"

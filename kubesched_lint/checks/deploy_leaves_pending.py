@@ -41,6 +41,7 @@ def check(facts: Facts, *, most_pods: int) -> Iterator[Hazard]:
             ),
             values={
                 "object": str(workload),
+                "name": f"{workload.kind.lower()}/{workload.namespace}/{workload.name}",
                 "pending": pending,
                 "wanted": waiting.wanted,
                 "reason": said.partition(": ")[2].partition(". ")[0] or said,

@@ -54,6 +54,7 @@ def _copy(
     pod = facts.pod(workload)
     owner = owner_selector(workload, pod.labels)
     notes = list(_notes(workload, pod, running, question))
+    notes += _of_pools(workload, facts)
     if unknown:
         notes.append(
             "volumes are left out of which the snapshot cannot tell where they bind (kubectl get pv,pvc,sc -A)"
@@ -71,7 +72,19 @@ def _copy(
     if placed:
         notes.append(f"{placed} earlier {'replica was' if placed == 1 else 'replicas were'} placed first, by one draw")
         title = f"replica {placed + 1} of {title}"
-    return explain(copies[placed], state, owner, subject=title, notes=notes)
+    found = explain(copies[placed], state, owner, subject=title, notes=notes)
+    return replace(found, may_grow=True) if facts.pools else found
+
+
+def _of_pools(workload: Workload, facts: Facts) -> Iterator[str]:
+    """What pools would add for the whole set: the nodes that are explained are those of today."""
+    if not facts.pools or workload.kind == "DaemonSet":
+        return
+    from kubesched_lint.analysis.pool_notes import verdict_note
+
+    verdict = next((v for v in facts.growth.verdicts if v.workload.ref == workload.ref), None)
+    if verdict is not None:
+        yield f"with the nodes that pools could add: {verdict_note(verdict)}"
 
 
 def _pod_of_the_snapshot(

@@ -64,6 +64,8 @@ class Explanation:
     sampled: bool = False
     """More nodes fit than the scheduler scores: any of them may win, and its totals are those of its sample."""
     notes: tuple[str, ...] = ()
+    may_grow: bool = False
+    """Pools may add nodes: ``nodes`` are those of today."""
 
     @property
     def fitting(self) -> tuple[NodeVerdict, ...]:

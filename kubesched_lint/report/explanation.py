@@ -46,7 +46,8 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
 def _outcome(found: Explanation, palette: Palette) -> str:
     fitting = found.fitting
     if not fitting:
-        lines = [palette.bold("No node fits: the pod stays Pending."), f"  {visible(found.message)}"]
+        outcome = "No node of today fits." if found.may_grow else "No node fits: the pod stays Pending."
+        lines = [palette.bold(outcome), f"  {visible(found.message)}"]
         if found.nominated:
             victims = ", ".join(map(visible, found.victims))
             lines.append(f"Preemption evicts {victims} from {found.nominated}, and the pod waits for that node.")

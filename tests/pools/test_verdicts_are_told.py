@@ -1,0 +1,82 @@
+"""Every workload's verdict, as ``lint``, ``simulate`` and ``why`` tell it: the words of the issue, from the tool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from kubesched_lint.cli.app import app
+
+CLUSTER = """
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes:
+- {name: now, zones: [eu-west-1a], allocatable: {cpu: "1", memory: 4Gi}}
+pools:
+- {name: general, zones: [eu-west-1a, eu-west-1b], labels: {pool: general}, taints: [],
+   shapes: [{name: m6i.large, allocatable: {cpu: 1930m, memory: 7Gi}}], limits: {nodes: 5}}
+"""
+
+
+def deployment(name: str, replicas: int, cpu: str, zone: str = "") -> str:
+    where = f"\n      nodeSelector: {{topology.kubernetes.io/zone: {zone}}}" if zone else ""
+    return f"""---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {name}, namespace: shop}}
+spec:
+  replicas: {replicas}
+  selector: {{matchLabels: {{app: {name}}}}}
+  template:
+    metadata: {{labels: {{app: {name}}}}}
+    spec:{where}
+      containers:
+      - {{name: main, image: "registry.example.com/main:1", resources: {{requests: {{cpu: {cpu}}}}}}}
+"""
+
+
+SET = (
+    deployment("calm", 1, '"1"')
+    + deployment("grown", 2, '"1"', "eu-west-1b")
+    + deployment("limited", 20, "900m")
+    + deployment("never", 2, '"1"', "eu-west-1c")
+)
+VERDICTS = (
+    "fits today: shop/calm",
+    "2 pods of shop/grown fit after adding 2 × m6i.large in eu-west-1b (pool general)",
+    "and 12 more nowhere: pool limit reached (general)",
+    "2 pods of shop/never fit nowhere: no pool can ever help",
+)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    (tmp_path / "set.yaml").write_text(SET)
+    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+    return str(tmp_path / "set.yaml"), str(tmp_path / "cluster.yaml")
+
+
+def output(*arguments: str) -> str:
+    return CliRunner().invoke(app, [*arguments], env={"COLUMNS": "300", "NO_COLOR": "1"}).output
+
+
+@pytest.mark.parametrize("command", [["lint"], ["simulate", "--events", "deploy"]], ids=["lint", "simulate"])
+def test_each_of_the_four_verdicts_is_told(files: tuple[str, str], command: list[str]) -> None:
+    said = output(*command, files[0], "--cluster", files[1])
+    assert [verdict for verdict in VERDICTS if verdict not in said] == []
+
+
+def test_simulate_names_and_draws_the_added_nodes(files: tuple[str, str]) -> None:
+    said = output("simulate", files[0], "--cluster", files[1], "--events", "deploy", "--picture", "deploy")
+    assert "added nodes in place: general-eu-west-1b-m6i.large-1, general-eu-west-1b-m6i.large-2," in said
+    assert said.count("│ general-eu-west-1b-m6i.large-2 │") == 2  # before and after
+
+
+def test_why_tells_what_pools_would_add_beside_the_nodes_of_today(files: tuple[str, str]) -> None:
+    said = output("why", "deployment/shop/grown", files[0], "--cluster", files[1])
+    assert "with the nodes that pools could add: 2 pods of shop/grown fit after adding 2 × m6i.large" in said
+    assert "No node of today fits." in said
+    assert "stays Pending." not in said
+    assert "no pool can ever help" in output("why", "deployment/shop/never", files[0], "--cluster", files[1])

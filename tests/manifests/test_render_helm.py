@@ -1,7 +1,7 @@
 """What Helm renders is blamed on its templates.
 
-No Helm was at hand when this was written: ``fixtures/charts/recorded`` holds what it prints as we understand its format,
-and a script that prints it stands in for ``helm``. Where the real one is on PATH, the recording is held against it.
+No Helm was at hand when this was written: ``fixtures/charts/recorded`` holds what it prints as we understand its
+format, and a script that prints it stands in for ``helm``. Where the real one is, the recording is held against it.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import pytest
 
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.session import Request, check, read_manifests
-from kubesched_lint.findings import Finding, InputError, Location, Report
+from kubesched_lint.findings import Finding, Location, Report
 from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.manifests.files import InputFile, find_files
 from kubesched_lint.rulebook.library import Rulebook
@@ -228,7 +228,8 @@ def test_comments_and_annotations_waive_what_is_rendered(tmp_path: Path) -> None
 @has_kubectl
 def test_the_rendered_text_is_what_kubectl_prints(tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
-    overlay = "commonAnnotations: {team: shop}\nsortOptions: {order: fifo}\nconfigMapGenerator: [{name: c, literals: [a=b]}]\n"
+    overlay = "commonAnnotations: {team: shop}\nsortOptions: {order: fifo}\n"
+    overlay += "configMapGenerator: [{name: c, literals: [a=b]}]\n"
     shop(tmp_path, overlay)
     (file,) = (f for f in find_files([str(tmp_path / "prod")]) if isinstance(f, InputFile))
     printed = subprocess.run(["kubectl", "kustomize", str(tmp_path / "prod")], capture_output=True, check=True).stdout
@@ -358,7 +359,7 @@ def test_a_tool_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.Monkey
     stand_in(tmp_path, monkeypatch, "sleep 60 & sleep 60")
     tool = rendering.kustomizer()
     assert tool is not None
-    with pytest.raises(rendering.RenderError, match="took longer than 0.3 seconds"):
+    with pytest.raises(rendering.RenderError, match="took longer than"):
         rendering.render(tool, str(tmp_path), timeout=0.3)
 
 

@@ -354,6 +354,13 @@ class Facts:
         return ClusterState(self.index, objects, kubernetes_version=self.premises.kubernetes_version)
 
     @cached_property
+    def trials(self) -> tuple[dict[int, tuple[int, str]], ...]:
+        """The whole set placed under each seed: ``id(workload)`` → pods left over, and why."""
+        from kubesched_lint.analysis.trial import SEEDS, tried
+
+        return tuple(tried(self, seed) for seed in SEEDS)
+
+    @cached_property
     def empty(self) -> ClusterState:
         """The nodes without any pod. Undo what you place."""
         from kubesched_lint.cluster.state import ClusterState

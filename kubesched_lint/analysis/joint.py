@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.spread import spread_room
+from kubesched_lint.analysis.trial import pods_wanted
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.model.pod import Pod
@@ -22,6 +23,8 @@ _MOST_VARIABLES = 20_000
 _MOST_SOLVED = 40
 """Workloads that the integer programme is asked about; a larger set is only counted."""
 _MOST_TOLD = 3
+_MOST_TRIED = 1_000
+"""Pods that are placed to see whether they fit; for more, the solver is quicker."""
 
 
 @record
@@ -128,13 +131,20 @@ def impossible(facts: Facts) -> Iterator[Impossible]:
     for _ in range(_MOST_TOLD):
         problem = Problem(facts, demands)
         culprits = overfull(problem)
-        if culprits is None and len(demands) <= _MOST_SOLVED:
+        if culprits is None and 1 < len(demands) <= _MOST_SOLVED and not _seen_to_fit(facts):
             culprits = _smallest(facts, demands)
         if culprits is None or len(culprits.demands) < 2:
             return
         yield culprits
         last = culprits.demands[-1]
         demands = [d for d in demands if d is not last]
+
+
+def _seen_to_fit(facts: Facts) -> bool:
+    """Whether a trial found a place for every pod: then there is no contradiction to look for, and no solver to load."""
+    if facts.pools or facts.index.unknown_resources or pods_wanted(facts) > _MOST_TRIED:
+        return False
+    return not all(facts.trials)
 
 
 def _fits_alone(facts: Facts, demand: Demand) -> bool:

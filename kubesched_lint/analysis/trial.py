@@ -53,7 +53,7 @@ def pods_wanted(facts: Facts) -> int:
 
 def waiting_everywhere(facts: Facts) -> Iterator[Waiting]:
     """Workloads with Pending pods at the end of every trial, in the set's order."""
-    trials = [_trial(facts, seed) for seed in SEEDS]
+    trials = facts.trials
     for workload in facts.manifests.workloads:
         found = [trial[id(workload)] for trial in trials if id(workload) in trial]
         if len(found) == len(trials):
@@ -61,8 +61,8 @@ def waiting_everywhere(facts: Facts) -> Iterator[Waiting]:
             yield Waiting(workload, min(counts), max(counts), _wanted(workload, facts), found[0][1])
 
 
-def _trial(facts: Facts, seed: int) -> dict[int, tuple[int, str]]:
-    """``id(workload)`` → pods left over and what the scheduler says of the last one."""
+def tried(facts: Facts, seed: int) -> dict[int, tuple[int, str]]:
+    """``id(workload)`` → pods left over and what the scheduler says of the last one; ask ``Facts.trials``."""
     state = facts.state
     mark = state.mark()
     try:
@@ -79,9 +79,9 @@ def _trial(facts: Facts, seed: int) -> dict[int, tuple[int, str]]:
         left: dict[int, tuple[int, str]] = {}
         for one, placer in queue:
             diagnosis = placer.diagnosis()
+            before, _ = left.setdefault(id(one.workload), (0, ""))
             if preempt(one.pod, diagnosis, state).chosen is not None:
                 continue  # it takes the place of pods of lower priority; where these go is another story
-            before, _ = left.get(id(one.workload), (0, ""))
             left[id(one.workload)] = (before + one.left, message(diagnosis))
         return left
     finally:

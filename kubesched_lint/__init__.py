@@ -1,1 +1,100 @@
-"""kubesched-lint: will every pod of these manifests find a node?"""
+"""kubesched-lint: will every pod of these manifests find a node?
+
+>>> from kubesched_lint import lint
+>>> report = lint(text="{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: b}]}}")
+>>> report.findings
+()
+"""
+
+from __future__ import annotations
+
+# The command line pays for this module each time it starts: what it offers is imported when it is asked for.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from kubesched_lint.analysis.facts import Facts
+    from kubesched_lint.findings import (
+        Edit,
+        Evidence,
+        Finding,
+        Fix,
+        Hazard,
+        InputError,
+        Location,
+        ObjectRef,
+        Place,
+        Related,
+        Report,
+        Severity,
+        Skip,
+        Span,
+        Summary,
+        Suppression,
+        UncheckedError,
+        pattern,
+        policy,
+        proof,
+        witness,
+    )
+    from kubesched_lint.library import Cluster, ClusterError, Outcome, Simulation, lint, load_cluster, simulate
+    from kubesched_lint.model.workload import Workload
+    from kubesched_lint.rulebook.library import UnknownRuleError
+    from kubesched_lint.version import __version__
+
+__all__ = [
+    "Cluster",
+    "ClusterError",
+    "Edit",
+    "Evidence",
+    "Facts",
+    "Finding",
+    "Fix",
+    "Hazard",
+    "InputError",
+    "Location",
+    "ObjectRef",
+    "Outcome",
+    "Place",
+    "Related",
+    "Report",
+    "Severity",
+    "Simulation",
+    "Skip",
+    "Span",
+    "Summary",
+    "Suppression",
+    "UncheckedError",
+    "UnknownRuleError",
+    "Workload",
+    "__version__",
+    "lint",
+    "load_cluster",
+    "pattern",
+    "policy",
+    "proof",
+    "simulate",
+    "witness",
+]
+
+_HOMES = {
+    "Facts": "analysis.facts",
+    "Workload": "model.workload",
+    "UnknownRuleError": "rulebook.library",
+    "__version__": "version",
+    **dict.fromkeys(
+        ("Cluster", "ClusterError", "Outcome", "Simulation", "lint", "load_cluster", "simulate"), "library"
+    ),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f"{__name__}.{_HOMES.get(name, 'findings')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

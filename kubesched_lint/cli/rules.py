@@ -11,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from kubesched_lint.rulebook.frontmatter import CardError
+    from kubesched_lint.rulebook.library import Rulebook
     from kubesched_lint.rulebook.rule import Rule
     from kubesched_lint.rulebook.trial import Trial
 
@@ -22,7 +23,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-FAILED, UNUSABLE = 1, 2
+UNUSABLE = 2
+OwnRules = Annotated[
+    list[str] | None,
+    typer.Option("--rules", metavar="DIR", help="A folder with rules of your own. Repeatable.", show_default=False),
+]
 
 
 class Format(StrEnum):
@@ -36,14 +41,19 @@ def list_rules(
         list[str] | None, typer.Option("--family", metavar="FAMILY", help="Only this family. Repeatable.")
     ] = None,
     form: Annotated[Format, typer.Option("--format", "-f", help="How to print them.")] = Format.TEXT,
+    own: OwnRules = None,
 ) -> None:
     """List the rules by family, with severity and what each needs to run.
 
-    Example: kubesched-lint rules list --family spread
-    """
-    from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
+    Examples:
 
-    book = Rulebook.shipped()
+      kubesched-lint rules list --family spread
+
+      kubesched-lint rules list --rules ops/rules
+    """
+    from kubesched_lint.rulebook.library import UnknownRuleError
+
+    book = _book(own)
     try:
         families = {name: book.family(name) for name in family or book.families}
     except UnknownRuleError as error:
@@ -54,19 +64,23 @@ def list_rules(
         typer.echo(json.dumps([_as_json(rule) for rules in families.values() for rule in rules], indent=2))
     else:
         typer.echo("\n".join(_table(families)))
+    if book.faults:
+        raise typer.Exit(UNUSABLE)
 
 
 @app.command()
-def explain(slug: Annotated[str, typer.Argument(help="The rule, as reports name it in brackets.")]) -> None:
+def explain(
+    slug: Annotated[str, typer.Argument(help="The rule, as reports name it in brackets.")], own: OwnRules = None
+) -> None:
     """Explain one rule: what it finds, why it hurts, an example, what to use instead, what it cannot see.
 
     Example: kubesched-lint rules explain anti-affinity-exceeds-domains
     """
     from kubesched_lint.rulebook.frontmatter import CardError
-    from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
+    from kubesched_lint.rulebook.library import UnknownRuleError
     from kubesched_lint.rulebook.prose import as_markdown
 
-    book = Rulebook.shipped()
+    book = _book(own)
     try:
         rule, card = book.get(slug), book.card(slug)
     except (UnknownRuleError, CardError, OSError) as error:
@@ -94,7 +108,7 @@ def run_examples(
 ) -> None:
     """Run the examples of the cards: each must show exactly what its marks say, under all other rules as well.
 
-    Exit code 1 when an example does not hold, 2 when a card cannot be used.
+    Exit code 2 when a card cannot be used or an example does not hold.
     """
     from pathlib import Path
 
@@ -114,11 +128,68 @@ def run_examples(
     failed = tuple(_failures(trial))
     for problem in (*trial.faults, *failed):
         typer.echo(str(problem))
-    verdict = f"{len(failed)} failures" if failed else "all as marked"
-    typer.echo(f"{len(trial.cards)} cards, {len(trial.examples)} examples: {verdict}", err=bool(failed))
-    if trial.faults:
-        raise typer.Exit(UNUSABLE)
-    raise typer.Exit(FAILED if failed else 0)
+    verdict = f"{len(failed)} not as marked" if failed else "all as marked"
+    cards, shown = len(trial.cards), len(trial.examples)
+    told = f"{cards} card{'s' * (cards != 1)}, {shown} example{'s' * (shown != 1)}: {verdict}"
+    typer.echo(told, err=bool(failed))
+    raise typer.Exit(UNUSABLE if trial.faults or failed else 0)
+
+
+@app.command("new")
+def new_rule(
+    slug: Annotated[str, typer.Argument(help="Its name: small letters, words joined by hyphens.")],
+    folder: Annotated[
+        str | None,
+        typer.Option(
+            "--dir",
+            metavar="DIR",
+            help="Where to write it.  [default: ops/rules; own-rules for a package]",
+            show_default=False,
+        ),
+    ] = None,
+    python: Annotated[
+        bool, typer.Option("--python/--cel", help="A check in Python, in a package, or a CEL expression.")
+    ] = False,
+) -> None:
+    """Write a new rule of your own that passes its examples at once; then change both to what you mean.
+
+    Examples:
+
+      kubesched-lint rules new payment-needs-two-zones
+
+      kubesched-lint rules new payment-needs-two-zones --python --dir acme-rules
+    """
+    from pathlib import Path
+
+    from kubesched_lint.rulebook.new import NewRuleError, new_card, new_check
+
+    where = Path(folder or ("own-rules" if python else "ops/rules"))
+    try:
+        files = (new_check if python else new_card)(slug, where)
+        for file, text in files.items():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("x", encoding="utf-8") as opened:
+                opened.write(text)
+            typer.echo(f"wrote {file}")
+    except NewRuleError as error:
+        _give_up(str(error))
+    except OSError as error:
+        _give_up(f"{error.filename}: cannot be written: {error.strerror}")
+    card = next(file for file in files if file.suffix == ".md")
+    if python:
+        typer.echo(f"next: pip install -e {where} && kubesched-lint rules test {card.parent}")
+    else:
+        typer.echo(f"next: kubesched-lint rules test {where} && kubesched-lint lint manifests/ --rules {where}")
+
+
+def _book(own: list[str] | None) -> Rulebook:
+    """All rules; what is wrong with cards of one's own is told at once."""
+    from kubesched_lint.rulebook.own import rulebook_with
+
+    book = rulebook_with(own or ())
+    for fault in book.faults:
+        typer.echo(f"error: {fault}", err=True)
+    return book
 
 
 def _failures(trial: Trial) -> Iterator[CardError]:

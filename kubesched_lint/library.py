@@ -1,0 +1,251 @@
+"""kubesched-lint for programs: ``lint``, ``simulate`` and ``load_cluster``, from ``kubesched_lint`` itself.
+
+Nothing here prints, exits, or changes anything beyond what it returns; calls may run in several threads at once. What a
+call returns is frozen. The names that ``kubesched_lint.__all__`` lists keep their meaning within a major version.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.read import cluster_from, read_cluster
+from kubesched_lint.engine.options import KUBERNETES_VERSIONS, PROFILES, Options
+from kubesched_lint.engine.reading import ManifestSet, manifest_set
+from kubesched_lint.findings import InputError, Location, ObjectRef, Report, Severity
+from kubesched_lint.record import record
+
+if TYPE_CHECKING:
+    from kubesched_lint.engine.simulate import Outlook
+    from kubesched_lint.lifecycle.verdicts import Cell
+    from kubesched_lint.manifests.loader import Entry
+    from kubesched_lint.rulebook.library import Rulebook
+
+Path = str | os.PathLike[str]
+Texts = str | Mapping[str, str]
+Objects = Iterable[Mapping[str, Any]]
+
+APPLY_ORDERS = ("kubectl", "helm", "kustomize", "argocd")
+EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")
+_TEXT, _OBJECTS = "<text>", "<object {}>"
+
+
+@record
+class Outcome:
+    """What one event may do to one workload.
+
+    ``verdict`` is ``fine``, ``bad`` (in every order of events), ``depends`` (on the order, or on which node or zone
+    goes), ``unknown``, or ``none`` where the event does not concern it. ``bound`` are least and most pods that have a
+    node in the end, of ``wanted``. ``proven`` holds for every scheduler that respects the filters.
+    """
+
+    object: ObjectRef
+    event: str
+    verdict: str
+    wanted: int
+    bound: tuple[int, int]
+    stuck: bool
+    proven: bool
+    text: str
+    """As the table shows it: ``2–3/3``."""
+    because: str
+    message: str
+    """What Kubernetes will say of it; empty where all is well."""
+    location: Location | None
+    assumes: tuple[str, ...]
+
+
+@record
+class Simulation:
+    """What ``simulate`` tells: ``outcomes`` workload by workload, each in the order of the events asked for."""
+
+    outcomes: tuple[Outcome, ...]
+    errors: tuple[InputError, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def of(self, name: str) -> tuple[Outcome, ...]:
+        """The outcomes of ``Deployment shop/web``; empty when the manifests hold no such workload."""
+        return tuple(outcome for outcome in self.outcomes if str(outcome.object) == name)
+
+
+def load_cluster(
+    path: Path | None = None, *, text: Texts | None = None, objects: Objects = (), elastic: bool | None = None
+) -> Cluster:
+    """A cluster from a file or folder, from texts, or from parsed objects (Nodes, Pods, …, or one sketch).
+
+    ``elastic`` overrides what the nodes' labels tell of an autoscaler. Raises ClusterError when it cannot be read or
+    tells no nodes, ValueError when not exactly one of the three is given.
+    """
+    given = list(_texts(text, objects))
+    if (path is None) == (not given):
+        raise ValueError("load_cluster takes a path, or else text or objects")
+    if path is not None:
+        return read_cluster(os.fspath(path), elastic=elastic)
+    return cluster_from(given, given[0][0] if len(given) == 1 else "", elastic=elastic)
+
+
+def lint(
+    *paths: Path,
+    text: Texts | None = None,
+    objects: Objects = (),
+    cluster: Path | Cluster | None = None,
+    elastic: bool | None = None,
+    rules: Sequence[Path] = (),
+    profile: str = "ci",
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    severities: Mapping[str, Severity | str] | None = None,
+    params: Mapping[str, Mapping[str, object]] | None = None,
+    namespace: str = "default",
+    apply_order: str = "kubectl",
+    kubernetes_version: str = "1.36",
+    partial: bool = False,
+) -> Report:
+    """What will not be scheduled, and which line is to blame.
+
+    Manifests are files and folders (``paths``), YAML or JSON ``text`` (or a mapping from path to text), and parsed
+    ``objects``, all together one set. ``cluster`` is a path, or what ``load_cluster`` gave; without one, rules that
+    need nodes are in ``Report.skipped``. ``rules`` are folders with rules of one's own; ``params`` and ``severities``
+    are by rule. The other options are those of the command line.
+
+    What cannot be read among the manifests, and rules of one's own that cannot be used, are ``Report.errors``: the rest
+    is checked. Raises ClusterError for a cluster that cannot be read, UnknownRuleError for a rule or family that is not
+    there, ValueError for an option that cannot be followed.
+    """
+    from kubesched_lint.engine.session import report_on
+    from kubesched_lint.rulebook.own import rulebook_with
+
+    book = rulebook_with([os.fspath(folder) for folder in rules])
+    options = Options(
+        profile=_one_of("profile", profile, PROFILES),
+        select=tuple(select),
+        ignore=tuple(ignore),
+        namespace=namespace,
+        apply_order=_one_of("apply_order", apply_order, APPLY_ORDERS),
+        kubernetes_version=_one_of("kubernetes_version", kubernetes_version, KUBERNETES_VERSIONS),
+        partial=partial,
+        params=_params(params or {}, book),
+        severities=_severities(severities or {}, book),
+    )
+    manifests = _manifests(paths, text, objects, namespace)
+    return report_on(manifests, _cluster(cluster, elastic), (), options, book)
+
+
+def simulate(
+    *paths: Path,
+    text: Texts | None = None,
+    objects: Objects = (),
+    cluster: Path | Cluster,
+    elastic: bool | None = None,
+    events: Sequence[str] = EVENTS,
+    states: int = 4_000,
+    seed: int = 1,
+    namespace: str = "default",
+    apply_order: str = "kubectl",
+    kubernetes_version: str = "1.36",
+) -> Simulation:
+    """What each event of its life may do to each workload.
+
+    Manifests and ``cluster`` as for ``lint``. ``states`` bounds one search, ``seed`` draws the runs that stand in where
+    no search is affordable. Raises ClusterError, and ValueError for an event or option that is not one.
+    """
+    from kubesched_lint.engine.simulate import simulate as tell
+    from kubesched_lint.lifecycle.matrix import Effort
+
+    options = Options(
+        namespace=namespace,
+        apply_order=_one_of("apply_order", apply_order, APPLY_ORDERS),
+        kubernetes_version=_one_of("kubernetes_version", kubernetes_version, KUBERNETES_VERSIONS),
+    )
+    known = _cluster(cluster, elastic)
+    assert known is not None
+    manifests = _manifests(paths, text, objects, namespace)
+    outlook = tell(manifests, known, options, tuple(events), Effort(states=states, seed=seed))
+    outcomes = (
+        _outcome(outlook, outlook.workloads[row.number].ref, cell) for row in outlook.rows for cell in row.cells
+    )
+    return Simulation(tuple(outcomes), outlook.errors, outlook.notes)
+
+
+def _outcome(outlook: Outlook, subject: ObjectRef, cell: Cell) -> Outcome:
+    return Outcome(
+        object=subject,
+        event=cell.event,
+        verdict=cell.verdict,
+        wanted=cell.wanted,
+        bound=(cell.bound.least, cell.bound.most),
+        stuck=cell.stuck,
+        proven=cell.proven,
+        text=cell.text,
+        because=cell.why,
+        message=cell.message,
+        location=outlook.place(cell),
+        assumes=cell.assumes,
+    )
+
+
+def _cluster(given: Path | Cluster | None, elastic: bool | None) -> Cluster | None:
+    if isinstance(given, Cluster):
+        if elastic is not None:
+            raise ValueError("elastic belongs to load_cluster when the cluster is loaded already")
+        return given
+    return None if given is None else load_cluster(given, elastic=elastic)
+
+
+def _manifests(paths: Sequence[Path], text: Texts | None, objects: Objects, namespace: str) -> ManifestSet:
+    return manifest_set(_entries(paths, _texts(text, objects)), namespace)
+
+
+def _entries(paths: Sequence[Path], texts: Iterable[tuple[str, bytes]]) -> Iterator[Entry]:
+    from kubesched_lint.engine.session import entries_of
+    from kubesched_lint.manifests.loader import documents, find_files
+    from kubesched_lint.model.decode.objects import is_read
+
+    if paths:
+        yield from entries_of(find_files([os.fspath(path) for path in paths]))
+    for path, data in texts:
+        yield from documents(path, data, is_read)
+
+
+def _texts(text: Texts | None, objects: Objects) -> Iterator[tuple[str, bytes]]:
+    named = {_TEXT: text} if isinstance(text, str) else text or {}
+    for path, content in named.items():
+        yield path, content.encode("utf-8", "surrogatepass")
+    for number, value in enumerate(objects, 1):
+        try:
+            written = json.dumps(value, indent=2, ensure_ascii=False)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"object {number} is not what YAML or JSON could hold: {error}") from None
+        yield _OBJECTS.format(number), written.encode("utf-8", "surrogatepass")
+
+
+def _one_of(name: str, value: str, known: Sequence[str]) -> str:
+    if value not in known:
+        raise ValueError(f"{name}: {value!r} is not one of {', '.join(known)}")
+    return value
+
+
+def _severities(given: Mapping[str, Severity | str], book: Rulebook) -> Mapping[str, Severity]:
+    from kubesched_lint.engine.rule_settings import severity_of
+
+    found = {}
+    for slug, wanted in given.items():
+        rule = book.get(slug)
+        found[rule.slug] = severity_of(wanted.word if isinstance(wanted, Severity) else wanted, rule)
+    return found
+
+
+def _params(given: Mapping[str, Mapping[str, object]], book: Rulebook) -> Mapping[str, Mapping[str, object]]:
+    from kubesched_lint.engine.rule_settings import param_of
+
+    found = {}
+    for slug, values in given.items():
+        rule = book.get(slug)
+        found[rule.slug] = {name: param_of(name, value, rule, book) for name, value in values.items()}
+    return found
+
+
+__all__ = ["Cluster", "ClusterError", "Outcome", "Simulation", "lint", "load_cluster", "simulate"]

@@ -267,7 +267,8 @@ def _read(found: _Found, lists: _Lists) -> InputFile | InputError:
             if not stat.S_ISREG(mode.st_mode) and not (found.named and not stat.S_ISDIR(mode.st_mode)):
                 return InputError(found.path, "not a regular file")
             data = os.read(handle, min(mode.st_size, LARGEST) + 1)
-            while data and len(data) <= LARGEST and (more := os.read(handle, 1 << 20)):
+            # A file that gives less than was asked for has no more; asking again would cost as much as the first time.
+            while len(data) > mode.st_size and len(data) <= LARGEST and (more := os.read(handle, 1 << 20)):
                 data += more
         finally:
             os.close(handle)

@@ -25,9 +25,17 @@ class Added:
         return f"{self.count} × {self.shape}{f' in {self.zone}' if self.zone else ''} (pool {self.pool})"
 
 
+MOST_KINDS = 4
+
+
 def listed(added: Sequence[Added]) -> str:
-    """``2 × m6i.large in a (pool p), 1 × m6i.large in b (pool p) and 1 × …``."""
-    *most, last = map(str, added)
+    """``2 × m6i.large in a (pool p), 1 × m6i.large in b (pool p) and 1 × …``; of many kinds the first few."""
+    shown, others = [str(one) for one in added[:MOST_KINDS]], added[MOST_KINDS:]
+    if others:
+        count = sum(one.count for one in others)
+        kinds = "another kind" if len(others) == 1 else f"{len(others)} other kinds"
+        shown.append(f"{count} more {'node' if count == 1 else 'nodes'} of {kinds}")
+    *most, last = shown
     return f"{', '.join(most)} and {last}" if most else last
 
 

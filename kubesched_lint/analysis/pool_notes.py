@@ -18,7 +18,7 @@ _MOST = 5
 def pool_notes(facts: Facts) -> Iterator[str]:
     """Sentences, for a set on a cluster with pools."""
     pools = facts.pools
-    yield f"nodes may come from {', '.join(map(_told, pools[:_MOST]))}{_more(len(pools), 'pools')}"
+    yield f"nodes may come from {', '.join(map(_told, pools[:_MOST]))}{_more(len(pools), 'pool')}"
     zoneless = [pool.name for pool in pools if pool.zones is None]
     if zoneless:
         told = _verb(zoneless, "tells", "tell")
@@ -40,13 +40,13 @@ def growth_notes(plan: Plan) -> Iterator[str]:
         yield plan.skipped
     today = [f"{v.workload.namespace}/{v.workload.name}" for v in plan.verdicts if v.kind == TODAY]
     if today:
-        yield f"{TODAY}: {', '.join(today[:_MOST])}{_more(len(today), 'workloads')}"
+        yield f"{TODAY}: {', '.join(today[:_MOST])}{_more(len(today), 'workload')}"
     others = [v for v in plan.verdicts if v.kind != TODAY]
     for verdict in others[:_MOST]:
         yield verdict_note(verdict)
     if len(others) > _MOST:
-        in_all = f"; in all {listed(plan.added)}" if plan.added else ""
-        yield f"and {len(others) - _MOST} more workloads{in_all}"
+        in_all = f"; in all {len(plan.nodes)} new nodes: {listed(plan.added)}" if plan.added else ""
+        yield f"{_more(len(others), 'workload').strip()}{in_all}"
 
 
 def verdict_note(verdict: Verdict) -> str:
@@ -70,8 +70,12 @@ def _told(pool: NodePool) -> str:
     kinds = len(shapes(pool))
     parts = [] if pool.zones is None else [", ".join(pool.zones) if len(pool.zones) < 4 else f"{len(pool.zones)} zones"]
     parts.append("1 machine type" if kinds == 1 else f"{kinds} machine types")
-    parts += [f"at most {show(name, amount)} {name}" for name, amount in pool.limits.items()]
+    parts += [f"at most {_limit(name, amount)}" for name, amount in pool.limits.items()]
     return f"pool {pool.name} ({'; '.join(filter(None, parts))})"
+
+
+def _limit(name: str, amount: int) -> str:
+    return f"{show(name, amount)} {'node' if name == 'nodes' and amount == 1 else name}"
 
 
 def _names(pools: list[str]) -> str:
@@ -83,4 +87,7 @@ def _verb(pools: list[str], one: str, several: str) -> str:
 
 
 def _more(count: int, noun: str) -> str:
-    return f" and {count - _MOST} more {noun}".rstrip() if count > _MOST else ""
+    """What is left unsaid of ``count``: `` and 3 more pools``."""
+    left = count - _MOST
+    named = f" {noun}" if noun and left == 1 else f" {noun}s" if noun else ""
+    return f" and {left} more{named}" if left > 0 else ""

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from kubesched_lint.analysis.plan import Added, listed
 from kubesched_lint.cli.app import app
 
 CLUSTER = """
@@ -66,6 +67,13 @@ def output(*arguments: str) -> str:
 def test_each_of_the_four_verdicts_is_told(files: tuple[str, str], command: list[str]) -> None:
     said = output(*command, files[0], "--cluster", files[1])
     assert [verdict for verdict in VERDICTS if verdict not in said] == []
+
+
+def test_many_kinds_of_nodes_are_summed_up() -> None:
+    kinds = [Added("p", "a", f"m{number}", number + 1) for number in range(6)]
+    assert listed(kinds[:1]) == "1 × m0 in a (pool p)"
+    assert listed(kinds[:5]).endswith("4 × m3 in a (pool p) and 5 more nodes of another kind")
+    assert listed(kinds).endswith("4 × m3 in a (pool p) and 11 more nodes of 2 other kinds")
 
 
 def test_simulate_names_and_draws_the_added_nodes(files: tuple[str, str]) -> None:

@@ -8,7 +8,7 @@ from kubesched_lint.engine.simulate import Outlook
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.report.behind import behind, event_title, needs_a_word, verdict_words
-from kubesched_lint.report.html.tags import esc
+from kubesched_lint.report.html.tags import esc, shortened
 
 _SIGNS = {FINE: "✓", BAD: "✕", DEPENDS: "~", UNKNOWN: "?", NONE: ""}
 _KEY = (
@@ -26,8 +26,9 @@ def table(outlook: Outlook) -> Iterator[str]:
     heads = "".join(f'<th scope="col">{esc(event_title(event))}</th>' for event in outlook.events)
     head = f'<thead><tr><th scope="col">workload</th>{heads}</tr></thead>'
     yield f'<div class="scroll"><table class="matrix">{head}<tbody>\n'
-    for row in rows:
-        yield from _row(outlook, row, common)
+    names = [str(outlook.workloads[row.number]) for row in rows]
+    for row, name in zip(rows, names, strict=True):
+        yield from _row(outlook, row, common, several=names.count(name) > 1)
     yield "</tbody></table></div>\n"
     found = {cell.verdict for row in rows for cell in row.cells}
     key = "".join(f'<li class="{v}"><b>{_SIGNS[v]}</b> {words}</li>' for v, words in _KEY if v in found)
@@ -44,11 +45,14 @@ def _common(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(premise for premise in cells[0].assumes if all(premise in cell.assumes for cell in cells))
 
 
-def _row(outlook: Outlook, row: Row, common: Collection[str]) -> Iterator[str]:
+def _row(outlook: Outlook, row: Row, common: Collection[str], *, several: bool) -> Iterator[str]:
+    """With its file where ``several`` workloads have one name."""
     workload = outlook.workloads[row.number]
     shown = "".join(_cell(cell, f"c{row.number}-{i}") for i, cell in enumerate(row.cells))
     name = f'<span class="name">{esc(workload.namespace)}/{esc(workload.name)}</span>'
-    yield f'<tr><th scope="row">{name} <small>{esc(workload.kind)}</small></th>{shown}</tr>\n'
+    file = workload.source.path if workload.source is not None else ""
+    kind = " · ".join((workload.kind, shortened(file, 40))) if several and file else workload.kind
+    yield f'<tr><th scope="row" title="{esc(file)}">{name} <small>{esc(kind)}</small></th>{shown}</tr>\n'
     for i, (event, cell) in enumerate(zip(outlook.events, row.cells, strict=True)):
         if cell.verdict != NONE:
             title = f"{esc(str(workload))}, {esc(event_title(event))}: {esc(cell.text)}"

@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     r"""(?P<c>(?:^|(?<=\s))\#.*)"""
     r"""|(?P<s>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')(?!\s*:)"""
     r"""|(?P<k>"(?:[^"\\]|\\.)*"|[A-Za-z0-9_.$/-]+)(?=\s*:(?:\s|$))"""
-    r"""|(?P<n>(?<![\w.-])(?:true|false|null|~|-?\d+(?:\.\d+)?(?:[a-zA-Z]{1,2}|%)?)(?![\w./-]))"""
+    r"""|(?P<n>(?<![\w.:/-])(?:true|false|null|~|-?\d+(?:\.\d+)?(?:[a-zA-Z]{1,2}|%)?)(?![\w./-]))"""
     r"""|(?P<a>(?<!\S)[&*!][\w./-]+)"""
 )
 
@@ -35,6 +35,7 @@ class Mark:
 
 def excerpt(marks: Sequence[Mark], lines: Sequence[str]) -> Iterator[str]:
     """Rows of HTML; nothing where the file cannot be shown."""
+    lines = _without_end(lines)
     there = [mark for mark in marks if 0 < mark.span.line <= len(lines)]
     wanted = sorted({n for mark in there for n in _lines_of(mark.span, lines)})
     if not wanted:
@@ -47,6 +48,11 @@ def excerpt(marks: Sequence[Mark], lines: Sequence[str]) -> Iterator[str]:
             yield '<span class="gap">⋯</span>'
         yield _row(number, lines[number - 1], there, lines)
         previous = number
+
+
+def _without_end(lines: Sequence[str]) -> Sequence[str]:
+    """Without the empty line after the last line end."""
+    return lines[:-1] if lines and not lines[-1] else lines
 
 
 def plain_row(text: str) -> str:

@@ -19,6 +19,8 @@ _PAD = 8
 _DOT = 10
 _HUES = 8
 _MOST_LEGEND = 16
+_MOST_WAITING = 4
+_MOST_PENDING = 200
 _LETTERS = {USABLE: "u", FULL: "f", TAINTED: "t", UNMATCHED: "x"}
 
 
@@ -54,14 +56,23 @@ def picture(scene: Scene) -> Iterator[str]:
     )
     yield from drawn
     yield "</svg>\n"
-    yield from _legend(scene)
+    if any(group.count == 1 for group in scene.groups):
+        yield from _legend(scene)
+    waits = list(_waiting(scene))
+    yield "".join(waits[:_MOST_WAITING])
+    if waits[_MOST_WAITING:]:
+        more = f"{len(waits) - _MOST_WAITING:,} more workloads with Pending pods"
+        yield f"<details><summary>{more}</summary>{''.join(waits[_MOST_WAITING:_MOST_PENDING])}</details>\n"
+    yield "".join(f'<p class="remark">{esc(note)}.</p>\n' for note in scene.notes)
+
+
+def _waiting(scene: Scene) -> Iterator[str]:
     for waiting in scene.waiting:
         who = f"{esc(str(scene.workloads[waiting.workload]))} {'stays' if waiting.pods == 1 else 'stay'} Pending"
         yield (
             f'<p class="waiting" data-w="{waiting.workload}"><b>{many(waiting.pods, "pod")}</b> of '
             f"{who} <small>{esc(waiting.message)}</small></p>\n"
         )
-    yield "".join(f'<p class="remark">{esc(note)}.</p>\n' for note in scene.notes)
 
 
 def _zones(scene: Scene) -> list[_Zone]:
@@ -86,14 +97,14 @@ def _zone(zone: _Zone, x: int, y: int, across: int, tall: int, boxes: int, scene
 
 
 def _node(group: Group, place: int, x: int, y: int, wide: int, scene: Scene) -> Iterator[str]:
-    room = (wide - 16) // 6
-    label = group.names[0] if group.count == 1 else f"{group.count:,} × {_stem(group.names)}"
+    room = int((wide - 14) / 6.5)
+    label = group.names[0] if group.count == 1 else f"{group.count:,} × {_stem(group)}"
     kind = "node passing" if group.mark else "node"
     yield f'<g class="{kind}" data-g="{place}"><title>{esc(_tooltip(group, scene))}</title>'
     yield f'<rect class="box" x="{x + 0.5}" y="{y + 0.5}" width="{wide - 1}" height="{_BOX - 1}" rx="6"/>'
     yield f'<text class="nname" x="{x + 8}" y="{y + 16}">{esc(shortened(label, room))}</text>'
     below = " · ".join(filter(None, (group.mark, group.capacity)))
-    yield f'<text class="ncap" x="{x + 8}" y="{y + 29}">{esc(shortened(below, int(room * 1.12)))}</text>'
+    yield f'<text class="ncap" x="{x + 8}" y="{y + 29}">{esc(shortened(below, int(room * 1.15)))}</text>'
     yield from _pods(group, x + 8, y + 41, wide - 16)
     yield "</g>"
 
@@ -116,11 +127,13 @@ def _pods(group: Group, x: int, y: int, wide: int) -> Iterator[str]:
         yield f'<text class="npods" x="{x}" y="{y + 15}">{group.others:,} of others</text>'
 
 
-def _stem(names: Sequence[str]) -> str:
-    """What alike nodes are called, as far as their names agree."""
-    first = names[0]
-    same = next((i for i in range(len(first)) if any(name[i : i + 1] != first[i] for name in names)), len(first))
-    return f"{first[:same]}…" if same >= 3 else first
+def _stem(group: Group) -> str:
+    """What alike nodes are called, as far as their names agree, without the zone that stands above them."""
+    low, high = min(group.names), max(group.names)
+    same = low[: next((i for i, sign in enumerate(low) if high[i : i + 1] != sign), len(low))]
+    if group.zone and group.zone in same:
+        same = same.partition(group.zone)[0].rstrip("-._")
+    return same if len(same) >= 2 else f"{group.names[0]} …"
 
 
 def _tooltip(group: Group, scene: Scene) -> str:

@@ -27,6 +27,7 @@ from kubesched_lint.cli.options import (
     Profile,
     ProfileOption,
     Render,
+    RuleFolders,
     Select,
     Sets,
     StrictSkips,
@@ -60,6 +61,7 @@ def show(
     profile: ProfileOption = Profile.CI,
     select: Select = None,
     ignore: Ignore = None,
+    rule_folders: RuleFolders = None,
     fail_on: FailOnOption = FailOn.ERROR,
     strict_skips: StrictSkips = False,
     apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
@@ -85,10 +87,10 @@ def show(
       kubesched-lint config show manifests/ --fail-on warning --format json
     """
     from kubesched_lint.cli.settings import settle
-    from kubesched_lint.rulebook.library import Rulebook
+    from kubesched_lint.rulebook.own import rulebook_with
 
-    rulebook = Rulebook.shipped()
-    settings = settle(context, paths or (), rulebook)
+    settings = settle(context, paths or (), rulebook_with(rule_folders or ()))
+    rulebook = settings.rulebook
     if form is Format.JSON:
         import json
 

@@ -24,6 +24,7 @@ from kubesched_lint.cli.options import (
     Paths,
     Profile,
     ProfileOption,
+    RuleFolders,
     Select,
     Sets,
     StrictSkips,
@@ -57,6 +58,7 @@ def fleet(
     profile: ProfileOption = Profile.CI,
     select: Select = None,
     ignore: Ignore = None,
+    rule_folders: RuleFolders = None,
     fail_on: FailOnOption = FailOn.ERROR,
     strict_skips: StrictSkips = False,
     apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
@@ -85,12 +87,13 @@ def fleet(
     from kubesched_lint.report.exit_code import FAIL_ON
     from kubesched_lint.report.fleet import FORMATS, worst_exit_code
     from kubesched_lint.report.writers import OutputError
-    from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
+    from kubesched_lint.rulebook.library import UnknownRuleError
+    from kubesched_lint.rulebook.own import rulebook_with
 
     if format_ not in FORMATS:
         raise typer.BadParameter(f"{format_!r} is not one of {', '.join(FORMATS)}.", param_hint="'--format'")
-    rulebook = Rulebook.shipped()
-    settings = settle(context, paths, rulebook)
+    settings = settle(context, paths, rulebook_with(rule_folders or ()))
+    rulebook = settings.rulebook
     try:
         found = clusters_in(clusters)
         with crew_of(executor, len(found)) as crew:

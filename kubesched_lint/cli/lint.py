@@ -30,6 +30,7 @@ from kubesched_lint.cli.options import (
     Profile,
     ProfileOption,
     Render,
+    RuleFolders,
     Select,
     Sets,
     StrictSkips,
@@ -72,6 +73,7 @@ def lint(
     profile: ProfileOption = Profile.CI,
     select: Select = None,
     ignore: Ignore = None,
+    rule_folders: RuleFolders = None,
     formats: Formats = None,
     fail_on: FailOnOption = FailOn.ERROR,
     strict_skips: StrictSkips = False,
@@ -113,10 +115,11 @@ def lint(
     from kubesched_lint.report.exit_code import FAIL_ON, exit_code
     from kubesched_lint.report.formats import FormatError
     from kubesched_lint.report.writers import OutputError, targets
-    from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
+    from kubesched_lint.rulebook.library import UnknownRuleError
+    from kubesched_lint.rulebook.own import rulebook_with
 
-    rulebook = Rulebook.shipped()
-    settings = settle(context, paths, rulebook)
+    settings = settle(context, paths, rulebook_with(rule_folders or ()))
+    rulebook = settings.rulebook
     failing = FAIL_ON[settings.text("fail-on")]
     try:
         chosen = targets(settings.names("formats"))

@@ -91,6 +91,10 @@ Baseline = Annotated[
     str | None,
     typer.Option("--baseline", metavar="FILE", help="Findings that this file knows do not count."),
 ]
+RuleFolders = Annotated[
+    list[str] | None,
+    typer.Option("--rules", metavar="DIR", help="A folder with rules of your own, see `rules new`. Repeatable."),
+]
 Sets = Annotated[
     list[str] | None,
     typer.Option(

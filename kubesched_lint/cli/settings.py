@@ -10,7 +10,7 @@ from typing import cast
 
 import typer
 
-from kubesched_lint.engine.config import KEYS, Config, ConfigError, Given
+from kubesched_lint.engine.config import KEYS, OWN_RULES, Config, ConfigError, Given
 from kubesched_lint.engine.config_file import find_config, read_config
 from kubesched_lint.engine.globs import Globs
 from kubesched_lint.engine.options import KUBERNETES_VERSIONS, Options
@@ -29,6 +29,7 @@ class Settings:
     params: Mapping[str, Mapping[str, Given]]
     severities: Mapping[str, Given]
     exclude: Globs
+    rulebook: Rulebook
     config: Config = field(default_factory=Config)
 
     def text(self, name: str) -> str:
@@ -67,10 +68,13 @@ class Settings:
 def settle(context: typer.Context, paths: Sequence[str], rulebook: Rulebook) -> Settings:
     """The settings of a run of a command, from its flags and the configuration that goes with the paths.
 
+    ``rulebook`` holds the rules of ``--rules``; those that the configuration names are in that of the settings as well.
+
     Ends the run with exit code 2 when the configuration or a flag cannot be followed, and says why.
     """
     try:
         config = _config(context, paths, rulebook)
+        rulebook = config.rulebook or rulebook
         params, severities = _of_rules(context, config, rulebook)
     except ConfigError as error:
         for line in str(error).split("\n"):
@@ -80,12 +84,20 @@ def settle(context: typer.Context, paths: Sequence[str], rulebook: Rulebook) -> 
     for key in KEYS:
         flag = _flag(context, key.name)
         values[key.name] = flag or config.values.get(key.name) or Given(key.default, DEFAULT)
+    if rulebook.asked:
+        values[OWN_RULES] = _joined(values[OWN_RULES], config.values.get(OWN_RULES), rulebook)
     if values["exclude"].origin.startswith("-"):
         here = os.getcwd()
         exclude = Globs(cast("tuple[str, ...]", values["exclude"].value), here, here)
     else:
         exclude = config.globs
-    return Settings(values, params, severities, exclude, config)
+    return Settings(values, params, severities, exclude, rulebook, config)
+
+
+def _joined(given: Given, written: Given | None, rulebook: Rulebook) -> Given:
+    """The folders of own rules, of the flag and of the configuration."""
+    origin = given.origin if written in (None, given) else f"{given.origin} and {written.origin}"
+    return Given(rulebook.asked, origin)
 
 
 def cluster_of(context: typer.Context, settings: Settings) -> str:

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.globs import Globs
 from kubesched_lint.engine.options import KUBERNETES_VERSIONS, PROFILES, Override
 from kubesched_lint.findings import InputError
 from kubesched_lint.record import record
 
+if TYPE_CHECKING:
+    from kubesched_lint.rulebook.library import Rulebook
+
+OWN_RULES = "rule-folders"
+"""The key that names folders of own rules; ``--rules`` adds to them, for other keys may speak of their rules."""
+
 
 @record
 class Key:
     """A key at the top of the configuration, which a flag of the same name overrules.
 
-    ``kind`` is ``string``, ``boolean``, ``choice``, ``path``, ``rules``, ``formats`` or ``globs``; the last three are
-    lists of strings.
+    ``kind`` is ``string``, ``boolean``, ``choice``, ``path``, ``rules``, ``formats``, ``globs`` or ``folders``; the
+    last four are lists of strings.
     """
 
     name: str
@@ -27,13 +34,14 @@ class Key:
 
     @property
     def is_list(self) -> bool:
-        return self.kind in ("rules", "formats", "globs")
+        return self.kind in ("rules", "formats", "globs", "folders")
 
 
 KEYS = (
     Key("cluster", "path", "Snapshot or sketch of the cluster: a file or a folder, relative to this file."),
     Key("namespace", "string", "Namespace of objects that name none.", "default"),
     Key("profile", "choice", "Which rules run unless selected by name.", "ci", PROFILES),
+    Key(OWN_RULES, "folders", "Folders with rules of your own, relative to this file; --rules adds to them.", ()),
     Key("select", "rules", "Run only these rules or families.", ()),
     Key("ignore", "rules", "Leave out these rules or families.", ()),
     Key(
@@ -89,6 +97,8 @@ class Config:
     overrides: tuple[Override, ...] = ()
     globs: Globs = field(default_factory=Globs)
     """``exclude``, with the folder that it is relative to."""
+    rulebook: Rulebook | None = None
+    """With the rules of one's own that it names; None for no file."""
 
 
 class ConfigError(Exception):

@@ -5,8 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import field
+from typing import cast
 
-from kubesched_lint.engine.config import BY_NAME, OVERRIDE_KEYS, SCHEMA_KEY, TABLES, Config, ConfigError, Given, Key
+from kubesched_lint.engine.config import (
+    BY_NAME,
+    OVERRIDE_KEYS,
+    OWN_RULES,
+    SCHEMA_KEY,
+    TABLES,
+    Config,
+    ConfigError,
+    Given,
+    Key,
+)
 from kubesched_lint.engine.globs import Globs
 from kubesched_lint.engine.options import Override
 from kubesched_lint.engine.rule_settings import SEVERITY, SettingError, param_of, rule_named, severity_of, shown
@@ -15,6 +26,7 @@ from kubesched_lint.findings import InputError, Path, Severity
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.guess import did_you_mean
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
+from kubesched_lint.rulebook.own import rulebook_with
 
 
 @record
@@ -51,11 +63,14 @@ class _Reading:
 
     def config(self, table: Mapping[str, object]) -> Config:
         values: dict[str, Given] = {}
-        for name, value in table.items():
+        # First of all: what the others say may be about rules of one's own.
+        for name, value in sorted(table.items(), key=lambda item: item[0] != OWN_RULES):
             if name in BY_NAME:
                 found = self._value(BY_NAME[name], value, (name,))
                 if found is not None:
                     values[name] = Given(found, self._origin((name,)))
+                    if name == OWN_RULES:
+                        self.rulebook = rulebook_with((*self.rulebook.asked, *cast("tuple[str, ...]", found)))
             elif name not in TABLES and name != SCHEMA_KEY:
                 near = did_you_mean(name, (*BY_NAME, *TABLES))
                 self._wrong((name,), f"unknown key `{name}`{near}", key=True)
@@ -63,7 +78,7 @@ class _Reading:
         excluded = values.get("exclude")
         globs = self._globs(excluded.value) if excluded else Globs()
         overrides = tuple(self._overrides(table.get("overrides")))
-        return Config(self.where.file, values, params, severities, overrides, globs)
+        return Config(self.where.file, values, params, severities, overrides, globs, self.rulebook)
 
     def _value(self, key: Key, value: object, path: Path) -> object:
         """The value as settings hold it; None when it is wrong, which has then been said."""
@@ -72,7 +87,8 @@ class _Reading:
             wrong = [i for i, item in enumerate(items or ()) if not self._is_item(key, item, (*path, i))]
             if items is None or wrong:
                 return None
-            return tuple(map(self._format, items)) if key.kind == "formats" else tuple(items)
+            shaped = {"formats": self._format, "folders": self._beside}.get(key.kind, str)
+            return tuple(map(shaped, items))
         if key.kind == "path" and isinstance(value, str) and value:
             return self._path(key, value, path)
         problem = _misfit(key, value)

@@ -51,6 +51,8 @@ class Rulebook:
     rules: Mapping[str, Rule]
     folders: Mapping[str, File] = field(default_factory=dict)
     faults: tuple[CardError, ...] = ()
+    asked: tuple[str, ...] = ()
+    """The folders of own rules that somebody named, usable or not."""
 
     @classmethod
     def shipped(cls) -> Rulebook:

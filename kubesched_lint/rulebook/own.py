@@ -39,4 +39,4 @@ def rulebook_with(folders: Sequence[str] = ()) -> Rulebook:
             else:
                 rules[rule.slug] = rule
                 homes[rule.slug] = folder
-    return Rulebook(rules, homes, tuple(wrong))
+    return Rulebook(rules, homes, tuple(wrong), tuple(folders))

@@ -25,6 +25,7 @@ from kubesched_lint.record import record
 _MOST_SPARE = 60
 """Nodes that pools might add in the midst of an event; with more, the search would not end."""
 _FEW = 5
+_MEANWHILE = "the pools add nodes while this happens"
 """Passing things that a premise names."""
 _SKEW_NODES = 200
 """On larger clusters twenty runs per workload are not worth their time."""
@@ -103,7 +104,7 @@ def simulate(
         after,
         pictured,
         manifests.errors,
-        (*_notes(setting, cluster), *_pool_notes(facts)),
+        (*_notes(setting, cluster), *_pool_notes(facts, rows, pictured)),
     )
 
 
@@ -163,11 +164,13 @@ def _with_pools(
 def _helped(cell: Cell, more: Cell) -> Cell:
     """On nodes that come and go nothing is proven."""
     if cell.verdict not in (FINE, NONE) and more.verdict == FINE:
-        return replace(more, proven=False, assumes=(*more.assumes, "the pools add nodes while this happens"))
+        return replace(more, proven=False, assumes=(*more.assumes, _MEANWHILE))
+    if cell.verdict in (FINE, NONE):
+        return replace(cell, proven=False)
     return replace(cell, proven=False, assumes=(*cell.assumes, "the pools add no more nodes than planned"))
 
 
-def _pool_notes(facts: Facts) -> Iterator[str]:
+def _pool_notes(facts: Facts, rows: Sequence[Row], pictured: str) -> Iterator[str]:
     if facts.pools:
         from kubesched_lint.analysis.pool_notes import pool_notes
 
@@ -176,6 +179,8 @@ def _pool_notes(facts: Facts) -> Iterator[str]:
             names = [node.name for node in facts.growth.nodes]
             more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
             yield f"events are played with the added nodes in place: {', '.join(names[:_FEW])}{more}"
+        if any(cell.event == pictured and _MEANWHILE in cell.assumes for row in rows for cell in row.cells):
+            yield f"what waits after {pictured} in the picture fits on nodes that the pools add meanwhile (not drawn)"
 
 
 def _skews(setting: Setting, effort: Effort, numbers: Sequence[int]) -> Iterator[WorkloadSkew]:

@@ -51,3 +51,17 @@ def test_a_lost_node_is_made_again_within_the_limits(deployment: Writer, limit: 
     told = outlook(deployment(replicas=2), NODES + POOL % limit, "deploy", "node-loss")
     assert verdicts(told) == {"deploy": "fine", "node-loss": verdict}
     assert not told.is_bad  # on nodes that come and go nothing is proven
+
+
+def test_a_picture_without_the_nodes_that_come_meanwhile_says_so(deployment: Writer) -> None:
+    known = cluster_from([("cluster.yaml", dedent(NODES + POOL % 5).encode())], "cluster.yaml")
+    found = manifest_set(documents("set.yaml", deployment(replicas=2).encode(), is_read), "default")
+    told = simulate(found, known, Options(), ("deploy", "node-loss"), pictured="node-loss")
+    assert verdicts(told) == {"deploy": "fine", "node-loss": "fine"}
+    assert "what waits after node-loss in the picture fits on nodes that the pools add meanwhile" in str(told.notes)
+    assert "meanwhile" not in str(simulate(found, known, Options(), ("deploy",), pictured="deploy").notes)
+
+
+def test_what_is_fine_on_the_planned_nodes_assumes_nothing_of_pools(deployment: Writer) -> None:
+    (row,) = outlook(deployment(replicas=2), NODES + POOL % 5, "deploy").rows
+    assert not any("pools" in premise for premise in row.cells[0].assumes)

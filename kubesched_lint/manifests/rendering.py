@@ -53,7 +53,7 @@ def helm() -> Tool | None:
     from shutil import which
 
     found = which("helm")
-    return Tool("helm template", (found, "template")) if found else None
+    return Tool("helm template", (found, "template", "--skip-tests")) if found else None
 
 
 def render(tool: Tool, folder: str, *, timeout: float = TIMEOUT) -> str:

@@ -91,6 +91,16 @@ def lint(
             "left BASE. Everything is still read.",
         ),
     ] = None,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Print what --fix would change, and change nothing; exit with 1 if anything.")
+    ] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Mend in the files what can be mended safely.")] = False,
+    unsafe_fixes: Annotated[
+        bool,
+        typer.Option(
+            "--unsafe-fixes", help="With --diff or --fix: also what may change where pods run or what is promised."
+        ),
+    ] = False,
     render: Render = True,
     config_file: ConfigFile = None,
     no_config: NoConfig = False,
@@ -107,6 +117,8 @@ def lint(
       kubesched-lint lint manifests/ -c cluster.yaml --format github --format sarif=out.sarif
 
       kubesched-lint lint manifests/ -c cluster.yaml --changed=origin/main
+
+      kubesched-lint lint manifests/ -c cluster.yaml --diff
     """
     from kubesched_lint.cli.output import show
     from kubesched_lint.cli.settings import settle
@@ -118,6 +130,11 @@ def lint(
     from kubesched_lint.rulebook.library import UnknownRuleError
     from kubesched_lint.rulebook.own import rulebook_with
 
+    mending = None
+    if diff or fix or unsafe_fixes:
+        from kubesched_lint.cli.mending import asked, mend
+
+        mending = asked(paths, diff=diff, fix=fix, unsafe=unsafe_fixes)
     settings = settle(context, paths, rulebook_with(rule_folders or ()))
     rulebook = settings.rulebook
     failing = FAIL_ON[settings.text("fail-on")]
@@ -125,8 +142,12 @@ def lint(
         chosen = targets(settings.names("formats"))
         request = Request(tuple(paths), settings.maybe("cluster"), settings.elastic, changed, settings.flag("render"))
         run = checked(request, settings.options, rulebook)
+        least = 0
+        if mending:
+            run, least = mend(run, mending, rulebook, lambda: checked(request, settings.options, rulebook))
+            chosen = tuple(target for target in chosen if target.file or not diff)  # the diff has standard output
         show(run, chosen, rulebook, color.value, failing)
     except (ChangedError, FormatError, OutputError, UnknownRuleError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
-    raise typer.Exit(exit_code(run.report, failing, settings.flag("strict-skips")))
+    raise typer.Exit(max(least, exit_code(run.report, failing, settings.flag("strict-skips"))))

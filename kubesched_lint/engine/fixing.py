@@ -20,7 +20,7 @@ from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet
 from kubesched_lint.engine.suppression import suppress
 from kubesched_lint.findings import Edit, Finding, Fix, Location, ObjectRef, Path, Report, Severity, Source, Span
-from kubesched_lint.manifests.changes import ChangeError, Remove
+from kubesched_lint.manifests.changes import ChangeError, Put, Remove, Rename
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.parting import text_of
 from kubesched_lint.rulebook.library import Rulebook
@@ -104,6 +104,10 @@ class _Offer:
     def made(self, desk: Desk) -> Desk:
         """The desk with the change. Raises ChangeError."""
         return desk.changed(self.path, self.number, self.remedy.changes)
+
+
+def _adds(remedy: Remedy) -> bool:
+    return not all(isinstance(change, Put | Rename) for change in remedy.changes)
 
 
 def _key(judged: Judged, remedy: Remedy) -> tuple[Told, Path, str]:
@@ -199,20 +203,24 @@ class _Bench:
         return state
 
     def _batch(self, state: _State, unsafe: bool) -> tuple[Desk, list[_Offer]]:
-        """For each finding the first remedy not tried yet, in so far as they leave each other's paths alone."""
+        """For each finding the first remedy not tried yet, and for each object those of one rule alone.
+
+        What mends one finding may mend another. A word corrected comes before something added, and nothing in the same
+        object behind what may shift its paths.
+        """
         desk, batch = state.desk, []
-        shifted: set[tuple[str, int]] = set()
-        for judged, remedy, document in self._untried(state, unsafe):
+        claimed: dict[tuple[str, int], str] = {}
+        for judged, remedy, document in sorted(self._untried(state, unsafe), key=lambda found: _adds(found[1])):
             try:
                 desk, number = desk.open(document)
             except ChangeError as reason:
                 self._refuse(judged, remedy, reason)
                 continue
             offer = _Offer(judged, remedy, document.path, number)
-            if (offer.path, number) not in shifted:
+            if claimed.setdefault((offer.path, number), judged.rule.slug) == judged.rule.slug:
                 batch.append(offer)
                 if offer.shifts:
-                    shifted.add((offer.path, number))
+                    claimed[offer.path, number] = ""
         return desk, batch
 
     def _untried(self, state: _State, unsafe: bool) -> Iterator[tuple[Judged, Remedy, Document]]:
@@ -220,12 +228,21 @@ class _Bench:
         for judged in state.judged:
             if not judged.rule.fix or told(judged.finding) not in self._wanted or placed(judged.finding) not in spoken:
                 continue
-            for remedy in remedies(judged, state.facts):
+            for remedy in self._remedies(judged, state.facts):
                 source = remedy.source or _source(judged)
                 if (remedy.safe or unsafe) and _key(judged, remedy) not in self._tried:
                     if isinstance(source, Document):
                         yield judged, remedy, source
                     break
+
+    def _remedies(self, judged: Judged, facts: Facts) -> Iterator[Remedy]:
+        """What its fix proposes. One that raises leaves the finding as it is, and is told of."""
+        try:
+            yield from remedies(judged, facts)
+        except Exception as error:
+            place = judged.finding.location
+            words = f"{place.path}:{place.span.line}: the fix of {judged.rule.slug} failed with"
+            self._refused.setdefault(told(judged.finding), f"{words} {type(error).__name__}: {error}")
 
     def _with(self, before: _State, batch: Sequence[_Offer]) -> _State:
         """With all of a batch, or else with what of each half of it will do."""

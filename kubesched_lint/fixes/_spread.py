@@ -26,6 +26,14 @@ def constraint(workload: Workload, key: str, when: str, selector: Any) -> dict[s
     return found
 
 
+def counting_revisions_apart(workload: Workload, at: Path) -> tuple[Change, ...]:
+    """For a constraint that begins to count the pods of a Deployment: else a rollout would leave them uneven."""
+    has_keys = any(c.path == at and c.match_label_keys for c in workload.pod.spread)
+    if workload.kind != "Deployment" or has_keys:
+        return ()
+    return (Append((*at, "matchLabelKeys"), revision_label(workload), after=("labelSelector",)),)
+
+
 def own_selector(workload: Workload) -> dict[str, Any] | None:
     """The workload's own selector as it is written; None without one."""
     found = written(workload.source, ("spec", "selector"))

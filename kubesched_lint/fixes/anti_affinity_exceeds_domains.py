@@ -13,3 +13,4 @@ from kubesched_lint.model.workload import Workload
 
 def fixes(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
     yield from instead_of(workload, hazard.at, hard=True)
+    yield from instead_of(workload, hazard.at, hard=False)

@@ -13,6 +13,7 @@ from kubesched_lint.manifests.changes import Put, Rename
 from kubesched_lint.manifests.document import Document
 
 _CHOICE = re.compile(r'Unsupported value: "([^"]*)": supported values: (".*")')
+_NUMBER = re.compile(r"cannot unmarshal string into .* of type u?int(?:32|64)?$")
 _TEXT = re.compile(r"cannot unmarshal (?:number|bool) into .* of type string")
 
 
@@ -25,6 +26,8 @@ def fixes(hazard: Hazard, document: Document, facts: Facts) -> Iterator[Remedy]:
     elif hazard.variant == "unreadable" and _TEXT.search(words) and isinstance(value, (int, float)):
         text = _as_written(document, hazard)
         yield Remedy(f'write "{text}", which is text', safe=True, changes=(Put(hazard.at, text),))
+    elif hazard.variant == "unreadable" and _NUMBER.search(words) and isinstance(value, str) and value.isdecimal():
+        yield Remedy(f"write {value} without quotes", safe=True, changes=(Put(hazard.at, int(value)),))
     elif choice := _CHOICE.search(words):
         wrong, listed = choice.groups()
         found = [name for name in listed.strip('"').split('", "') if is_slip(wrong, name)]

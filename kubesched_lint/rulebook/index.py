@@ -600,7 +600,6 @@ RULES = (
         needs=('nodes', 'pods'),
         messages={'': '{count|running pod} of {object} will be evicted: {nodes} carry {taint}, which the running pods do not tolerate'},
         helps={'': 'tolerate {taint} before the taint is set, or expect the pods to move'},
-        fix='unsafe',
         since='0.1.0',
     ),
     Rule(

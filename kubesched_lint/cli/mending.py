@@ -1,0 +1,106 @@
+"""``lint --diff`` and ``lint --fix``: what would change, and changing it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import typer
+
+from kubesched_lint.engine import fixing
+from kubesched_lint.engine.desk import Sheet, WriteError, write
+from kubesched_lint.engine.fixing import Mended, placed
+from kubesched_lint.engine.session import Checked
+from kubesched_lint.manifests.files import STDIN
+from kubesched_lint.rulebook.library import Rulebook
+
+
+@dataclass(frozen=True, slots=True)
+class Mending:
+    """What was asked for: to ``write``, or else to show; ``unsafe`` fixes too."""
+
+    write: bool
+    unsafe: bool
+
+
+def asked(paths: Sequence[str], *, diff: bool, fix: bool, unsafe: bool) -> Mending:
+    """Raises BadParameter for options that do not go together."""
+    if diff and fix:
+        raise typer.BadParameter("--diff shows what --fix would do: give one of them.", param_hint="'--fix'")
+    if not diff and not fix:
+        raise typer.BadParameter("it goes with --diff or --fix.", param_hint="'--unsafe-fixes'")
+    if fix and "-" in paths:
+        words = "standard input cannot be written: --diff shows what would change."
+        raise typer.BadParameter(words, param_hint="'--fix'")
+    return Mending(fix, unsafe)
+
+
+def mend(run: Checked, mending: Mending, rulebook: Rulebook, again: Callable[[], Checked]) -> tuple[Checked, int]:
+    """The run to report, and the least exit code: 1 for a diff, 2 for a file that could not be written."""
+    import gc
+
+    gc.enable()  # the set is linted many times over
+    mended = fixing.mend(run.manifests, run.cluster, run.options, rulebook, run.report, unsafe=mending.unsafe)
+    return _written(run, mended, again) if mending.write else (_shown(run, mended), int(bool(mended.sheets)))
+
+
+def _shown(run: Checked, mended: Mended) -> Checked:
+    """Prints what would change. The run with the fixes in its findings."""
+    sys.stdout.flush()
+    for sheet in mended.sheets:
+        sys.stdout.buffer.write("".join(_diff(sheet)).encode("utf-8", "surrogateescape"))
+    sys.stdout.buffer.flush()
+    _tell("would fix", mended)
+    findings = (
+        replace(finding, fixes=(mended.fixes[placed(finding)],)) if placed(finding) in mended.fixes else finding
+        for finding in run.report.findings
+    )
+    return replace(run, report=replace(run.report, findings=tuple(findings)))
+
+
+def _written(run: Checked, mended: Mended, again: Callable[[], Checked]) -> tuple[Checked, int]:
+    """Writes what can be mended. The run as it is afterwards."""
+    failed = 0
+    for sheet in mended.sheets:
+        try:
+            write(sheet)
+        except WriteError as error:
+            typer.echo(f"error: {error}", err=True)
+            failed += 1
+    if failed:
+        typer.echo(f"{len(mended.sheets) - failed} of {len(mended.sheets)} files written", err=True)
+    else:
+        _tell("fixed", mended)
+    return (again() if mended.sheets else run), (2 if failed else 0)
+
+
+def _tell(verb: str, mended: Mended) -> None:
+    for words in mended.refused:
+        typer.echo(f"note: {words}", err=True)
+    if not mended.findings:
+        typer.echo("no findings: nothing to fix", err=True)
+        return
+    files = len(mended.sheets)
+    count = f"{mended.fixed}" if mended.fixed else "none"
+    where = f" in {files} {'file' if files == 1 else 'files'}" if files else ""
+    more = f" ({mended.unsafe} {'more ' if mended.fixed else ''}with --unsafe-fixes)" if mended.unsafe else ""
+    of = f"{mended.findings} {'finding' if mended.findings == 1 else 'findings'}"
+    typer.echo(f"{verb} {count} of {of}{where}{more}", err=True)
+
+
+def _diff(sheet: Sheet) -> Iterator[str]:
+    """Unified, with the path as it was given: ``patch -p0`` and ``git apply -p0`` take it."""
+    from difflib import unified_diff
+
+    name = "-" if sheet.path == STDIN else sheet.path
+    before, after = _lines(sheet.first), _lines(sheet.data)
+    for line in unified_diff(before, after, name, name):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _lines(data: bytes) -> list[str]:
+    """As a diff has them: parted at newlines alone."""
+    codec = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
+    text = data.decode(codec, "surrogateescape" if codec == "utf-8" else "strict")
+    return [f"{line}\n" for line in text.split("\n")[:-1]] + ([last] if (last := text.rpartition("\n")[2]) else [])

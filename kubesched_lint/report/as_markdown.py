@@ -16,7 +16,7 @@ from kubesched_lint.report.behind import event_title, needs_a_word, verdict_word
 from kubesched_lint.report.causes import Cause, causes, ordered
 from kubesched_lint.report.cells import visible
 from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import footer, many, open_findings, verdict
+from kubesched_lint.report.footer import footer, many, open_findings
 from kubesched_lint.report.paths import relative
 from kubesched_lint.report.words import explanation
 
@@ -84,8 +84,8 @@ def _size(text: str) -> int:
 
 
 def _head(report: Report) -> Iterator[str]:
-    yield f"{MARK}\n## kubesched-lint: {verdict(report)}\n"
     lines = dict(footer(report))
+    yield f"{MARK}\n## kubesched-lint: {lines['result']}\n"
     yield f"\n{_plain(lines['checked'])}\n"
     yield f"**Cluster:** {_plain(lines['cluster'])}\n"
 
@@ -128,17 +128,20 @@ def _error(error: InputError, context: RenderContext) -> str:
 def _finding(cause: Cause, context: RenderContext) -> Iterator[str]:
     finding = cause.first
     yield f"\n{_SIGNS[finding.severity]} {_code(_where(finding, context))} **{_plain(finding.message)}**\n\n"
-    rule = f"<code>{_html(finding.rule)}</code>"
-    yield f"<details><summary>{finding.evidence.kind}, and what to do ({rule})</summary>\n\n"
-    yield from _excerpt(finding, context)
+    told = "".join((*_excerpt(finding, context), *_remarks(finding)))
+    if told:
+        rule = f"<code>{_html(finding.rule)}</code>"
+        yield f"<details><summary>{finding.evidence.kind}, and what to do ({rule})</summary>\n\n{told}\n</details>\n"
+    if cause.others:
+        yield from _others(cause.others, context)
+
+
+def _remarks(finding: Finding) -> Iterator[str]:
     for line in explanation(finding):
         label, _, text = line.partition(": ")
         is_event = label[:1].isdigit() or not text
         yield f"- {_plain(line)}\n" if is_event else f"- **{label}:** {_plain(text)}\n"
     yield from (f"- **fix:** {_plain(fix.title)} ({_safety(fix)})\n" for fix in finding.fixes)
-    yield "\n</details>\n"
-    if cause.others:
-        yield from _others(cause.others, context)
 
 
 def _others(others: Sequence[Finding], context: RenderContext) -> Iterator[str]:

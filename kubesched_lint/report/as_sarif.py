@@ -15,7 +15,7 @@ from kubesched_lint.report.words import annotated, explanation
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
-_SURE = {"proof": "very-high", "witness": "high", "pattern": "medium"}
+_SURE = {"proof": "very-high", "policy": "very-high", "witness": "high", "pattern": "medium"}
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
@@ -26,7 +26,9 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
         "tool": {"driver": _driver(rules, findings, context)},
         "columnKind": "unicodeCodePoints",
         "invocations": [_invocation(report)],
-        "results": [_result(finding, index) for finding in findings],
+        "results": [
+            _result(finding, index) | state for finding, state in zip(findings, _states(findings), strict=True)
+        ],
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     yield json.dumps(log, ensure_ascii=False, indent=1)
@@ -138,6 +140,14 @@ def _suppressions(finding: Finding) -> list[dict[str, Any]]:
     if waiver.location:
         shown["location"] = {"physicalLocation": _physical(waiver.location)}
     return [shown]
+
+
+def _states(findings: Sequence[Finding]) -> Iterator[dict[str, Any]]:
+    """What a baseline says of each (section 3.27.24); nothing where none knows any of them."""
+    compared = any(f.suppressed is not None and f.suppressed.known for f in findings)
+    for finding in findings:
+        known = finding.suppressed is not None and finding.suppressed.known
+        yield {"baselineState": "unchanged" if known else "new"} if compared else {}
 
 
 def _fix(fix: Fix) -> dict[str, Any]:

@@ -10,11 +10,13 @@ from kubesched_lint.findings import Report
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.formats import FORMATS, renderer
 
+# A page changes with every touch of its style; what it must hold is told by test_report_html.py.
+LINES = tuple(name for name in FORMATS if name != "html")
 REPORTS = ("hazards", "crowd", "hostile", "troubled", "waived", "clean")
 
 
 @pytest.mark.parametrize("name", REPORTS)
-@pytest.mark.parametrize("format_name", FORMATS)
+@pytest.mark.parametrize("format_name", LINES)
 def test_a_report_is_rendered_as_it_was_approved(
     name: str,
     format_name: str,

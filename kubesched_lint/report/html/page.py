@@ -87,7 +87,7 @@ def _summary(report: Report) -> Iterator[str]:
     lines = dict(footer(report))
     found = counts(open_findings(report))
     waived, known = suppressed_counts(report)
-    yield f'<section class="summary"><h1>{esc(verdict(report))}</h1>\n'
+    yield f'<section class="summary"><h1>{esc(lines["result"])}</h1>\n'
     yield f"<p>{esc(lines['checked'])}</p><p>{esc('cluster: ' + lines['cluster'])}</p>\n"
     yield '<ul class="tiles">'
     for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.reading import ManifestSet, manifest_set
+from kubesched_lint.engine.reading import ManifestSet, manifest_set, ref_of
 from kubesched_lint.engine.suppression import suppress
 from kubesched_lint.findings import InputError, Report, Skip
 from kubesched_lint.manifests.document import Document, Skipped, Unread
@@ -19,6 +21,7 @@ from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.validation.schema import RECORDED
 
 if TYPE_CHECKING:
+    from kubesched_lint.engine.baseline import Entry
     from kubesched_lint.engine.panorama import Panorama
     from kubesched_lint.manifests.files import InputFile
 
@@ -27,7 +30,8 @@ if TYPE_CHECKING:
 class Request:
     """What to read. ``elastic`` None: seen from the nodes' labels.
 
-    ``changed`` names a commit: only findings that a change since then touches are told.
+    ``changed`` names a commit: only findings that a change since then touches are told. ``baseline`` names a file:
+    findings that it holds are known.
     """
 
     paths: tuple[str, ...]
@@ -36,16 +40,43 @@ class Request:
     changed: str | None = None
     render: bool = True
     """Whether kustomizations and charts are rendered where a tool for it is there."""
+    cache: bool = False
+    """Whether the report of an earlier run that read the very same may be told again, and this one kept."""
+    baseline: str | None = None
 
 
-@record
+@dataclass(frozen=True)
+class Material:
+    """What a run reads: its files at once, everything else when somebody asks for it."""
+
+    request: Request
+    options: Options
+    found: list[InputFile | Skipped | InputError]
+
+    @cached_property
+    def manifests(self) -> ManifestSet:
+        return manifest_set(entries_of(_drained(self.found)), self.options.namespace)
+
+    @cached_property
+    def opened(self) -> tuple[Cluster | None, tuple[InputError, ...]]:
+        return open_cluster(self.request.cluster, self.request.elastic)
+
+
+@dataclass(frozen=True)
 class Checked:
-    """The report of a run, and what was read for it."""
+    """The report of a run, and what it was made from: read only now, where a kept report spared that."""
 
     report: Report
-    manifests: ManifestSet
-    cluster: Cluster | None
     options: Options
+    material: Material
+
+    @property
+    def manifests(self) -> ManifestSet:
+        return self.material.manifests
+
+    @property
+    def cluster(self) -> Cluster | None:
+        return self.material.opened[0]
 
     def panorama(self) -> Panorama | None:
         """The matrix and the picture of the cluster; simulates, so that only formats which show it ask."""
@@ -68,14 +99,47 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
     """
     rulebook.select(options.profile, options.select, options.ignore)  # before anything is read
     narrow = None if request.changed is None else _narrowing(request.changed, request.paths)
-    manifests = read_manifests(request.paths, options, render=request.render)
-    cluster, problem = open_cluster(request.cluster, request.elastic)
-    if manifests.is_empty and not options.partial:
-        nothing = InputError(request.paths[0], "no Kubernetes object found: nothing was checked")
+    material = Material(request, options, list(_files(request.paths, options, render=request.render)))
+    if narrow is None and request.cache:
+        return Checked(_kept_or_made(material, rulebook), options, material)
+    report = _made(material, rulebook)
+    report = report if narrow is None else narrow(report, material.manifests, options.namespace)
+    return Checked(report, options, material)
+
+
+def _made(material: Material, rulebook: Rulebook) -> Report:
+    manifests, (cluster, problem) = material.manifests, material.opened
+    if manifests.is_empty and not material.options.partial:
+        nothing = InputError(material.request.paths[0], "no Kubernetes object found: nothing was checked")
         problem = (*problem, nothing)
-    report = report_on(manifests, cluster, problem, options, rulebook)
-    report = report if narrow is None else narrow(report, manifests, options.namespace)
-    return Checked(report, manifests, cluster, options)
+    return report_on(manifests, cluster, problem, material.options, rulebook)
+
+
+def _kept_or_made(material: Material, rulebook: Rulebook) -> Report:
+    """From the cache, or for it; a cluster that cannot be read is asked for again the next time."""
+    from kubesched_lint.engine.cache import Kept, files_of_cluster, is_worthwhile, key_of, shelf
+
+    place = shelf(os.environ) if is_worthwhile(material.found) else None
+    nodes = files_of_cluster(material.request.cluster) if place else None
+    if place is None or nodes is None:
+        return _made(material, rulebook)
+    key = key_of(material.found, nodes, material.options, rulebook, material.request)
+    if key is None:
+        return _made(material, rulebook)
+    report = place.find(key, _now())
+    if report is None:
+        report = _made(material, rulebook)
+        cluster, problem = material.opened
+        if not problem:
+            place.keep(key, Kept(report, cluster.description if cluster else None))
+    return report
+
+
+def _drained(found: list[InputFile | Skipped | InputError]) -> Iterator[InputFile | Skipped | InputError]:
+    """Each once, and forgotten: the bytes of a file are of no use beside its documents."""
+    found.reverse()
+    while found:
+        yield found.pop()
 
 
 def report_on(
@@ -97,6 +161,38 @@ def report_on(
     return replace(report, skipped=unchecked, errors=(*problem, *unusable, *report.errors), summary=summary)
 
 
+def read_baseline(path: str, rulebook: Rulebook) -> tuple[Entry, ...]:
+    """The entries of the file. Raises BaselineError."""
+    from kubesched_lint.engine.baseline import BaselineError, entries_in
+
+    try:
+        with open(path, "rb") as file:
+            return entries_in(file.read(), path, rulebook)
+    except FileNotFoundError:
+        raise BaselineError(f"{path}: no such file; `kubesched-lint baseline write` makes one") from None
+    except OSError as error:
+        raise BaselineError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+
+
+def _known(
+    report: Report,
+    entries: tuple[Entry, ...],
+    path: str,
+    manifests: ManifestSet,
+    options: Options,
+    rulebook: Rulebook,
+) -> tuple[Report, tuple[Entry, ...]]:
+    """The report held against a baseline, and the entries that are gone: with errors of the input nobody can say."""
+    from kubesched_lint.engine.baseline import held_against, told
+
+    rules = rulebook.select(options.profile, options.select, options.ignore)
+    ran = {rule.slug for rule in rules} - {skip.rule for skip in report.skipped}
+    objects = {ref_of(document, options.namespace) for document in manifests.documents}
+    held = held_against(report, entries, source=path, ran=() if report.errors else ran, objects=objects)
+    summary = replace(held.report.summary, notes=(*held.report.summary.notes, *told(held, path)))
+    return replace(held.report, summary=summary), held.gone
+
+
 def _narrowing(base: str, paths: Sequence[str]) -> Callable[[Report, ManifestSet, str], Report]:
     """What leaves a report only that which has changed; git is asked at once, for it may say no."""
     from functools import partial
@@ -111,10 +207,14 @@ def read_manifests(paths: Sequence[str], options: Options, *, render: bool = Tru
 
     With ``render``, kustomizations are read as what they are applied as, where kubectl or kustomize is there to tell.
     """
+    return manifest_set(entries_of(_files(paths, options, render=render)), options.namespace)
+
+
+def _files(paths: Sequence[str], options: Options, *, render: bool) -> Iterator[InputFile | Skipped | InputError]:
     from kubesched_lint.manifests.loader import find_files
 
     is_excluded = options.exclude.covers if options.exclude.patterns else None
-    return manifest_set(entries_of(find_files(paths, is_excluded, render=render)), options.namespace)
+    return find_files(paths, is_excluded, render=render)
 
 
 def entries_of(files: Iterable[InputFile | Skipped | InputError]) -> Iterator[Document | Unread | Skipped | InputError]:
@@ -141,11 +241,13 @@ def open_cluster(path: str | None, elastic: bool | None) -> tuple[Cluster | None
 
 
 def _sentence(cluster: Cluster | None) -> str:
-    if cluster is None:
-        return ""
+    return cluster.describe(_now()) if cluster else ""
+
+
+def _now() -> datetime:
     from datetime import UTC, datetime
 
-    return cluster.describe(datetime.now(UTC))
+    return datetime.now(UTC)
 
 
 def _version_notes(options: Options) -> Iterator[str]:

@@ -1,0 +1,172 @@
+"""Findings that a project knows and lives with: written down once, and from then on they do not fail.
+
+A finding is known again by its rule, its object and its place inside the object: neither lines, nor comments, nor the
+order of documents, nor the names of files matter. One that has become worse than it was is not known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Suppression
+from kubesched_lint.record import record
+from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
+
+VERSION = 1
+_MARK = "kubesched-lint-baseline"
+_FIELDS = {"rule": str, "severity": str, "kind": str, "namespace": str, "name": str, "at": str}
+
+
+class BaselineError(Exception):
+    """A baseline that cannot be used; its text is for the user."""
+
+
+@record
+class Entry:
+    """What is known: ``at`` is the place inside the object without the numbers of list items."""
+
+    rule: str
+    object: ObjectRef
+    at: str
+    severity: Severity
+
+    @property
+    def key(self) -> tuple[str, ObjectRef, str]:
+        return self.rule, self.object, self.at
+
+
+@record
+class Held:
+    """What a baseline does to a report. ``gone`` holds entries that nothing matches any more."""
+
+    report: Report
+    gone: tuple[Entry, ...] = ()
+
+
+def entry_of(finding: Finding) -> Entry:
+    at = ".".join("*" if isinstance(part, int) else part for part in finding.at)
+    return Entry(finding.rule, finding.object, at, finding.severity)
+
+
+def entries_of(report: Report) -> tuple[Entry, ...]:
+    """What a baseline of this report holds: every finding that nobody waived, in a stable order."""
+    return _ordered(entry_of(f) for f in report.findings if f.suppressed is None or f.suppressed.known)
+
+
+def held_against(
+    report: Report,
+    entries: Iterable[Entry],
+    *,
+    source: str = "the baseline",
+    ran: Collection[str] = (),
+    objects: Collection[ObjectRef] = (),
+) -> Held:
+    """The report with what the entries know marked as known.
+
+    An entry matches as many findings as it is there times. It is gone when nothing matches it although its rule is
+    among those that ``ran`` and its object among the ``objects`` that were read; of others nobody can say.
+    """
+    room: dict[tuple[str, ObjectRef, str], list[Severity]] = {}
+    for entry in entries:
+        room.setdefault(entry.key, []).append(entry.severity)
+    known = Suppression(f"known in {source}", known=True)
+    findings = list(report.findings)
+    # The worst first, so that each takes the entry that is just bad enough for it.
+    for number in sorted(range(len(findings)), key=lambda n: -findings[n].severity):
+        finding = findings[number]
+        left = room.get(entry_of(finding).key, ())
+        enough = [severity for severity in left if severity >= finding.severity]
+        if finding.suppressed is None and enough:
+            room[entry_of(finding).key].remove(min(enough))
+            findings[number] = replace(finding, suppressed=known)
+    gone = (
+        Entry(*key, severity) for key, left in room.items() if key[0] in ran and key[1] in objects for severity in left
+    )
+    return Held(replace(report, findings=tuple(findings)), _ordered(gone))
+
+
+def without(entries: Iterable[Entry], gone: Iterable[Entry]) -> tuple[Entry, ...]:
+    """The entries that are left when those are taken out."""
+    left = Counter(entries)
+    left.subtract(Counter(gone))
+    return _ordered(left.elements())
+
+
+def text_of(entries: Iterable[Entry]) -> str:
+    """The file: JSON with one entry a line, sorted, so that a change of it reads well."""
+    lines = [json.dumps(_written(entry), ensure_ascii=False) for entry in _ordered(entries)]
+    body = ",\n".join(lines)
+    return f'{{"{_MARK}": {VERSION}, "findings": [\n{body}{chr(10) if lines else ""}]}}\n'
+
+
+def entries_in(data: bytes, path: str, rulebook: Rulebook) -> tuple[Entry, ...]:
+    """The entries of a file; rules that were renamed since go by their names of today. Raises BaselineError."""
+    try:
+        content = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise BaselineError(f"{path}: not UTF-8, so it is no baseline") from None
+    except json.JSONDecodeError as error:
+        hint = "; a conflict of a merge is in it" if b"\n<<<<<<< " in data or data.startswith(b"<<<<<<< ") else ""
+        raise BaselineError(f"{path}:{error.lineno}:{error.colno}: not JSON{hint}: {error.msg}") from None
+    except RecursionError:
+        raise BaselineError(f"{path}: nested too deeply for a baseline") from None
+    if not isinstance(content, dict) or _MARK not in content:
+        raise BaselineError(f"{path}: not a baseline; `kubesched-lint baseline write` makes one")
+    version, findings = content[_MARK], content.get("findings")
+    if version != VERSION:
+        newer = isinstance(version, int) and version > VERSION
+        hint = "a newer kubesched-lint wrote it" if newer else "this kubesched-lint does not know it"
+        raise BaselineError(f"{path}: a baseline of version {version!r}: {hint}")
+    if not isinstance(findings, list):
+        raise BaselineError(f"{path}: a baseline has a list of findings, and this has none")
+    return tuple(_entry(found, number, path, rulebook) for number, found in enumerate(findings, 1))
+
+
+def _entry(found: object, number: int, path: str, rulebook: Rulebook) -> Entry:
+    where = f"{path}: finding {number}"
+    if not isinstance(found, dict):
+        raise BaselineError(f"{where} is not an object")
+    for name, kind in _FIELDS.items():
+        if not isinstance(found.get(name), kind):
+            raise BaselineError(f"{where} has no `{name}`, or one that is no string")
+    words: Mapping[str, Severity] = {severity.word: severity for severity in Severity}
+    if found["severity"] not in words:
+        raise BaselineError(f"{where} has the severity {found['severity']!r}: expected one of {', '.join(words)}")
+    try:
+        rule = rulebook.get(found["rule"]).slug
+    except UnknownRuleError:
+        rule = found["rule"]  # of a rule that is gone, or of one's own that is not loaded: it matches nothing
+    ref = ObjectRef(found["kind"], found["namespace"], found["name"])
+    return Entry(rule, ref, found["at"], words[found["severity"]])
+
+
+def _written(entry: Entry) -> dict[str, str]:
+    ref = entry.object
+    return {
+        "rule": entry.rule,
+        "severity": entry.severity.word,
+        "kind": ref.kind,
+        "namespace": ref.namespace,
+        "name": ref.name,
+        "at": entry.at,
+    }
+
+
+def _ordered(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    def order(entry: Entry) -> tuple[object, ...]:
+        ref = entry.object
+        return ref.namespace, ref.kind, ref.name, entry.rule, entry.at, entry.severity
+
+    return tuple(sorted(entries, key=order))
+
+
+def told(held: Held, source: str) -> Iterator[str]:
+    """What is to be said of entries that are gone."""
+    if held.gone:
+        rules = sorted({entry.rule for entry in held.gone})
+        named = ", ".join(rules[:5]) + (f" and {len(rules) - 5} more" if len(rules) > 5 else "")
+        many = "1 entry no longer occurs" if len(held.gone) == 1 else f"{len(held.gone)} entries no longer occur"
+        yield f"{source}: {many} ({named}); `kubesched-lint baseline prune` takes them out"

@@ -20,6 +20,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     if any(True for _ in outside_pools(workload, facts)):
         return  # only the zone is at fault: affinity-zone-outside-pools
     reasons = tuple(_reason(workload, facts, pool) for pool in facts.pools)
+    if not reach.matching and not pod.node_selector and pod.required_node_terms is None:
+        return  # there is no node at all, and no pool can make one: the footer says so
     # A pod without conditions misses no label.
     miss = Miss((*pod.path, "tolerations"), "") if reach.matching else facts.node_miss(workload)
     yield Hazard(

@@ -44,10 +44,10 @@ def read_sketch(sketch: Value, collector: Collector, source: Source | None = Non
             source=source,
         )
     )
+    more = boolean(sketch, "morePools", ())
     if sketch.get("pools") is not None:
         from kubesched_lint.cluster.nodepools.written import written_pools
 
-        more = boolean(sketch, "morePools", ())
         for pool in written_pools(sketch):
             collector.pool(pool, source, all_written=not more)
     for value, at in items(sketch, "objects", ()):

@@ -88,3 +88,14 @@ def test_why_tells_what_pools_would_add_beside_the_nodes_of_today(files: tuple[s
     assert "No node of today fits." in said
     assert "stays Pending." not in said
     assert "no pool can ever help" in output("why", "deployment/shop/never", files[0], "--cluster", files[1])
+
+
+def test_a_pool_that_contradicts_itself_is_told_and_breaks_nothing(tmp_path: Path) -> None:
+    (tmp_path / "set.yaml").write_text(deployment("web", 2, '"1"'))
+    twice = "{key: a, operator: In, values: [x]}, {key: a, operator: NotIn, values: [x]}"
+    cluster = f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\npools: [{{name: p, requirements: [{twice}]}}]\n"
+    (tmp_path / "cluster.yaml").write_text(cluster)
+    said = output("lint", str(tmp_path / "set.yaml"), "--cluster", str(tmp_path / "cluster.yaml"))
+    assert "pool p can make no node" in said
+    assert "2 pods of shop/web fit nowhere: no pool can ever help" in said
+    assert "error" not in said

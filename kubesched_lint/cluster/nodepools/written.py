@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from kubesched_lint.cluster.cluster import NODE_POOL
@@ -39,7 +39,7 @@ WRITTEN = "pool"  # unlike Karpenter's own, such a pool sets no labels but those
 
 def written_pools(sketch: Value) -> Iterator[NodePool]:
     """The pools of a sketch. Raises DecodeError."""
-    for entry, here in items(sketch, "pools", ()):
+    for entry, here in _once(items(sketch, "pools", ())):
         known(entry, POOL_FIELDS, here)
         maker = text(entry, "autoscaler", here)
         if maker and maker not in MAKERS:
@@ -54,7 +54,7 @@ def written_pools(sketch: Value) -> Iterator[NodePool]:
         own = labels(entry, "labels", here)
         if maker == KARPENTER:
             own = {**karpenters_labels(name), **own}
-        limits = resources(entry, "limits", here)
+        limits = _limits(entry, here)
         zone = own.get(ZONE)
         zones = _zones(entry, here)
         if zones is None:
@@ -78,7 +78,7 @@ def written_pools(sketch: Value) -> Iterator[NodePool]:
 def written_groups(value: Value) -> Iterator[NodePool]:
     """The node groups of a NodeGroups document. Raises DecodeError."""
     known(value, GROUPS_FIELDS, ())
-    for entry, here in items(value, "groups", ()):
+    for entry, here in _once(items(value, "groups", ())):
         known(entry, GROUP_FIELDS, here)
         most = integer(entry, "max", here)
         if most is None:
@@ -102,6 +102,25 @@ def karpenters_labels(pool: str) -> Labels:
     return {NODE_POOL: pool, "karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
 
 
+def _once(entries: Iterable[tuple[Value, Path]]) -> Iterator[tuple[Value, Path]]:
+    """Raises DecodeError for a name that an earlier entry has."""
+    seen: dict[object, Path] = {}
+    for entry, here in entries:
+        name = entry.get("name")
+        if isinstance(name, str) and seen.setdefault(name, here) != here:
+            raise DecodeError((*here, "name"), f"{words(here)}: is named {name}, and so is {words(seen[name])}")
+        yield entry, here
+
+
+def _limits(entry: Value, here: Path) -> dict[str, int]:
+    found = resources(entry, "limits", here)
+    for name, amount in found.items():
+        if amount < 0:
+            at = (*here, "limits", name)
+            raise DecodeError(at, f"{words(at)}: expected 0 or more, found {amount}")
+    return found
+
+
 def _minimum(entry: Value, here: Path, most: int | None) -> int:
     least = integer(entry, "min", here) or 0
     if least < 0 or (most is not None and least > most):
@@ -119,7 +138,7 @@ def _named(entry: Value, here: Path) -> str:
 
 
 def _zones(entry: Value, here: Path) -> tuple[str, ...] | None:
-    return None if entry.get("zones") is None else texts(entry, "zones", here)
+    return None if entry.get("zones") is None else tuple(dict.fromkeys(texts(entry, "zones", here)))
 
 
 def _shapes(entry: Value, here: Path, maker: str) -> tuple[Shape, ...]:

@@ -86,10 +86,13 @@ def decode_requirements(value: Value, key: str, path: Path) -> Iterator[Requirem
                 f"{words((*here, 'operator'))}: expected one of {', '.join(_OPERATORS)}, found {found.operator!r}",
             )
         operator, values = found.operator, found.values
-        if operator in ("Gte", "Lte"):
-            bound = go_int(values[0]) if values else None
+        bound = go_int(values[0]) if len(values) == 1 else None
+        if bound is None and operator in ("Gt", "Lt", "Gte", "Lte"):
+            at = (*here, "values")
+            raise DecodeError(at, f"{words(at)}: {operator} compares with one whole number, found {list(values)}")
+        if bound is not None and operator in ("Gte", "Lte"):
             step = -1 if operator == "Gte" else 1
-            operator, values = operator[:2], (str((bound or 0) + step),)
+            operator, values = operator[:2], (str(bound + step),)
         yield Requirement(_RENAMED.get(found.key, found.key), operator, values, here)
 
 

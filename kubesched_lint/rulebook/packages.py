@@ -1,22 +1,19 @@
-"""Installed packages that bring rules: those with an entry point of the group ``kubesched_lint.rulebooks``.
+"""Where rules come from that are not shipped: installed packages, which may have code, and folders, which have none.
 
-The entry point names a package; its cards lie in ``<package>/rules/``, its checks in ``<package>/checks/``. Nothing of
-it is imported before one of its rules runs. ``importlib.metadata`` would cost every run 15 ms: the few files that
-matter are read here.
+An entry point of the group ``kubesched_lint.rulebooks`` names a package; its cards lie in ``<package>/rules/``, its
+checks in ``<package>/checks/``. Nothing of it is imported before one of its rules runs.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path as File
 
 from kubesched_lint.record import record
-from kubesched_lint.rulebook.rule import Check, module_name
-
-GROUP = "kubesched_lint.rulebooks"
-_METADATA = (".dist-info", ".egg-info")
+from kubesched_lint.rulebook.frontmatter import CardError
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.rulebook.own import entry_names
+from kubesched_lint.rulebook.rule import Check, Rule, module_name
 
 
 @record
@@ -40,7 +37,7 @@ class Package:
 
 @record
 class Imported:
-    """The function ``check`` of a module. Raises whatever the module raises when it is imported."""
+    """Gives the function ``check`` of a module. Raises whatever the module raises when it is imported."""
 
     module: str
 
@@ -52,40 +49,8 @@ class Imported:
 
 
 def rulebook_packages(path: Iterable[str] | None = None) -> tuple[Package, ...]:
-    """The installed packages with rules, in the order of their names. ``path`` is ``sys.path`` unless given.
-
-    The current folder does not count, though Python may look there: what lies beside manifests is not installed.
-    """
-    folders = sys.path if path is None else path
-    names = {name for folder in folders for name in _named_in(folder)}
-    return tuple(filter(None, map(_package, sorted(names)))) if names else ()
-
-
-def _named_in(folder: str) -> Iterator[str]:
-    if not folder or folder == os.getcwd():
-        return
-    try:
-        names = [entry for entry in os.listdir(folder) if entry.endswith(_METADATA)]
-    except OSError:  # a zip file, or nothing at all
-        return
-    for name in names:
-        try:
-            with open(f"{folder}/{name}/entry_points.txt", "rb") as file:
-                data = file.read()
-        except OSError:  # most packages have none
-            continue
-        if GROUP.encode() in data:
-            yield from _entries(data.decode("utf-8", "replace"))
-
-
-def _entries(text: str) -> Iterator[str]:
-    """The packages that an ``entry_points.txt`` names for our group."""
-    is_ours = False
-    for line in map(str.strip, text.splitlines()):
-        if line.startswith("["):
-            is_ours = line == f"[{GROUP}]"
-        elif is_ours and "=" in line and not line.startswith(("#", ";")):
-            yield line.partition("=")[2].partition(":")[0].strip()
+    """The installed packages with rules, in the order of their names. ``path`` is ``sys.path`` unless given."""
+    return tuple(filter(None, map(_package, sorted(set(entry_names(path))))))
 
 
 def _package(name: str) -> Package | None:
@@ -98,3 +63,27 @@ def _package(name: str) -> Package | None:
         return None
     folders = list(spec.submodule_search_locations or ()) if spec is not None else []
     return Package(name, File(folders[0])) if folders else None
+
+
+def joined(folders: Sequence[str]) -> Rulebook:
+    """The shipped rules, those of installed packages and those of ``folders``; see ``own.rulebook_with``."""
+    from kubesched_lint.rulebook.shelf import card_files, usable
+
+    rules: dict[str, Rule] = dict(Rulebook.shipped().rules)
+    homes: dict[str, File] = {}
+    wrong: list[CardError] = []
+    given = dict.fromkeys(File(folder) for folder in folders)
+    for folder in (*(package.cards for package in rulebook_packages()), *given):
+        if folder in given and not (folder.is_dir() and card_files(folder)):
+            what = "holds no card" if folder.is_dir() else "there is no such folder"
+            wrong.append(CardError(str(folder), 0, f"{what}: no rule was read"))
+            continue
+        found, faults = usable(folder)
+        wrong.extend(faults)
+        for card, rule in found:
+            if rule.slug in homes and homes[rule.slug].resolve() != folder.resolve():
+                wrong.append(CardError(card.path, 1, f"there is a rule `{rule.slug}` in {homes[rule.slug]} as well"))
+            else:
+                rules[rule.slug] = rule
+                homes[rule.slug] = folder
+    return Rulebook(rules, homes, tuple(wrong), tuple(folders))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.passing import Passing, passing_of, settled_node
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -152,6 +153,11 @@ class Cluster:
 
     def describe(self, now: datetime) -> str:
         """One sentence for the footer: what it is, how old at ``now`` (timezone-aware), and what it lacks."""
+        return self.description.at(now)
+
+    @property
+    def description(self) -> Description:
+        """The same without the moment at which it is read."""
         parts = [f"{_count(len(self.inventory.nodes), 'node')}"]
         if self.has("Pod"):
             parts.append(_count(len(self.inventory.pods), "pod"))
@@ -160,16 +166,29 @@ class Cluster:
         what = f"{', '.join(parts[:-1])}{' and ' if parts[:-1] else ''}{parts[-1]} from {self.path or 'a cluster'}"
         if self.origin == "sketch":
             what += " (a sketch)"
-        if self.captured_at:
-            what += f", {_age(self.captured_at, now, exact=self.origin == 'snapshot')}"
+        lacks = ""
         held = [kind for kind in _WANTED if self.has(kind)]
         if len(held) <= len(_WANTED) // 2:
-            what += f"; holds only {', '.join(held) or 'what no rule reads'}"
+            lacks += f"; holds only {', '.join(held) or 'what no rule reads'}"
         elif len(held) < len(_WANTED):
-            what += f"; holds no {', '.join(kind for kind in _WANTED if kind not in held)}"
+            lacks += f"; holds no {', '.join(kind for kind in _WANTED if kind not in held)}"
         if self.gaps:
-            what += f"; gaps: {'; '.join(self.gaps)}"
-        return what
+            lacks += f"; gaps: {'; '.join(self.gaps)}"
+        return Description(what, lacks, self.captured_at, self.origin == "snapshot")
+
+
+@record
+class Description:
+    """What a snapshot is and lacks. ``captured_at`` is exact, or the time of the newest entry; empty when unknown."""
+
+    what: str
+    lacks: str
+    captured_at: str
+    exact: bool
+
+    def at(self, now: datetime) -> str:
+        age = f", {_age(self.captured_at, now, exact=self.exact)}" if self.captured_at else ""
+        return f"{self.what}{age}{self.lacks}"
 
 
 def _count(number: int, noun: str) -> str:

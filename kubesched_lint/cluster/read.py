@@ -35,6 +35,20 @@ def read_cluster(path: str, *, elastic: bool | None = None) -> Cluster:
     return _finished(collector, path, met)
 
 
+def contents(path: str) -> tuple[tuple[str, bytes], ...] | None:
+    """The files ``read_cluster`` would read, as they are; None for a live cluster. Raises OSError and ClusterError."""
+    if path.partition(":")[0] == LIVE:
+        return None
+    return tuple((name, _bytes(name)) for name in _names(path))
+
+
+def _bytes(path: str) -> bytes:
+    if not os.path.isfile(path):
+        raise OSError(f"{path}: no regular file, so it may be read only once")
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def cluster_from(files: Iterable[tuple[str, bytes]], path: str, *, elastic: bool | None = None) -> Cluster:
     """The cluster that ``files`` (path and content) describe together; ``path`` names it. Raises ClusterError."""
     collector = Collector(elastic)

@@ -21,6 +21,8 @@ from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.validation.schema import RECORDED
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from kubesched_lint.engine.baseline import Entry
     from kubesched_lint.engine.panorama import Panorama
     from kubesched_lint.manifests.files import InputFile
@@ -69,6 +71,8 @@ class Checked:
     report: Report
     options: Options
     material: Material
+    gone: tuple[Entry, ...] = ()
+    """What the baseline holds and the manifests no longer show."""
 
     @property
     def manifests(self) -> ManifestSet:
@@ -98,13 +102,15 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
     A cluster that cannot be read is one error of the report; the manifests are then checked without one.
     """
     rulebook.select(options.profile, options.select, options.ignore)  # before anything is read
+    entries = None if request.baseline is None else read_baseline(request.baseline, rulebook)
     narrow = None if request.changed is None else _narrowing(request.changed, request.paths)
     material = Material(request, options, list(_files(request.paths, options, render=request.render)))
-    if narrow is None and request.cache:
-        return Checked(_kept_or_made(material, rulebook), options, material)
-    report = _made(material, rulebook)
+    report = _kept_or_made(material, rulebook) if request.cache else _made(material, rulebook)
+    gone: tuple[Entry, ...] = ()
+    if entries is not None:
+        report, gone = _known(report, entries, request.baseline or "", material.manifests, options, rulebook)
     report = report if narrow is None else narrow(report, material.manifests, options.namespace)
-    return Checked(report, options, material)
+    return Checked(report, options, material, gone)
 
 
 def _made(material: Material, rulebook: Rulebook) -> Report:
@@ -123,7 +129,8 @@ def _kept_or_made(material: Material, rulebook: Rulebook) -> Report:
     nodes = files_of_cluster(material.request.cluster) if place else None
     if place is None or nodes is None:
         return _made(material, rulebook)
-    key = key_of(material.found, nodes, material.options, rulebook, material.request)
+    asked = (material.request.cluster, material.request.elastic, material.request.paths)
+    key = key_of(material.found, nodes, material.options, rulebook, asked)
     if key is None:
         return _made(material, rulebook)
     report = place.find(key, _now())

@@ -1,0 +1,192 @@
+"""Reports kept under a digest of everything they follow from, so that an unchanged set is not judged again.
+
+A report follows from the files' names and bytes, the cluster's, the options and this very code: all of it is digested.
+What cannot be (a live cluster, own rules, rendered files) is never kept. An entry is a file of its own, written in one
+step: runs side by side cannot disturb each other, and one that is broken or gone is merely not found. Entries hold data
+only: to read one runs no code.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kubesched_lint.cluster.cluster import Description
+from kubesched_lint.engine.options import Options
+from kubesched_lint.findings import InputError, Report
+from kubesched_lint.manifests.document import Skipped
+from kubesched_lint.manifests.files import InputFile
+from kubesched_lint.record import record
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.version import __version__
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+WORTHWHILE = 256 * 1024
+"""Bytes of manifests from which on looking them up is quicker than reading them."""
+LARGEST = 64 * 1024 * 1024
+"""Bytes that all entries together may take; the ones longest unused go first."""
+_SUFFIX = ".report"
+
+
+@record
+class Kept:
+    """``cluster`` is worded when the entry is used: it tells the snapshot's age."""
+
+    report: Report
+    cluster: Description | None
+
+
+@record
+class Shelf:
+    """The entries in one folder."""
+
+    folder: str
+    largest: int = LARGEST
+
+    def find(self, key: str, now: datetime) -> Report | None:
+        """The report kept under ``key``, its cluster described as of ``now``; None when there is none to trust."""
+        import msgspec
+
+        path = self._path(key)
+        try:
+            with open(path, "rb") as file:
+                kept = msgspec.msgpack.decode(file.read(), type=Kept)
+            os.utime(path)
+        except (OSError, msgspec.MsgspecError, ValueError):
+            return None
+        if kept.cluster is None:
+            return kept.report
+        return replace(kept.report, summary=replace(kept.report.summary, cluster=kept.cluster.at(now)))
+
+    def keep(self, key: str, kept: Kept) -> None:
+        """Does nothing where the folder cannot be written: a cache is a convenience."""
+        import msgspec
+
+        path = self._path(key)
+        temporary = f"{path}.{os.getpid()}.tmp"
+        try:
+            os.makedirs(self.folder, mode=0o700, exist_ok=True)
+            with open(temporary, "xb") as file:
+                file.write(msgspec.msgpack.encode(kept))
+            os.replace(temporary, path)
+            self._shrink()
+        except (OSError, ValueError):  # also for names that are no text, which msgspec does not write
+            _remove(temporary)
+
+    def _path(self, key: str) -> str:
+        return os.path.join(self.folder, f"{key}{_SUFFIX}")
+
+    def _shrink(self) -> None:
+        """Also what a killed run left half written is an entry here, of the size that it has."""
+        with os.scandir(self.folder) as listing:
+            entries = [(s.st_mtime_ns, s.st_size, e.path) for e in listing if (s := _stat(e)) is not None]
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in sorted(entries):
+            if total <= self.largest:
+                return
+            _remove(path)
+            total -= size
+
+
+def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:
+    try:
+        return entry.stat() if entry.name.endswith((_SUFFIX, ".tmp")) else None
+    except OSError:  # another run was quicker to remove it
+        return None
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass
+
+
+def shelf(environ: Mapping[str, str]) -> Shelf | None:
+    """In ``KUBESCHED_LINT_CACHE_DIR``, else among the user's caches; None for a user who has no home."""
+    given = environ.get("KUBESCHED_LINT_CACHE_DIR")
+    if given:
+        return Shelf(given)
+    caches = environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Shelf(os.path.join(caches, "kubesched-lint")) if os.path.isabs(caches) else None
+
+
+def files_of_cluster(path: str | None) -> tuple[tuple[str, bytes], ...] | None:
+    """The files of a cluster with their content; None for a live one, and where they cannot be read."""
+    if path is None:
+        return ()
+    from kubesched_lint.cluster.cluster import ClusterError
+    from kubesched_lint.cluster.read import contents
+
+    try:
+        return contents(path)
+    except (ClusterError, OSError, ValueError):
+        return None
+
+
+def key_of(
+    found: Sequence[InputFile | Skipped | InputError],
+    cluster: Sequence[tuple[str, bytes]],
+    options: Options,
+    rulebook: Rulebook,
+    rest: object = None,
+) -> str | None:
+    """The digest of a run; None where the report follows from what cannot be digested.
+
+    ``cluster`` has the path and content of each of its files; ``rest`` is what else the report depends on, by its repr.
+    """
+    if rulebook.asked or any(rule.code is not None for rule in rulebook):
+        return None
+    from hashlib import blake2b
+
+    digest = blake2b(digest_size=20)
+    for part in (*_code(), options, rest, *(name for name, _ in cluster)):
+        digest.update(f"{part!r}\0".encode())
+    for _, data in cluster:
+        digest.update(b"%d\0" % len(data))
+        digest.update(data)
+    for item in found:
+        if isinstance(item, InputFile):
+            if item.rendering is not None:
+                return None
+            about: object = (item.path, len(item.data), item.patch_of, item.in_kustomization, item.unrendered)
+            digest.update(repr(about).encode())
+            digest.update(item.data)
+        else:
+            digest.update(repr(item).encode())
+    return digest.hexdigest()
+
+
+def is_worthwhile(found: Iterable[object]) -> bool:
+    """Whether the set is so large that looking its report up is quicker than making it."""
+    size = 0
+    for item in found:
+        if isinstance(item, InputFile):
+            size += len(item.data)
+            if size >= WORTHWHILE:
+                return True
+    return False
+
+
+def _code() -> tuple[object, ...]:
+    """What says that it is the same program: its version, and when each module was written, for those who edit it."""
+    from importlib.util import find_spec
+
+    package = os.path.dirname(os.path.dirname(__file__))
+    written: list[tuple[str, int, int]] = []
+    folders = [package]
+    while folders:
+        with os.scandir(folders.pop()) as listing:
+            for entry in listing:
+                if entry.is_dir():
+                    folders += [] if entry.name == "__pycache__" else [entry.path]
+                else:
+                    stat = entry.stat()
+                    written.append((entry.path, stat.st_mtime_ns, stat.st_size))
+    tools = os.environ.get("PATH", "")  # notes tell which of kubectl, kustomize and helm is there
+    return (__version__, sys.version, find_spec("highspy") is not None, tools, sorted(written))

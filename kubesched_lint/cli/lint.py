@@ -102,6 +102,9 @@ def lint(
         ),
     ] = False,
     render: Render = True,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Judge anew what an earlier run has judged, and remember nothing.")
+    ] = False,
     config_file: ConfigFile = None,
     no_config: NoConfig = False,
     color: ColorOption = Color.AUTO,
@@ -140,7 +143,14 @@ def lint(
     failing = FAIL_ON[settings.text("fail-on")]
     try:
         chosen = targets(settings.names("formats"))
-        request = Request(tuple(paths), settings.maybe("cluster"), settings.elastic, changed, settings.flag("render"))
+        request = Request(
+            paths=tuple(paths),
+            cluster=settings.maybe("cluster"),
+            elastic=settings.elastic,
+            changed=changed,
+            render=settings.flag("render"),
+            cache=not no_cache and mending is None,
+        )
         run = checked(request, settings.options, rulebook)
         least = 0
         if mending:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-_COMMANDS = ("lint", "why", "simulate", "fleet", "init", "snapshot", "config", "rules", "verify")
+_COMMANDS = ("lint", "why", "simulate", "fleet", "init", "snapshot", "baseline", "config", "rules", "verify")
 
 
 class _Commands(TyperGroup):

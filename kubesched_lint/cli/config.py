@@ -132,7 +132,7 @@ def _word(severity: object) -> object:
 
 def _override(override: Override) -> dict[str, object]:
     severities = {slug: severity.word for slug, severity in override.severities.items()}
-    return {"paths": list(override.files.patterns), "ignore": sorted(override.ignore), "severities": severities}
+    return {"paths": list(override.files.patterns), "ignore": list(override.ignore), "severities": severities}
 
 
 def _as_json(settings: Settings, rulebook: Rulebook) -> dict[str, Any]:

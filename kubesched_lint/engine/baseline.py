@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Suppression
@@ -62,12 +62,13 @@ def held_against(
     *,
     source: str = "the baseline",
     ran: Collection[str] = (),
-    objects: Collection[ObjectRef] = (),
+    objects: Callable[[], Collection[ObjectRef]] = tuple,
 ) -> Held:
     """The report with what the entries know marked as known.
 
     An entry matches as many findings as it is there times. It is gone when nothing matches it although its rule is
-    among those that ``ran`` and its object among the ``objects`` that were read; of others nobody can say.
+    among those that ``ran`` and its object among the ``objects`` that were read; of others nobody can say. What was
+    read is asked for only when something is left over.
     """
     room: dict[tuple[str, ObjectRef, str], list[Severity]] = {}
     for entry in entries:
@@ -82,9 +83,10 @@ def held_against(
         if finding.suppressed is None and enough:
             room[entry_of(finding).key].remove(min(enough))
             findings[number] = replace(finding, suppressed=known)
-    gone = (
-        Entry(*key, severity) for key, left in room.items() if key[0] in ran and key[1] in objects for severity in left
-    )
+    gone = [Entry(*key, severity) for key, left in room.items() if key[0] in ran for severity in left]
+    if gone:
+        there = objects()
+        gone = [entry for entry in gone if entry.object in there]
     return Held(replace(report, findings=tuple(findings)), _ordered(gone))
 
 

@@ -215,7 +215,7 @@ class _Reading:
             except SettingError as error:
                 self._wrong((*path, "severities", slug), str(error), key=error.at_key)
         assert isinstance(ignored, tuple)
-        slugs = frozenset(rule.slug for name in ignored for rule in self.rulebook.resolve(name))
+        slugs = tuple(sorted({rule.slug for name in ignored for rule in self.rulebook.resolve(name)}))
         return Override(self._globs(paths), slugs, severities, self._origin(path))
 
     def _globs(self, patterns: object) -> Globs:

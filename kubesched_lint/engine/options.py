@@ -22,7 +22,7 @@ class Override:
     """Other settings for findings in some files: ``ignore`` holds slugs, ``severities`` is by slug."""
 
     files: Globs
-    ignore: frozenset[str] = frozenset()
+    ignore: tuple[str, ...] = ()
     severities: Mapping[str, Severity] = field(default_factory=dict)
     origin: str = ""
     """Where it is written: ``kubesched.toml:12``."""

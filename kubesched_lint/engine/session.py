@@ -13,7 +13,7 @@ from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet, manifest_set, ref_of
 from kubesched_lint.engine.suppression import suppress
-from kubesched_lint.findings import InputError, Report, Skip
+from kubesched_lint.findings import InputError, ObjectRef, Report, Skip
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.record import record
@@ -97,7 +97,7 @@ def check(request: Request, options: Options, rulebook: Rulebook) -> Report:
 
 
 def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
-    """Reads, lints and suppresses. Raises UnknownRuleError for a rule that is not there, and ChangedError.
+    """Reads, lints and suppresses. Raises UnknownRuleError for a rule that is not there, ChangedError, BaselineError.
 
     A cluster that cannot be read is one error of the report; the manifests are then checked without one.
     """
@@ -108,7 +108,7 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
     report = _kept_or_made(material, rulebook) if request.cache else _made(material, rulebook)
     gone: tuple[Entry, ...] = ()
     if entries is not None:
-        report, gone = _known(report, entries, request.baseline or "", material.manifests, options, rulebook)
+        report, gone = _known(report, entries, material, rulebook)
     report = report if narrow is None else narrow(report, material.manifests, options.namespace)
     return Checked(report, options, material, gone)
 
@@ -182,19 +182,18 @@ def read_baseline(path: str, rulebook: Rulebook) -> tuple[Entry, ...]:
 
 
 def _known(
-    report: Report,
-    entries: tuple[Entry, ...],
-    path: str,
-    manifests: ManifestSet,
-    options: Options,
-    rulebook: Rulebook,
+    report: Report, entries: tuple[Entry, ...], material: Material, rulebook: Rulebook
 ) -> tuple[Report, tuple[Entry, ...]]:
     """The report held against a baseline, and the entries that are gone: with errors of the input nobody can say."""
     from kubesched_lint.engine.baseline import held_against, told
 
+    options, path = material.options, material.request.baseline or ""
     rules = rulebook.select(options.profile, options.select, options.ignore)
     ran = {rule.slug for rule in rules} - {skip.rule for skip in report.skipped}
-    objects = {ref_of(document, options.namespace) for document in manifests.documents}
+
+    def objects() -> set[ObjectRef]:
+        return {ref_of(document, options.namespace) for document in material.manifests.documents}
+
     held = held_against(report, entries, source=path, ran=() if report.errors else ran, objects=objects)
     summary = replace(held.report.summary, notes=(*held.report.summary.notes, *told(held, path)))
     return replace(held.report, summary=summary), held.gone

@@ -1,0 +1,212 @@
+"""``kubesched-lint baseline``: write down the findings that a project lives with, and take out those that are gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from kubesched_lint.cli.options import (
+    ApplyOrder,
+    ApplyOrderOption,
+    ClusterPath,
+    ConfigFile,
+    Elastic,
+    Exclude,
+    Ignore,
+    KubernetesVersion,
+    Namespace,
+    NoConfig,
+    Partial,
+    Paths,
+    Profile,
+    ProfileOption,
+    Render,
+    Select,
+    Sets,
+)
+
+if TYPE_CHECKING:
+    from kubesched_lint.cli.settings import Settings
+    from kubesched_lint.engine.baseline import Entry
+    from kubesched_lint.engine.session import Checked
+    from kubesched_lint.rulebook.library import Rulebook
+
+app = typer.Typer(
+    help="Write down known findings, which then do not fail, and take out those that are gone.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+DEFAULT = "kubesched-baseline.json"
+
+Output = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help=f"Where to.  [default: baseline of the configuration, else {DEFAULT}]",
+    ),
+]
+File = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="FILE",
+        help=f"The baseline.  [default: that of the configuration, else {DEFAULT}]",
+    ),
+]
+
+
+@app.command()
+def write(
+    context: typer.Context,
+    paths: Paths,
+    output: Output = None,
+    cluster: ClusterPath = None,
+    namespace: Namespace = "default",
+    profile: ProfileOption = Profile.CI,
+    select: Select = None,
+    ignore: Ignore = None,
+    apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
+    elastic: Elastic = None,
+    kubernetes_version: KubernetesVersion = "1.36",
+    partial: Partial = False,
+    exclude: Exclude = None,
+    render: Render = True,
+    sets: Sets = None,
+    config_file: ConfigFile = None,
+    no_config: NoConfig = False,
+) -> None:
+    """Write every finding of today, waived ones aside, to a file for `lint --baseline`.
+
+    Takes the paths and flags of `lint`. Nothing is written when something cannot be read.
+
+    Examples:
+
+      kubesched-lint baseline write manifests/ --cluster cluster.yaml -o kubesched-baseline.json
+
+      kubesched-lint lint manifests/ --cluster cluster.yaml --baseline kubesched-baseline.json
+    """
+    from collections import Counter
+
+    from kubesched_lint.cli.settings import settle
+    from kubesched_lint.engine.baseline import entries_of
+    from kubesched_lint.rulebook.library import Rulebook
+
+    rulebook = Rulebook.shipped()
+    settings = settle(context, paths, rulebook)
+    file = output or settings.maybe("baseline") or DEFAULT
+    old = _before(file, rulebook)
+    entries = entries_of(_run(paths, settings, rulebook, None).report)
+    _write(file, entries)
+    told = f"{file}: {_many(len(entries))}"
+    if old is not None:
+        new = sum((Counter(entries) - Counter(old)).values())
+        gone = sum((Counter(old) - Counter(entries)).values())
+        told += f"; {new} new, {gone} gone"
+    typer.echo(told, err=True)
+
+
+@app.command()
+def prune(
+    context: typer.Context,
+    paths: Paths,
+    baseline: File = None,
+    cluster: ClusterPath = None,
+    namespace: Namespace = "default",
+    profile: ProfileOption = Profile.CI,
+    select: Select = None,
+    ignore: Ignore = None,
+    apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
+    elastic: Elastic = None,
+    kubernetes_version: KubernetesVersion = "1.36",
+    partial: Partial = False,
+    exclude: Exclude = None,
+    render: Render = True,
+    sets: Sets = None,
+    config_file: ConfigFile = None,
+    no_config: NoConfig = False,
+) -> None:
+    """Take out of a baseline what no longer occurs, and add nothing.
+
+    Entries of rules that do not run here, and of objects that are not among these files, stay.
+
+    Example: kubesched-lint baseline prune manifests/ --cluster cluster.yaml
+    """
+    from kubesched_lint.cli.settings import settle
+    from kubesched_lint.engine.baseline import BaselineError, without
+    from kubesched_lint.engine.session import read_baseline
+    from kubesched_lint.rulebook.library import Rulebook
+
+    rulebook = Rulebook.shipped()
+    settings = settle(context, paths, rulebook)
+    file = settings.maybe("baseline") or DEFAULT
+    try:
+        old = read_baseline(file, rulebook)
+    except BaselineError as error:
+        _give_up(str(error))
+    gone = _run(paths, settings, rulebook, file).gone
+    if gone:
+        _write(file, without(old, gone))
+    typer.echo(f"{file}: {_many(len(old) - len(gone))}; {len(gone)} gone", err=True)
+
+
+def _run(paths: list[str], settings: Settings, rulebook: Rulebook, baseline: str | None) -> Checked:
+    """Ends the run when something cannot be read: half a set has half of its findings."""
+    from kubesched_lint.engine.session import Request, checked
+    from kubesched_lint.rulebook.library import UnknownRuleError
+
+    request = Request(
+        tuple(paths),
+        settings.maybe("cluster"),
+        settings.elastic,
+        render=settings.flag("render"),
+        baseline=baseline,
+    )
+    try:
+        run = checked(request, settings.options, rulebook)
+    except UnknownRuleError as error:
+        _give_up(str(error))
+    for problem in run.report.errors:
+        place = f"{problem.path}:{problem.line}:{problem.column}" if problem.line else problem.path
+        typer.echo(f"error: {place}: {problem.message}", err=True)
+    if run.report.errors:
+        _give_up("nothing was written, for not everything could be read")
+    return run
+
+
+def _before(file: str, rulebook: Rulebook) -> tuple[Entry, ...] | None:
+    """What the file holds already, None when it is not there; a file that is no baseline is left alone."""
+    import os
+
+    from kubesched_lint.engine.baseline import BaselineError
+    from kubesched_lint.engine.session import read_baseline
+
+    if not os.path.exists(file):
+        return None
+    try:
+        return read_baseline(file, rulebook)
+    except BaselineError as error:
+        _give_up(f"{error}; it is left as it is")
+
+
+def _write(file: str, entries: tuple[Entry, ...]) -> None:
+    from kubesched_lint.engine.baseline import text_of
+    from kubesched_lint.report.writers import OutputError, write_file
+
+    try:
+        write_file(file, [text_of(entries)])
+    except OutputError as error:
+        _give_up(str(error))
+
+
+def _many(number: int) -> str:
+    return f"{number} known finding{'' if number == 1 else 's'}"
+
+
+def _give_up(message: str) -> NoReturn:
+    typer.echo(f"error: {message}", err=True)
+    raise typer.Exit(2)

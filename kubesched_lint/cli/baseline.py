@@ -137,7 +137,8 @@ def prune(
     Example: kubesched-lint baseline prune manifests/ --cluster cluster.yaml
     """
     from kubesched_lint.cli.settings import settle
-    from kubesched_lint.engine.baseline import BaselineError, without
+    from kubesched_lint.engine.baseline import without
+    from kubesched_lint.engine.options import BaselineError
     from kubesched_lint.engine.session import read_baseline
     from kubesched_lint.rulebook.library import Rulebook
 
@@ -182,7 +183,7 @@ def _before(file: str, rulebook: Rulebook) -> tuple[Entry, ...] | None:
     """What the file holds already, None when it is not there; a file that is no baseline is left alone."""
     import os
 
-    from kubesched_lint.engine.baseline import BaselineError
+    from kubesched_lint.engine.options import BaselineError
     from kubesched_lint.engine.session import read_baseline
 
     if not os.path.exists(file):

@@ -12,6 +12,7 @@ from typer.core import TyperCommand
 from kubesched_lint.cli.options import (
     ApplyOrder,
     ApplyOrderOption,
+    Baseline,
     ClusterPath,
     Color,
     ColorOption,
@@ -83,6 +84,7 @@ def lint(
     partial: Partial = False,
     exclude: Exclude = None,
     sets: Sets = None,
+    baseline: Baseline = None,
     changed: Annotated[
         str | None,
         typer.Option(
@@ -125,7 +127,7 @@ def lint(
     """
     from kubesched_lint.cli.output import show
     from kubesched_lint.cli.settings import settle
-    from kubesched_lint.engine.options import ChangedError
+    from kubesched_lint.engine.options import BaselineError, ChangedError
     from kubesched_lint.engine.session import Request, checked
     from kubesched_lint.report.exit_code import FAIL_ON, exit_code
     from kubesched_lint.report.formats import FormatError
@@ -149,6 +151,7 @@ def lint(
             elastic=settings.elastic,
             changed=changed,
             render=settings.flag("render"),
+            baseline=settings.maybe("baseline"),
             cache=not no_cache and mending is None,
         )
         run = checked(request, settings.options, rulebook)
@@ -157,7 +160,7 @@ def lint(
             run, least = mend(run, mending, rulebook, lambda: checked(request, settings.options, rulebook))
             chosen = tuple(target for target in chosen if target.file or not diff)  # the diff has standard output
         show(run, chosen, rulebook, color.value, failing)
-    except (ChangedError, FormatError, OutputError, UnknownRuleError) as error:
+    except (BaselineError, ChangedError, FormatError, OutputError, UnknownRuleError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
     raise typer.Exit(max(least, exit_code(run.report, failing, settings.flag("strict-skips"))))

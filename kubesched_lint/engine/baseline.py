@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from kubesched_lint.engine.options import BaselineError
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Suppression
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
@@ -18,10 +19,6 @@ from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 VERSION = 1
 _MARK = "kubesched-lint-baseline"
 _FIELDS = {"rule": str, "severity": str, "kind": str, "namespace": str, "name": str, "at": str}
-
-
-class BaselineError(Exception):
-    """A baseline that cannot be used; its text is for the user."""
 
 
 @record

@@ -17,6 +17,10 @@ class ChangedError(Exception):
     """Why nobody can tell what ``--changed`` asks for, as one message for the user."""
 
 
+class BaselineError(Exception):
+    """A baseline that cannot be used; its text is for the user."""
+
+
 @record
 class Override:
     """Other settings for findings in some files: ``ignore`` holds slugs, ``severities`` is by slug."""

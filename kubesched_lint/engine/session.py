@@ -170,7 +170,8 @@ def report_on(
 
 def read_baseline(path: str, rulebook: Rulebook) -> tuple[Entry, ...]:
     """The entries of the file. Raises BaselineError."""
-    from kubesched_lint.engine.baseline import BaselineError, entries_in
+    from kubesched_lint.engine.baseline import entries_in
+    from kubesched_lint.engine.options import BaselineError
 
     try:
         with open(path, "rb") as file:

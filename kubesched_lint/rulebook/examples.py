@@ -56,6 +56,8 @@ class Mark:
     text: str
     rule: str
     severity: str = ""
+    path: str = MANIFEST
+    """``CLUSTER`` where a rule over nodes finds something in the cluster."""
 
 
 @record
@@ -92,6 +94,7 @@ def examples(card: Card) -> tuple[Example, ...]:
     """All runnable examples of a card in order. Raises CardError for a fence that cannot be understood."""
     found: list[Example] = []
     cluster: Fence | None = None
+    told: tuple[Mark, ...] = ()
     setting = Setting()
     for fence in card.fences:
         if not fence.closed:
@@ -100,7 +103,8 @@ def examples(card: Card) -> tuple[Example, ...]:
             continue
         words = fence.info[1:]
         if words[:1] == ("cluster",):
-            if _MARK.search(fence.text):
+            told = tuple(_marks(card, fence, CLUSTER))
+            if told and card.front.value.get("each") != "node":
                 raise CardError(card.path, fence.line, "marks belong into manifests, not into the cluster")
             cluster, setting = fence, _setting(card, fence, words[1:], Setting())
         elif words[:1] == ("fragment",):
@@ -113,8 +117,8 @@ def examples(card: Card) -> tuple[Example, ...]:
                     card.path,
                     fence.line,
                     manifest=_MARK.sub("", fence.text),
-                    marks=tuple(_marks(card, fence)),
-                    cluster=given.text if given else None,
+                    marks=(*_marks(card, fence), *(told if given else ())),
+                    cluster=_MARK.sub("", given.text) if given else None,
                     cluster_line=given.line if given else 0,
                     setting=_setting(card, fence, [w for w in words if w != "no-cluster"], setting),
                 )
@@ -131,8 +135,8 @@ def coverage_faults(card: Card, found: Sequence[Example]) -> Iterator[CardError]
 
 
 def rules_for(example: Example, book: Rulebook) -> tuple[Rule, ...]:
-    """The card's own rule and all others of the profile."""
-    chosen = {rule.slug: rule for rule in book.select(example.setting.profile)}
+    """The card's own rule and all shipped ones of the profile; other policies of the same people are not its matter."""
+    chosen = {rule.slug: rule for rule in book.select(example.setting.profile) if rule.code is None}
     chosen[example.slug] = book.get(example.slug)
     return tuple(chosen[slug] for slug in sorted(chosen))
 
@@ -180,7 +184,7 @@ def _differences(example: Example, findings: Iterable[Finding]) -> Iterator[Card
         wanted = f"whose message holds `{mark.text}`" if mark.text else ""
         yield CardError(
             example.path,
-            example.line_of(MANIFEST, mark.line),
+            example.line_of(mark.path, mark.line),
             f"no {mark.severity or 'finding'} of {mark.rule} here {wanted}".rstrip()
             + (told or "; it found nothing else either"),
         )
@@ -200,7 +204,7 @@ def _meets(finding: Finding, mark: Mark) -> bool:
     place = finding.location
     return (
         finding.rule == mark.rule
-        and place.path == MANIFEST
+        and place.path == mark.path
         and place.span.line == mark.line
         and mark.text in finding.message
         and mark.severity in ("", finding.severity.word)
@@ -238,16 +242,16 @@ def _at(example: Example, place: Location, message: str) -> CardError:
     return CardError(example.path, _card_line(example, place), message)
 
 
-def _marks(card: Card, fence: Fence) -> Iterator[Mark]:
+def _marks(card: Card, fence: Fence, path: str = MANIFEST) -> Iterator[Mark]:
     for number, line in enumerate(fence.text.split("\n"), 1):
         for kind, severity, text in _MARK.findall(line):
             if kind != "also":
-                yield Mark(kind, number, text.strip(), card.slug, severity)
+                yield Mark(kind, number, text.strip(), card.slug, severity, path)
                 continue
             slug, _, rest = text.strip().partition(" ")
             if not slug or slug == card.slug:
                 raise CardError(card.path, fence.line + number - 1, "# also: names another rule, then perhaps a text")
-            yield Mark(kind, number, rest.strip(), slug, severity)
+            yield Mark(kind, number, rest.strip(), slug, severity, path)
 
 
 def _setting(card: Card, fence: Fence, words: Iterable[str], base: Setting) -> Setting:

@@ -1,6 +1,6 @@
 """Headless Chromium over two pipes: pages, real key presses, screenshots, and everything that it complains of.
 
-``--remote-debugging-pipe`` speaks the DevTools protocol as JSON ended by NUL on descriptors 3 and 4: no port, no client.
+``--remote-debugging-pipe`` speaks the DevTools protocol as JSON ended by NUL on descriptors 3 and 4: no port.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ def find() -> str | None:
 
 
 class Browser:
-    """One page. ``complaints`` gathers exceptions, console errors and refusals; ``requests`` every address asked for."""
+    """One page. ``complaints`` gathers exceptions, console errors and refusals; ``requests`` what was asked for."""
 
     def __init__(self, program: str) -> None:
         self.profile = tempfile.mkdtemp(prefix="kubesched-chromium-")
         theirs_in, self._out = os.pipe()
         self._in, theirs_out = os.pipe()
         flags = "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --mute-audio"
-        command = f'exec "$0" {flags} --user-data-dir="$1" --remote-debugging-pipe about:blank 3<&{theirs_in} 4>&{theirs_out}'
+        command = (
+            f'exec "$0" {flags} --user-data-dir="$1" --remote-debugging-pipe about:blank 3<&{theirs_in} 4>&{theirs_out}'
+        )
         self.process = subprocess.Popen(
             ["bash", "-c", command, program, self.profile],
             pass_fds=(theirs_in, theirs_out),

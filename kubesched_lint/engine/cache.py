@@ -68,7 +68,7 @@ class Shelf:
         import msgspec
 
         path = self._path(key)
-        temporary = f"{path}.{os.getpid()}.tmp"
+        temporary = f"{path}.{os.urandom(6).hex()}.tmp"
         try:
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
             with open(temporary, "xb") as file:

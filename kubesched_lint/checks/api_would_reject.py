@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.findings import Hazard, Path, proof
+from kubesched_lint.findings import Hazard, Path, Severity, proof
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.recognise import placeholder_of, rendered_text, value_at
 from kubesched_lint.validation.causes import Cause, field_of
@@ -30,7 +30,7 @@ def check(document: Document, facts: Facts) -> Iterator[Hazard]:
             continue
         if placeholder_of(document.value, cause.path) is None:
             seen.add(cause.path)
-            yield _hazard(cause, verdict)
+            yield _hazard(cause, verdict, _gate(document, cause))
 
 
 def _is_rendered_away(document: Document, cause: Cause, code: int) -> bool:
@@ -42,7 +42,21 @@ def _is_rendered_away(document: Document, cause: Cause, code: int) -> bool:
     return rendered_text(cause.path, value_at(document.value, cause.path), written) is not None
 
 
-def _hazard(cause: Cause, verdict: Verdict) -> Hazard:
+def _gate(document: Document, cause: Cause) -> str:
+    """The feature gate with which it would be accepted, off by default; empty where no setting helps."""
+    spec = document.value.get("spec")
+    if (
+        document.kind != "HorizontalPodAutoscaler"
+        or cause.path != ("spec", "minReplicas")
+        or not isinstance(spec, dict)
+    ):
+        return ""
+    metrics = [metric.get("type") for metric in spec.get("metrics") or () if isinstance(metric, dict)]
+    beyond = {"Object", "External"} & {kind for kind in metrics if isinstance(kind, str)}
+    return "HPAScaleToZero" if spec.get("minReplicas") == 0 and beyond else ""
+
+
+def _hazard(cause: Cause, verdict: Verdict, gate: str) -> Hazard:
     unknown = cause.message.startswith("unknown field ")
     variant, text = "default", str(cause)
     if verdict.code == _GONE:
@@ -54,7 +68,10 @@ def _hazard(cause: Cause, verdict: Verdict) -> Hazard:
         variant, text = "unreadable", cause.message if cause.field else f"{field_of(cause.path)}: {cause.message}"
     return Hazard(
         at=cause.path,
-        evidence=proof(f"{verdict.code}: {text}"),
+        evidence=proof(
+            f"{verdict.code}: {text}", assumes=(f"the feature gate {gate} is off, as it is by default",) if gate else ()
+        ),
+        severity=Severity.WARNING if gate else None,
         values={"field": cause.field, "words": text, "meant": cause.suggestion},
         variant=variant,
         key=unknown,

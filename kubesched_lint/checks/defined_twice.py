@@ -1,4 +1,4 @@
-"""One object is written twice in what is applied together, and not alike: the later one silently wins."""
+"""One object is written twice in one file, and not alike: the later one silently wins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.findings import Hazard, ObjectRef, Path, Place, Severity, pattern
+from kubesched_lint.findings import Hazard, ObjectRef, Path, Place, pattern
 from kubesched_lint.model.inventory import identity
 
 _NAME: Path = ("metadata", "name")
@@ -18,7 +18,7 @@ def check(facts: Facts) -> Iterator[Hazard]:
     for field in fields(facts.manifests):
         for items in _namesakes(getattr(facts.manifests, field.name)):
             for earlier, later in pairwise(items):
-                if _folder(earlier.source) == _folder(later.source):
+                if earlier.source.path == later.source.path:
                     yield from _hazards(earlier, later)
 
 
@@ -31,26 +31,18 @@ def _namesakes(items: tuple[Any, ...]) -> Iterator[list[Any]]:
 
 
 def _hazards(earlier: Any, later: Any) -> Iterator[Hazard]:
-    """Alternatives for the reader to choose from are often kept in one folder: there it is only a note."""
     before, after = earlier.source, later.source
     at = first_difference(before.value, after.value)
     if at is None:
         return
-    together = before.path == after.path
-    where = f"line {before.span(_NAME).line}" if together else before.path.rpartition("/")[2]
     yield Hazard(
         at=_NAME,
         source=after,
         victim=ObjectRef(after.kind, getattr(later, "namespace", ""), later.name),
         evidence=pattern(f"the first difference is at {at}"),
-        severity=None if together else Severity.NOTE,
-        values={"where": where, "field": at},
+        values={"line": before.span(_NAME).line, "field": at},
         related=(Place(_NAME, "the first definition", before),),
     )
-
-
-def _folder(source: Any) -> str:
-    return str(source.path).rpartition("/")[0]
 
 
 def first_difference(one: Any, other: Any, at: str = "") -> str | None:

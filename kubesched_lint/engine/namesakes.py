@@ -77,7 +77,7 @@ class Namesakes:
 
     def notes(self) -> Iterator[str]:
         """What the reader must know: which objects are meant more than once."""
-        differing = [items for items in self.groups.values() if _differ(items)]
+        differing = [items for items in map(_written, self.groups.values()) if _differ(items)]
         if not differing:
             return
         named = "; ".join(map(_named, differing[:_MOST_NAMED]))
@@ -111,6 +111,11 @@ def _nearness(one: Source | None, other: Source) -> tuple[int, int, int]:
             break
         common += 1
     return (int(one is other) * 2 + int(one.path == other.path), common, -len(ours))
+
+
+def _written(items: Sequence[Any]) -> Sequence[Any]:
+    """Without what overlays make of one base: to define it anew is their purpose."""
+    return [item for item in items if getattr(item.source, "rendering", None) is None]
 
 
 def _differ(items: Sequence[Any]) -> bool:

@@ -137,3 +137,33 @@ def test_a_comment_waives_it():
     text = POD + "  bananas: 3  # kubesched: ignore[api-would-reject] filled in by a webhook\n"
     (finding,) = report_on(text).findings
     assert finding.suppressed is not None
+
+
+SCALER = """\
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 0
+  maxReplicas: 5
+"""
+EXTERNAL = "  metrics: [{type: External, external: {metric: {name: q}, target: {type: Value, value: 1}}}]\n"
+
+
+def test_what_only_a_gate_forbids_is_a_warning_that_says_so():
+    (finding,) = report_on(SCALER + EXTERNAL).findings
+    assert finding.severity is Severity.WARNING
+    assert finding.evidence.assumes == ("the feature gate HPAScaleToZero is off, as it is by default",)
+
+
+def test_without_a_metric_to_wake_it_scaling_to_zero_is_refused_whatever_the_gate():
+    assert [f.severity for f in report_on(SCALER).findings][:1] == [Severity.ERROR]
+    negative = (SCALER + EXTERNAL).replace("minReplicas: 0", "minReplicas: -1")
+    assert [f.severity for f in report_on(negative).findings][:1] == [Severity.ERROR]
+
+
+def test_every_wrong_type_is_a_finding_of_its_own_and_unknown_fields_come_with_the_last():
+    text = POD + "  dnsPolicy: 5\n  hostPID: maybe\n  subdomains: a\n"
+    found = [(f.location.span.line, f.message.partition(": ")[2][:12]) for f in report_on(text).findings]
+    assert found == [(8, "json: cannot"), (9, "json: cannot"), (10, "unknown fiel")]

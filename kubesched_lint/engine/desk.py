@@ -93,7 +93,9 @@ class Desk:
 
     @property
     def differing(self) -> tuple[Sheet, ...]:
-        return tuple(sheet for sheet in self.sheets.values() if sheet is not None and sheet.data != sheet.first)
+        """The files that are no longer as they were, by path."""
+        sheets = (sheet for sheet in self.sheets.values() if sheet is not None and sheet.data != sheet.first)
+        return tuple(sorted(sheets, key=lambda sheet: sheet.path))
 
 
 def _within(change: Change, document: Document) -> Change:

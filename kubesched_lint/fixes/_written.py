@@ -7,6 +7,8 @@ from typing import Any
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.manifests.recognise import value_at
 
+_LONG_ENOUGH = 6
+
 
 def written(source: Source | None, at: Path) -> Any:
     """The value at a path of a document; None where nothing is written."""
@@ -14,8 +16,17 @@ def written(source: Source | None, at: Path) -> Any:
 
 
 def is_slip(wrong: str, right: str) -> bool:
-    """Whether two names differ in case and punctuation alone: then nobody can have meant another."""
-    return _letters(wrong) == _letters(right)
+    """Whether nobody can have meant another name: case or punctuation is wrong, or one letter too many or too few.
+
+    A letter or digit in the place of another is no slip: it tells eu-west-1a from eu-west-1b.
+    """
+    one, other = sorted((_letters(wrong), _letters(right)), key=len)
+    if one == other:
+        return True
+    if len(one) < _LONG_ENOUGH or len(other) != len(one) + 1:
+        return False
+    at = next((n for n in range(len(one)) if one[n] != other[n]), len(one))
+    return other[at].isalpha() and one[at:] == other[at + 1 :]
 
 
 def _letters(name: str) -> str:

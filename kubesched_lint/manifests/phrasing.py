@@ -25,6 +25,8 @@ class Style:
     step: int = 2
     dash: int = 0
     flow: bool = False
+    nested: bool = False
+    """Brackets stand in brackets."""
     json: bool = False
     spaced: bool = True
     padded: bool = False
@@ -52,6 +54,7 @@ def style_of(root: Node, text: str) -> Style:
         step=_most(steps, 2),
         dash=max(0, _most(dashes, 0)),
         flow=bool(brackets),
+        nested=any(child.flow for node in brackets for child in node.children),
         json=is_json,
         spaced=not pairs or any(text[key.end : value.start].strip(":") for key, value in pairs),
         padded=any(text[node.start + 1 : node.start + 2] == " " for node in brackets),
@@ -151,6 +154,8 @@ def _is_short(value: Any, before: int, style: Style) -> bool:
     """Whether it is one word, or written in brackets where those are the custom and the line is not too long."""
     if not isinstance(value, (dict, list)) or value in _EMPTY:
         return True
-    if not style.flow or (isinstance(value, list) and any(isinstance(held, (dict, list)) for held in value)):
+    inside = value if isinstance(value, list) else value.values()
+    is_deep = any(isinstance(held, (dict, list)) for held in inside)
+    if not style.flow or (is_deep and (isinstance(value, list) or not style.nested)):
         return False
     return before + len(in_brackets(value, style)) <= _LONGEST_LINE

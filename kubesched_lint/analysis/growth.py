@@ -73,7 +73,7 @@ def with_spares(facts: Facts, most: int) -> Facts | None:
         template = potential.by_name[node.name].template
         limits = left.get(template.pool.name, {})
         if node.name not in nodes and fits_limits(template, limits) != 0:
-            nodes[node.name] = replace(node, allocatable=template.shape.allocatable)
+            nodes[node.name] = replace(node, allocatable=template.offered)
             take(template, limits)
     now = facts.without_pools
     return Facts(now.manifests, grown(now.cluster or facts.cluster, Plan(nodes=tuple(nodes.values()))), facts.premises)
@@ -308,7 +308,7 @@ class _Growth:
         template = offer.template
         made = sum(1 for o in self.new.values() if o is offer)
         for number in range(made + 1, made + 1 + self.stock.setdefault(id(offer), 1)):
-            yield template.node(number, template.shape.allocatable), offer
+            yield template.node(number, template.offered), offer
 
     def _state(self, nodes: Sequence[Node], spares: Iterable[Offer] = ()) -> ClusterState:
         version = self.facts.premises.kubernetes_version

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.plan import GROWN, TODAY, Plan, Verdict, listed
-from kubesched_lint.cluster.nodepools.minimum import stood_in
+from kubesched_lint.cluster.nodepools.minimum import stands_in
 from kubesched_lint.cluster.nodepools.templates import is_open, shapes
 from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.quantity import show
@@ -30,7 +30,7 @@ def pool_notes(facts: Facts) -> Iterator[str]:
     if unknown:
         yield f"{_names(unknown)} may use machine types of unknown size: on those every request fits"
     nodes = () if facts.cluster is None else facts.cluster.inventory.nodes
-    for pool, count in ((pool, stood_in(pool, nodes)) for pool in pools):
+    for pool, count in ((pool, sum(stands_in(node, pool) for node in nodes)) for pool in pools):
         if count:
             are = "1 node of it counts as there" if count == 1 else f"{count} nodes of it count as there"
             yield f"pool {pool.name} has at least {pool.minimum} nodes: {are}, though none is listed"

@@ -144,11 +144,11 @@ def _running_daemons(facts: Facts, known: set[tuple[str, str]]) -> Iterator[Pod]
 
 def offers_of(kinds: Sequence[Template], daemons: Sequence[Pod]) -> Iterator[Offer]:
     """Each kind of node with the DaemonSet pods that go there."""
-    index = NodeIndex([kind.node(1, kind.shape.allocatable) for kind in kinds])
+    index = NodeIndex([kind.node(1, kind.offered) for kind in kinds])
     going = [(pod, targets(pod, index)[0]) for pod in daemons]
     for position, kind in enumerate(kinds):
         here = tuple(pod for pod, nodes in going if nodes >> position & 1)
-        yield Offer(kind, here, room_beside(kind.shape.most or kind.shape.allocatable, here))
+        yield Offer(kind, here, room_beside(kind.bound, here))
 
 
 def room_beside(allocatable: Resources | None, daemons: Iterable[Pod]) -> Resources | None:

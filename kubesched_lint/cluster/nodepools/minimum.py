@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, cycle
 
-from kubesched_lint.cluster.nodepools.templates import templates
+from kubesched_lint.cluster.nodepools.templates import DISK, templates
 from kubesched_lint.cluster.nodepools.wishes import Wishes
 from kubesched_lint.model.node import ZONE, Node
 from kubesched_lint.model.nodepool import NodePool
@@ -19,17 +19,19 @@ from kubesched_lint.model.nodepool import NodePool
 def standing(pools: Iterable[NodePool], nodes: Sequence[Node]) -> Iterator[Node]:
     """What the groups' minimums add to ``nodes``, in the zones of each in turn; none of a size that is not known."""
     taken = {node.name for node in nodes}
+    # Where a sketch leaves disks out nobody may bring them up: those of its own nodes would count as none.
+    untold = any(node.allocatable is not None and DISK not in node.allocatable for node in nodes)
     for pool in pools:
         missing = pool.minimum - sum(1 for node in nodes if _may_be_of(node, pool))
         kinds = tuple(kind for kind in templates(pool, Wishes(), ()) if kind.shape.allocatable is not None)
         names = (name for number in count(1) if (name := f"{_prefix(pool)}{number}") not in taken)
         for kind, name, _ in zip(cycle(kinds), names, range(missing), strict=False):
-            yield kind.named(name, kind.shape.allocatable)
+            yield kind.named(name, kind.shape.allocatable if untold else kind.offered)
 
 
-def stood_in(pool: NodePool, nodes: Iterable[Node]) -> int:
-    """How many of the nodes ``standing`` made for the pool."""
-    return sum(1 for node in nodes if pool.minimum and node.name.startswith(_prefix(pool)))
+def stands_in(node: Node, pool: NodePool) -> bool:
+    """Whether ``standing`` made the node for the pool."""
+    return pool.minimum > 0 and node.name.startswith(_prefix(pool))
 
 
 def _prefix(pool: NodePool) -> str:

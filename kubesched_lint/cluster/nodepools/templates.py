@@ -36,6 +36,8 @@ _CLOUDS = (
 )
 OTHER = "other machine types"
 _MOST_CHOICES = 256
+DISK = "ephemeral-storage"
+_ANY_DISK = 64 << 40
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,16 @@ class Template:
         )
 
     @property
+    def offered(self) -> Resources | None:
+        """What its nodes offer; disks are a matter of node classes, so where none is written any request fits."""
+        return _with_disk(self.shape.allocatable)
+
+    @property
+    def bound(self) -> Resources | None:
+        """What no node of the kind exceeds."""
+        return _with_disk(self.shape.most or self.shape.allocatable)
+
+    @property
     def _choice(self) -> str:
         """What tells apart templates that differ in chosen labels only."""
         return "-".join(_slug(self.labels[key]) for key in self.chosen if key in self.labels)
@@ -74,6 +86,10 @@ class Template:
     def __str__(self) -> str:
         where = f" in {self.zone}" if self.zone else ""
         return f"{self.shape.name}{where} (pool {self.pool.name})"
+
+
+def _with_disk(found: Resources | None) -> Resources | None:
+    return found if found is None or DISK in found else {**found, DISK: _ANY_DISK}
 
 
 def templates(pool: NodePool, wishes: Wishes, seen_zones: Sequence[str]) -> Iterator[Template]:

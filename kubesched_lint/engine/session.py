@@ -110,7 +110,20 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
     if entries is not None:
         report, gone = _known(report, entries, material, rulebook)
     report = report if narrow is None else narrow(report, material.manifests, options.namespace)
-    return Checked(report, options, material, gone)
+    return Checked(_noting_fixes(report, rulebook), options, material, gone)
+
+
+def _noting_fixes(report: Report, rulebook: Rulebook) -> Report:
+    """With a note on findings of rules that know a remedy. Whether it helps here, only ``engine.fixing`` finds out."""
+    known = [rulebook.rules[f.rule].fix for f in report.findings if f.suppressed is None and f.rule in rulebook.rules]
+    safe, unsafe = known.count("safe"), known.count("unsafe")
+    if not safe + unsafe:
+        return report
+    flags = "--fix" if safe else "--fix --unsafe-fixes"
+    more = f", {unsafe} more with --unsafe-fixes" if safe and unsafe else ""
+    number = safe or unsafe
+    note = f"{number} finding{'' if number == 1 else 's'} may be mended by {flags}{more}; --diff shows how"
+    return replace(report, summary=replace(report.summary, notes=(*report.summary.notes, note)))
 
 
 def _made(material: Material, rulebook: Rulebook) -> Report:

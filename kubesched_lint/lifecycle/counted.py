@@ -40,6 +40,8 @@ def count(setting: Setting, event: str, number: int) -> Tally:
 
 
 def _count(setting: Setting, event: str, number: int) -> Tally:
+    if setting.workloads[number].kind == "Pod" and event in ("node-loss", "zone-loss", "drain"):
+        return Tally(1, Counted(0, "nobody makes a bare pod again"), most_placed(setting, number, 1))
     if event == "deploy" and setting.running.get(number):
         return _applied(setting, number)
     match event:

@@ -85,10 +85,12 @@ class Story:
         seed: int = 0,
         kubernetes_version: str = "1.36",
         never_ready: Collection[ObjectRef] = (),
+        preempting: bool = False,
     ) -> None:
         """``objects.pods`` stay where they are. ``foreseen`` are workloads and revisions that come later, ``marks``
         the nodes that events will single out: both keep nodes apart that look alike now. With ``runs`` nothing is
-        searched: so many seeded courses stand for all. Pods of ``never_ready`` workloads become ready until
+        searched: so many seeded courses stand for all. ``preempting``: waiting pods drive out others of lower
+        priority, see lifecycle.preempting for when that is exact. Pods of ``never_ready`` workloads become ready until
         ``from_now_unready`` is called."""
         self.nodes = tuple(nodes)
         self.objects = objects
@@ -104,6 +106,7 @@ class Story:
         self.foreseen = [self.admitted(w, 0) for w in foreseen]
         self.never_ready = frozenset(never_ready)
         self._unready = False
+        self.preempting = preempting
         self.states: tuple[State, ...] = (empty(len(self.nodes)),)
         self.sound = True
         self.phases: list[Phase] = []
@@ -144,6 +147,7 @@ class Story:
                 kubernetes_version=self.version,
                 foreseen=self.foreseen,
                 symmetric=not self.runs,
+                preempting=self.preempting,
             )
             # Kept with the nodes, so that their id() cannot come to mean others.
             known = self._stages[key] = (self.nodes, stage)
@@ -159,7 +163,9 @@ class Story:
 
     def _wish(self, number: int, revision: int, workload: Workload) -> Wish:
         held_up = workload.ref in self.never_ready
-        return Wish(number, revision, workload.replicas, workload, held_up and self._unready, held_up)
+        return Wish(
+            number, revision, workload.replicas, workload, unready=held_up and self._unready, each_known=held_up
+        )
 
     def from_now_unready(self) -> None:
         """What pods the ``never_ready`` workloads make from now on never become ready."""
@@ -179,7 +185,10 @@ class Story:
             found = explore_by_runs(motion, list(origins), draw, extra, runs=self.runs)
         else:
             found = explore(motion, origins, extra, most_states=self.most_states)
-        self.sound = self.sound and found.complete
+        self.sound = self.sound and found.complete and not stage.gave_up
+        for number, wish in self.wishes.items():
+            if wish.spec.kind == "Pod":
+                self.wishes[number] = wish._replace(made=True)
         self.states = tuple(found.finals)
         phase = Phase(name, motion, found, enter, extra, origins, self.sound, bool(self.runs))
         self.phases.append(phase)

@@ -20,6 +20,8 @@ from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.scheduler.capacity import copies
 
 EVICTION_SAYS = "the eviction is refused"
+DRAIN_SAYS = "kubectl drain says"
+UNMANAGED = "cannot delete Pods that declare no controller (use --force to override)"
 VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
 MANY_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 
@@ -64,11 +66,14 @@ def explained(cell: Cell, ends: Sequence[End], setting: Setting, number: int) ->
     cell = replace(cell, worst=witness(worst), best=witness(best) if cell.verdict == DEPENDS else None)
     if worst.blocked:
         return _refused(cell, setting, number)
-    told = _waiting(worst)
-    if told is None and cell.stuck:
-        workload = setting.workloads[number]
-        return replace(cell, blamed=workload, at=workload.strategy.path)
-    return _blamed(cell, told)
+    told, workload = _waiting(worst), setting.workloads[number]
+    if told is not None:
+        return _blamed(cell, told)
+    if workload.kind == "Pod":
+        message = f"{UNMANAGED}: {workload.namespace}/{workload.name}" if cell.event == "drain" else ""
+        cell = replace(cell, why=f"{cell.why}; nobody makes a bare pod again", message=message, says=DRAIN_SAYS)
+        return replace(cell, blamed=workload, at=workload.pod.path)
+    return replace(cell, blamed=workload, at=workload.strategy.path) if cell.stuck else cell
 
 
 def _blamed(cell: Cell, told: Blame | None) -> Cell:

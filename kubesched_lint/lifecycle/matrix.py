@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property, partial
 from typing import NamedTuple
 
+from kubesched_lint.lifecycle.contest import Contest, contest
 from kubesched_lint.lifecycle.counted import Tally, count
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.judging import budgets_of, explained, judged, known_by
@@ -58,38 +60,40 @@ class Simulation:
         reason = self._idle(event, number)
         if reason:
             return nothing(event, reason)
-        cell = self._answer(event, number)
-        return self._beside_preemption(cell, number)
-
-    def _beside_preemption(self, cell: Cell, number: int) -> Cell:
-        """Nothing is simulated of preemption: what it could turn is not established."""
-        setting = self.setting
-        weaker = setting.outranks(number) if cell.verdict != FINE else ""
-        if weaker:
-            what = f"preemption: its priority {setting.pods[number].priority} is above that of {weaker}"
-            return _doubted(cell, what)
-        if cell.verdict in (FINE, DEPENDS):
-            rank = setting.pods[number].priority or 0
-            for i, other in enumerate(setting.pods):
-                shares = setting.usable[i] & setting.usable[number]
-                if (other.priority or 0) > rank and shares and not count(setting, "deploy", i).is_fine:
-                    what = f"preemption: {setting.workloads[i]} outranks it, and may be short of room"
-                    return _doubted(cell, what)
-        return cell
+        return self._answer(event, number)
 
     def _answer(self, event: str, number: int) -> Cell:
         told = count(self.setting, event, number)
         if told.is_fine:
             return self._from_bounds(event, number, told)
-        everything = tuple(range(len(self.setting.workloads)))
         members = next(c for c in self.setting.components if number in c)
-        any_ends = self._ends(members, event, number, expected=False)
-        likely_ends = self._ends(everything, event, number, expected=True)
-        if likely_ends is not None:
-            return self._from_ends(event, number, likely_ends, any_ends)
-        if any_ends is not None:
-            return self._from_ends(event, number, any_ends, any_ends)
-        return self._from_bounds(event, number, told)
+        rivals = self._contests[members]
+        # What another scheduler would drive out is anybody's guess: a search over all of them knows no preemption.
+        any_ends = None if rivals.strong else self._ends(members, event, number, expected=False)
+        likely_ends = self._ends(self._everybody, event, number, expected=True)
+        if likely_ends is not None and self._is_followed(members):
+            cell = self._from_ends(event, number, likely_ends, any_ends)
+        elif any_ends is not None:
+            cell = self._from_ends(event, number, any_ends, any_ends)
+        else:
+            cell = self._from_bounds(event, number, told)
+        # Bounds by counting hold whoever drives out whom, as long as it is one of the set.
+        if not rivals.open_ or (cell.verdict == BAD and cell.proven and not rivals.guests):
+            return cell
+        return _doubted(cell, rivals.open_)
+
+    @cached_property
+    def _everybody(self) -> tuple[int, ...]:
+        return tuple(range(len(self.setting.workloads)))
+
+    @cached_property
+    def _contests(self) -> dict[tuple[int, ...], Contest]:
+        """By group of workloads that can get into each other's way."""
+        return {members: contest(self.setting, members) for members in self.setting.components}
+
+    def _is_followed(self, members: tuple[int, ...]) -> bool:
+        """Whether the search over the whole set tells what it claims of these: elsewhere pods may be driven out."""
+        return bool(self._contests[members].open_) or not any(c.open_ for c in self._contests.values())
 
     def _idle(self, event: str, number: int) -> str:
         """Why an event does not concern a workload; empty when it does."""
@@ -109,6 +113,11 @@ class Simulation:
             return "no pods"
         return ""
 
+    def _is_played(self, members: tuple[int, ...]) -> bool:
+        """Whether somebody may drive out others, and nothing keeps us from following it."""
+        touched = [c for group, c in self._contests.items() if not set(group).isdisjoint(members)]
+        return any(c.strong for c in touched) and not any(c.open_ for c in touched)
+
     # --- exact ------------------------------------------------------------------------------------------------------
 
     def _ends(self, members: tuple[int, ...], event: str, number: int, *, expected: bool) -> list[End] | None:
@@ -125,12 +134,15 @@ class Simulation:
         setting = self.setting
         if len(setting.nodes) > MOST_NODES or sum(setting.most(i) for i in members) > MOST_PODS:
             return None
-        story = setting.story(members, expected=expected, most_states=self.effort.states)
+        driving = self._is_played(members) and expected
+        story = setting.story(members, expected=expected, most_states=self.effort.states, preempting=driving)
         if not story.sound:
             return None
         unready = None
         if setting.never_ready.intersection(members):
-            unready = setting.story(members, expected=expected, most_states=self.effort.states, unready=True)
+            unready = setting.story(
+                members, expected=expected, most_states=self.effort.states, unready=True, preempting=driving
+            )
         return Telling(setting, members, story, [n.name for n in setting.nodes], unready)
 
     def _from_ends(self, event: str, number: int, ends: list[End], any_ends: list[End] | None) -> Cell:
@@ -156,10 +168,10 @@ class Simulation:
             assumes=self._premises(number),
             ready=ready,
         )
-        if verdict == BAD and proven:
+        if verdict == BAD and ready is None:
             told = count(self.setting, event, number)
             if told.always_stuck or told.most.pods == bound.most < wanted:
-                cell = replace(cell, why=told.most.why)
+                cell = replace(cell, why=told.most.why, proven=True)
         return cell if verdict == FINE else explained(cell, ends, self.setting, number)
 
     # --- counted ----------------------------------------------------------------------------------------------------
@@ -173,12 +185,17 @@ class Simulation:
             members = next(c for c in setting.acquainted if number in c)
             runs = 1
         if members not in self._ran:
-            story = setting.story(members, expected=True, most_states=0, runs=runs, seed=effort.seed)
-            unready = None
-            if setting.never_ready.intersection(members):
-                unready = setting.story(
-                    members, expected=True, most_states=0, runs=runs, seed=effort.seed, unready=True
-                )
+            tell = partial(
+                setting.story,
+                members,
+                expected=True,
+                most_states=0,
+                runs=runs,
+                seed=effort.seed,
+                preempting=self._is_played(members),
+            )
+            story = tell()
+            unready = tell(unready=True) if setting.never_ready.intersection(members) else None
             self._ran[members] = Telling(setting, members, story, _busiest(story_nodes(story), effort.nodes), unready)
         return self._ran[members]
 
@@ -258,9 +275,12 @@ class Simulation:
         return f"PDB {', '.join(names)}" if names else ""
 
     def _premises(self, number: int) -> tuple[str, ...]:
-        found = ["pods become ready as soon as they are bound", "nothing preempts and nothing else is created"]
+        found = ["pods become ready as soon as they are bound", "nothing else is created"]
         if number in self.setting.never_ready:
             found[0] = f"the pods that an event makes of {self.setting.workloads[number]} never become ready"
+        rivals = self._contests[next(c for c in self.setting.components if number in c)]
+        if rivals.strong and not rivals.open_:
+            found.append("pods preempt as the default scheduler does it, and victims are gone at once")
         if self.setting.objects.pods:
             found.append("pods that are not in the manifests stay where they are, and do not come back from lost nodes")
         return tuple(found)

@@ -12,6 +12,7 @@ from kubesched_lint.lifecycle import parallel
 from kubesched_lint.lifecycle.controllers import deployment, replicaset, statefulset
 from kubesched_lint.lifecycle.daemons import Daemons, synced
 from kubesched_lint.lifecycle.hints import wakes_on_bind, wakes_on_delete
+from kubesched_lint.lifecycle.preempting import Eviction
 from kubesched_lint.lifecycle.stage import Stage
 from kubesched_lint.lifecycle.world import (
     FRESH,
@@ -129,6 +130,9 @@ class Motion:
             landings = self.stage.landings(state, slot, position)
             if landings:
                 return self._bind(state, slot, status, random.choice(landings), pinned=position >= 0)
+            evictions = self.stage.evictions(state, slot, position) if self.stage.preempting else ()
+            if evictions:
+                return self._preempt(state, slot, status, random.choice(evictions), pinned=position >= 0)
         return None
 
     def settle(self, state: State, slot: int = -1) -> State:
@@ -152,13 +156,33 @@ class Motion:
             if status > FRESH or slot in done:
                 continue
             done.add(slot)
-            for position in stage.symmetry.distinct(state, stage.landings(state, slot)):
+            landings = stage.landings(state, slot)
+            for position in stage.symmetry.distinct(state, landings):
                 yield self._bind(state, slot, status, position, pinned=False)
+            if stage.preempting and not landings:
+                yield from self._preemptions(state, slot, status)
         symmetric = stage.symmetry.distinct(state, (p for p, q in enumerate(state.pinned) if q))
         for position in symmetric:
             for slot, status, _ in state.pinned[position]:
                 if status <= FRESH and stage.landings(state, slot, position):
                     yield self._bind(state, slot, status, position, pinned=True)
+                elif status <= FRESH and stage.preempting:
+                    yield from self._preemptions(state, slot, status, position)
+
+    def _preemptions(self, state: State, slot: int, status: int, pinned: int = -1) -> Iterator[Move]:
+        """Others leave a node, whose controllers make them again, and the pod takes their place."""
+        found = self.stage.evictions(state, slot, pinned)
+        distinct = frozenset(self.stage.symmetry.distinct(state, dict.fromkeys(e.position for e in found)))
+        for eviction in found:
+            if eviction.position in distinct:
+                yield self._preempt(state, slot, status, eviction, pinned=pinned >= 0)
+
+    def _preempt(self, state: State, slot: int, status: int, eviction: Eviction, *, pinned: bool) -> Move:
+        after = state
+        for victim, count in eviction.victims:
+            after = self.synced(with_bound(after, eviction.position, victim, -count), victim)
+        _, bound = self._bind(after, slot, status, eviction.position, pinned=pinned)
+        return Step("preempt", slot, eviction.position), self.settle(bound)
 
     def _bind(self, state: State, slot: int, status: int, position: int, *, pinned: bool) -> Move:
         after = with_bound(state, position, slot, 1)
@@ -238,6 +262,8 @@ class Motion:
                 slot = self.cast.slot(wish.workload, revision, ordinal, unready=wish.unready)
                 state = with_waiting(state, slot, FRESH, 1)
             return state
+        if wish.made:
+            return state
         counts = self._tally(state)
         slot = self.cast.slot(wish.workload, wish.revision, unready=wish.unready)
         have = next((s.size for s in self.replica_sets(wish.workload, counts) if s.revision == wish.revision), 0)
@@ -281,7 +307,7 @@ class Motion:
         elif kind == "StatefulSet":
             for ordinal in self._stateful(wish, state).delete:
                 yield self._without_ordinal(wish.workload, ordinal, state)
-        else:
+        elif not wish.made:
             sizes = self._sizes(wish, self._tally(state))
             if sizes:
                 yield from self.resized(wish.workload, sizes, state)

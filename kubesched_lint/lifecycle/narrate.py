@@ -35,7 +35,15 @@ def _happening(scene: Scene, where: str) -> str:
 
 def _line(scene: Scene, name: str) -> str:
     revised = _revised(scene)
-    told = [words for step, _ in scene.steps if (words := _words(scene, step, revised))]
+    told = []
+    before = scene.start
+    for step, after in scene.steps:
+        words = _words(scene, step, revised)
+        if step.what == "preempt":
+            words = _driven_out(scene, step, revised, before, after)
+        if words is not None:
+            told.append(words)
+        before = after
     more = len(told) - MOST_STEPS
     steps = list(_folded(told[:MOST_STEPS]))
     if more > 0:
@@ -83,6 +91,20 @@ def _words(scene: Scene, step: Step, revised: frozenset[int]) -> tuple[str, str]
         case "surge":
             return f"{name} surges on", node
     return (f"{name} deleted on", node) if node else (f"{name} deleted", "")
+
+
+def _driven_out(scene: Scene, step: Step, revised: frozenset[int], before: State, after: State) -> tuple[str, str]:
+    """Whom a pod preempts, and where."""
+    left = dict(after.bound[step.position])
+    gone = [
+        f"{count - left.get(slot, 0)} × {pod_name(scene.stage.cast, slot, revised)}"
+        for slot, count in before.bound[step.position]
+        if left.get(slot, 0) < count
+    ]
+    return (
+        f"{pod_name(scene.stage.cast, step.slot, revised)} drives out {' and '.join(gone)} on",
+        scene.stage.index.names[step.position],
+    )
 
 
 def pod_name(cast: Cast, slot: int, revised: frozenset[int]) -> str:

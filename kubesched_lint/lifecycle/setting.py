@@ -88,20 +88,6 @@ class Setting:
             return wanted + rolling_bounds(workload.strategy, wanted)[0]
         return wanted * self._per_node(workload) if workload.kind == "DaemonSet" else wanted
 
-    def outranks(self, number: int) -> str:
-        """A pod, in words, that this workload's pods might preempt; empty where there is none."""
-        pod = self.pods[number]
-        if pod.preemption_policy == "Never":
-            return ""
-        rank = pod.priority or 0
-        for i, other in enumerate(self.pods):
-            if (other.priority or 0) < rank and self.usable[i] & self.usable[number]:
-                return str(self.workloads[i])
-        for bound in self.objects.pods:
-            if (bound.pod.priority or 0) < rank and bound.node:
-                return f"pod {bound.namespace}/{bound.name}"
-        return ""
-
     # --- coupling ---------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -225,6 +211,7 @@ class Setting:
         runs: int = 0,
         seed: int = 0,
         unready: bool = False,
+        preempting: bool = False,
     ) -> Story:
         """The members deployed, with ``unready`` those of ``never_ready`` in vain; see ``Story`` for the options."""
         chosen = [self.workloads[i] for i in members]
@@ -238,6 +225,7 @@ class Setting:
             seed=seed,
             kubernetes_version=self.kubernetes_version,
             never_ready=[self.workloads[i].ref for i in self.never_ready],
+            preempting=preempting,
         )
         for i in members:
             if self.running.get(i):

@@ -15,6 +15,7 @@ from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.lifecycle.controllers.daemonset import pinned
 from kubesched_lint.lifecycle.hints import may_miss
+from kubesched_lint.lifecycle.preempting import Eviction, evictions
 from kubesched_lint.lifecycle.symmetry import Symmetry
 from kubesched_lint.lifecycle.world import Cast, Held, State
 from kubesched_lint.model.inventory import Inventory
@@ -41,6 +42,7 @@ class Stage:
         kubernetes_version: str = "1.36",
         foreseen: Sequence[Pod] = (),
         symmetric: bool = True,
+        preempting: bool = False,
     ) -> None:
         """``objects.pods`` stay where they are; ``marks`` are differences between nodes that no label shows, and
         ``foreseen`` pods that come later and may tell nodes apart that look alike now."""
@@ -48,6 +50,10 @@ class Stage:
         self.index = index
         self.objects = objects
         self.expected = expected
+        self.preempting = preempting
+        """Whether a pod that fits nowhere may drive others from their nodes."""
+        self.gave_up = False
+        """Some preemption has more outcomes than are worth trying."""
         self.cluster = ClusterState(index, objects, kubernetes_version=kubernetes_version)
         if symmetric:
             pods = [pod for revisions in cast.pods for pod in revisions]
@@ -65,6 +71,7 @@ class Stage:
         self._pods: dict[tuple[int, int], Pod] = {}
         self._scoring: dict[int, Scoring] = {}
         self._landings: dict[Hashable, tuple[int, ...]] = {}
+        self._evictions: dict[Hashable, tuple[Eviction, ...]] = {}
         self.decisions = 0
 
     def _residents(self, position: int) -> Hashable:
@@ -138,6 +145,31 @@ class Stage:
             owner = self.cast.owners[workload][revision]
             scoring = self._scoring[id(pod)] = Scoring(pod, self.cluster, owner)
         return tuple(positions(scoring.scores(feasible).best))
+
+    def evictions(self, state: State, slot: int, position: int = -1) -> tuple[Eviction, ...]:
+        """What preemption may do for a waiting pod that has no landings."""
+        key = (self._same_decision(slot), position, state.bound, state.volumes)
+        found = self._evictions.get(key)
+        if found is None:
+            found = self._evictions[key] = self._evict(state, slot, position)
+        return found
+
+    def _evict(self, state: State, slot: int, position: int) -> tuple[Eviction, ...]:
+        pod = self.pod(slot, position)
+        if not self.preempting or pod.preemption_policy == "Never":
+            return ()
+        found = self.diagnosis(state, slot, position)
+        if found.gated or found.refusal is not None or found.feasible:
+            return ()
+        standing = {
+            p: [(s, placement) for s, _ in held for placement in self._placed[s, p]]
+            for p, held in enumerate(state.bound)
+        }
+        options = evictions(pod, found.resolvable, standing, self.cluster)
+        if options is None:
+            self.gave_up = True
+            return ()
+        return tuple(options)
 
     def diagnosis(self, state: State, slot: int, position: int = -1) -> Diagnosis:
         """Why a waiting pod of the slot lands where it does, or nowhere."""

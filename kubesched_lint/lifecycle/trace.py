@@ -111,9 +111,13 @@ def replays(scene: Scene) -> bool:
     """Whether the scheduler, asked anew at each binding, may choose the node that the trace says."""
     state = scene.start
     for step, after in scene.steps:
-        if step.what == "bind":
+        if step.what in ("bind", "preempt"):
             pinned = step.position if _waits_pinned(scene, state, step) else -1
-            if step.position not in scene.stage.landings(state, step.slot, pinned):
+            landings = scene.stage.landings(state, step.slot, pinned)
+            if step.what == "bind" and step.position not in landings:
+                return False
+            freed = scene.stage.evictions(state, step.slot, pinned)
+            if step.what == "preempt" and (landings or all(step.position != e.position for e in freed)):
                 return False
         state = after
     return True

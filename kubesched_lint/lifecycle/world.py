@@ -142,6 +142,8 @@ class Wish(NamedTuple):
     """The object as applied last: strategy, partition and claims are its."""
     unready: bool = False
     """Pods made from now on never become ready."""
+    made: bool = False
+    """Its pods were made once and for all: nobody makes a bare pod again."""
     each_known: bool = False
     """Every ordinal is kept apart, for some pods may become ready and others not."""
 
@@ -158,7 +160,7 @@ class Step(NamedTuple):
     """One thing that happened, for traces."""
 
     what: str
-    """``bind``, ``delete``, ``surge``, ``evict``, ``give up`` or ``stop``."""
+    """``bind``, ``preempt``, ``delete``, ``surge``, ``evict``, ``give up`` or ``stop``."""
     slot: int = -1
     position: int = -1
 

@@ -107,8 +107,30 @@ def _dry_run(
     return candidates, failures
 
 
+def victims_on(pod: Pod, position: int, ranked: Sequence[Placement], state: ClusterState) -> Candidate | None:
+    """Whom the pod would drive from one node, where no budget is at stake; ``state`` is as before when this returns.
+
+    ``ranked`` are the pods of the node that might have to go, the most important first, for when their ages are the
+    caller's to choose.
+    """
+    mark = state.mark()
+    found = _select_victims(pod, position, (), state, ranked)
+    state.undo(mark)
+    state.removed_in_cycle.clear()
+    return found if isinstance(found, Candidate) else None
+
+
+def cost(candidate: Candidate) -> tuple[int, int, int, int]:
+    """What pickOneNodeForPreemption compares, in its order, before it looks at ages: the least wins."""
+    return tuple(criterion(candidate) for criterion in _CRITERIA)  # type: ignore[return-value]  # four of them
+
+
 def _select_victims(
-    pod: Pod, position: int, budgets: Sequence[tuple[DisruptionBudget, int]], state: ClusterState
+    pod: Pod,
+    position: int,
+    budgets: Sequence[tuple[DisruptionBudget, int]],
+    state: ClusterState,
+    ranked: Sequence[Placement] | None = None,
 ) -> Candidate | Sequence[str]:
     """Take away every pod of lower priority, then give back, most important first, all that the pod can live with."""
     ours = pod.priority or 0
@@ -120,7 +142,7 @@ def _select_victims(
     rejections = filter_node(pod, state, position)
     if rejections:
         return [r.reason for r in rejections]
-    potential.sort(key=importance)
+    potential = sorted(potential, key=importance) if ranked is None else list(ranked)
     protected, free = _by_budget(potential, budgets)
     victims: list[Placement] = []
     violations = 0
@@ -170,9 +192,9 @@ def _by_budget(
 def _best(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Those that win every criterion of pickOneNodeForPreemption, in its order; several are equal to upstream."""
     left = list(candidates)
-    for cost in (_violations, _highest_priority, _sum_of_priorities, _count):
-        least = min(map(cost, left))
-        left = [c for c in left if cost(c) == least]
+    for criterion in _CRITERIA:
+        least = min(map(criterion, left))
+        left = [c for c in left if criterion(c) == least]
     latest = max(map(_earliest_start, left))
     return [c for c in left if _earliest_start(c) == latest]
 
@@ -192,6 +214,9 @@ def _sum_of_priorities(candidate: Candidate) -> int:
 
 def _count(candidate: Candidate) -> int:
     return len(candidate.victims)
+
+
+_CRITERIA = (_violations, _highest_priority, _sum_of_priorities, _count)
 
 
 def _earliest_start(candidate: Candidate) -> tuple[bool, str]:

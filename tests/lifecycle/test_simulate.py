@@ -192,20 +192,6 @@ def test_large_clusters_are_told_by_counting_without_a_search(tmp_path):
     assert cell(told, "web", "deploy").bound.by in ("closed-form", "bound")
 
 
-def test_where_preemption_could_turn_the_outcome_nothing_is_called_proven(tmp_path):
-    classes = [
-        {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value}
-        for name, value in (("high", 1000), ("low", 1))
-    ]
-    big = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]}
-    many = [deployment(name, 5, {**big, "priorityClassName": name}) for name in ("high", "low")]
-    told = outlook(manifest(tmp_path, *classes, *many), THREE, events=("deploy",))
-    assert cell(told, "high", "deploy").verdict == "unknown"
-    assert "priority 1000 is above that of Deployment default/low" in cell(told, "high", "deploy").missing[0]
-    assert cell(told, "low", "deploy").verdict == "unknown", "it may lose pods that it had"
-    assert "Deployment default/high outranks it" in cell(told, "low", "deploy").missing[0]
-
-
 # --- reports --------------------------------------------------------------------------------------------------------
 
 

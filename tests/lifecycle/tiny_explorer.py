@@ -6,16 +6,17 @@ It shares only the scheduler and the controllers' single syncs with the real sea
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, permutations
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.lifecycle.controllers import deployment, statefulset
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.framework import diagnose
+from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.scoring import owner_selector, score
 
 
@@ -39,6 +40,7 @@ class TinyExplorer:
         self.workloads = workloads
         self.pods = pods
         self.expected = expected
+        self.preempting = False
         self.unready: set[int] = set()
         """Workloads whose pods, as they are made now, never become ready."""
 
@@ -59,8 +61,12 @@ class TinyExplorer:
     def _next(self, state: Pods, newest: list[int], replicas: list[int]):
         for pod in state:
             if pod.node < 0:
-                for node in self._landings(state, pod):
+                landings = self._landings(state, pod)
+                for node in landings:
                     yield state - {pod} | {replace(pod, node=node)}
+                if self.preempting and not landings:
+                    for node, victims in self._preemptions(state, pod):
+                        yield state - victims - {pod} | {replace(pod, node=node)}
         for number, workload in enumerate(self.workloads):
             mine = [p for p in state if p.workload == number]
             step = self._deployment if workload.kind == "Deployment" else self._stateful
@@ -76,7 +82,20 @@ class TinyExplorer:
         if self.expected and feasible & (feasible - 1):
             owner = owner_selector(self.workloads[pod.workload], spec.labels)
             feasible = score(spec, cluster, feasible, owner).best
-        return positions(feasible)
+        return list(positions(feasible))
+
+    def _preemptions(self, state: Pods, pod: Named):
+        """What upstream's preemption, in full, may choose for any ages that the other pods might have."""
+        standing = sorted((p for p in state if p.node >= 0), key=repr)
+        spec = self.pods[pod.workload][pod.revision]
+        for ages in permutations(range(len(standing))):
+            cluster = ClusterState(self.index, Inventory())
+            for number, (other, age) in enumerate(zip(standing, ages, strict=True)):
+                kept = self.pods[other.workload][other.revision]
+                name = self.index.names[other.node]
+                cluster.place(BoundPod(str(number), name, kept, start_time=f"2026-01-01T00:00:{age:02}Z"), other.node)
+            for candidate in preempt(spec, diagnose(spec, cluster), cluster).equals:
+                yield candidate.position, frozenset(standing[int(v.bound.name)] for v in candidate.victims)
 
     def _deployment(self, state, mine, number, newest, replicas):
         revisions = sorted({p.revision for p in mine})

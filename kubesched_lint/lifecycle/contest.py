@@ -1,0 +1,84 @@
+"""Who of a set may drive out whom by its priority, and whether a search can follow what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from kubesched_lint.lifecycle.controllers.pdb import covers
+from kubesched_lint.lifecycle.hints import may_miss
+from kubesched_lint.lifecycle.setting import Setting
+
+
+class Contest(NamedTuple):
+    """Of one group of workloads that can get into each other's way."""
+
+    strong: str = ""
+    """A workload that may drive out others; empty: nobody does."""
+    open_: str = ""
+    """Why no search can follow it; empty: one can."""
+    guests: bool = False
+    """Whether pods that are not of the set may have to go: then there is more room than counting sees."""
+
+
+NONE = Contest()
+
+
+def contest(setting: Setting, members: Sequence[int]) -> Contest:
+    """Whether priorities decide anything among ``members``, and what stands in the way of following it."""
+    pairs = [(i, j) for i in members for j in members if _outranks(setting, i, j)]
+    guests = next(_weaker_guests(setting, members), None)
+    if not pairs and guests is None:
+        return NONE
+    strong = pairs[0][0] if pairs else guests[0] if guests is not None else 0
+    return Contest(str(setting.workloads[strong]), _hindrance(setting, members, pairs, guests), guests is not None)
+
+
+def _outranks(setting: Setting, strong: int, weak: int) -> bool:
+    one, other = setting.pods[strong], setting.pods[weak]
+    return (
+        one.preemption_policy != "Never"
+        and (one.priority or 0) > (other.priority or 0)
+        and bool(setting.usable[strong] & setting.usable[weak])
+    )
+
+
+def _weaker_guests(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str, int]]:
+    """Pods that are not of the set and have a lower priority: a member, the pod, its priority."""
+    for i in members:
+        pod = setting.pods[i]
+        for bound in setting.objects.pods if pod.preemption_policy != "Never" else ():
+            at = setting.index.positions.get(bound.node, -1)
+            rank = bound.pod.priority or 0
+            if rank < (pod.priority or 0) and at >= 0 and setting.usable[i] >> at & 1:
+                yield i, f"{bound.namespace}/{bound.name}", rank
+
+
+def _hindrance(
+    setting: Setting, members: Sequence[int], pairs: Sequence[tuple[int, int]], guest: tuple[int, str, int] | None
+) -> str:
+    pods, workloads = setting.pods, setting.workloads
+    if guest is not None:
+        i, name, rank = guest
+        return (
+            f"preemption: {workloads[i]} (priority {pods[i].priority or 0}) may drive out pod {name} (priority "
+            f"{rank}), which is not of the set: where that goes then is not known"
+        )
+    for i, j in pairs:
+        guard = next((b for b in setting.objects.budgets if covers(b, pods[j].namespace, pods[j].labels)), None)
+        if guard is not None:
+            return (
+                f"preemption: {workloads[i]} may drive out {workloads[j]}, which PDB {guard.name} guards: whom it "
+                "spares depends on the budget's state at that moment"
+            )
+        if workloads[j].kind == "Pod":
+            return f"preemption: {workloads[i]} may drive out {workloads[j]}, which nobody makes again"
+    ranks = sorted({pods[i].priority or 0 for pair in pairs for i in pair})
+    if len(ranks) > 2:
+        listed = ", ".join(map(str, ranks))
+        return (
+            f"preemption: pods of {len(ranks)} priorities ({listed}) meet, and a third may take a place that was freed"
+        )
+    if may_miss([pods[i] for i in members], setting.cluster):
+        return f"preemption: {workloads[pairs[0][0]]} may drive out others, and some waiting pods may not be told"
+    return ""

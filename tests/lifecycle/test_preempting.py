@@ -1,0 +1,227 @@
+"""Preemption within a set: the search follows it where it can, and says precisely why where it cannot."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.outcomes import outcome as counted
+from kubesched_lint.lifecycle.telling import with_new_template
+from kubesched_lint.lifecycle.trace import replays, trace
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.report.outlook import as_text
+from tests.lifecycle import tiny_explorer
+from tests.lifecycle.made_settings import nodes
+from tests.lifecycle.made_settings import workload as made
+from tests.lifecycle.simulated import asking, cell, other, sketch, told, workload
+
+CLASSES = [
+    other("PriorityClass", name, "scheduling.k8s.io/v1", value=value)
+    for name, value in (("high", 1000), ("middle", 500), ("low", 1))
+]
+
+
+def ranked(kind: str, name: str, replicas: int | None, cpu: str, rank: str, **spec):
+    return workload(kind, name, replicas, asking(cpu, priorityClassName=rank, **spec))
+
+
+# --- followed -------------------------------------------------------------------------------------------------------
+
+
+def test_the_stronger_takes_the_room_and_the_weaker_keeps_what_is_left():
+    outlook = told(
+        sketch(), *CLASSES, ranked("Deployment", "high", 4, "3", "high"), ranked("Deployment", "low", 4, "3", "low")
+    )
+    assert cell(outlook, "high", "deploy").text == "4/4 ok"
+    low = cell(outlook, "low", "deploy")
+    assert (low.text, low.verdict) == ("2/4 −2", BAD)
+    assert cell(outlook, "high", "rollout").text == "4/4 ok", "its surge pod drives out another"
+    assert "high drives out 1 × low on w-" in as_text(outlook)
+
+
+def test_no_verdict_about_other_schedulers_rests_on_preemption():
+    outlook = told(
+        sketch(), *CLASSES, ranked("Deployment", "high", 4, "3", "high"), ranked("Deployment", "low", 4, "3", "low")
+    )
+    assert not cell(outlook, "low", "deploy").proven
+    assert not cell(outlook, "high", "deploy").proven
+    crowd = told(
+        sketch(), *CLASSES, ranked("Deployment", "high", 7, "3", "high"), ranked("Deployment", "low", 1, "3", "low")
+    )
+    assert cell(crowd, "high", "deploy").proven, "six nodes hold six, whoever is driven out"
+
+
+def test_equal_pods_of_different_sizes_go_as_their_ages_have_it():
+    """One small and one large of equal rank on a node: which of them goes depends on which is older."""
+    outlook = told(
+        sketch(1, "a", "4"),
+        *CLASSES,
+        ranked("Deployment", "small", 1, "1500m", "low"),
+        ranked("Deployment", "large", 1, "2", "low"),
+        ranked("Deployment", "high", 1, "1500m", "high"),
+        events=("deploy",),
+    )
+    assert cell(outlook, "high", "deploy").text == "1/1 ok"
+    assert {cell(outlook, name, "deploy").verdict for name in ("small", "large")} == {DEPENDS}
+
+
+def test_never_preempting_keeps_waiting():
+    polite = other("PriorityClass", "polite", "scheduling.k8s.io/v1", value=1000, preemptionPolicy="Never")
+    outlook = told(
+        sketch(1, "a", "4"),
+        polite,
+        ranked("Deployment", "high", 1, "3", "polite"),
+        workload("Deployment", "low", 1, asking("3")),
+        events=("deploy",),
+    )
+    assert cell(outlook, "high", "deploy").verdict == DEPENDS
+    assert cell(outlook, "low", "deploy").verdict == DEPENDS
+
+
+def test_a_daemonset_of_high_priority_takes_its_place_on_every_node():
+    outlook = told(
+        sketch(),
+        *CLASSES,
+        ranked("DaemonSet", "agent", None, "2", "high"),
+        ranked("Deployment", "web", 6, "3", "low"),
+        events=("deploy",),
+    )
+    assert cell(outlook, "agent", "deploy").text == "6/6 ok"
+    assert cell(outlook, "web", "deploy").text == "0/6 −6"
+
+
+def test_beyond_the_search_courses_play_preemption_too():
+    outlook = told(
+        sketch(10),
+        *CLASSES,
+        ranked("Deployment", "high", 25, "3", "high"),
+        ranked("Deployment", "low", 25, "3", "low"),
+        events=("deploy",),
+    )
+    high = cell(outlook, "high", "deploy")
+    assert high.text == "25/25 ?"
+    assert "seeded course" in high.missing[0]
+
+
+thorough = settings(
+    max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+
+
+@thorough
+@given(nodes(most=3), made("web", most=2), made("db"), st.booleans(), st.booleans())
+def test_the_search_finds_what_upstreams_preemption_may_do_for_any_ages(cluster, web, db, together, rolls):
+    assume(web.replicas + db.replicas <= 4)
+    assume(not any(w.pod.required_affinity or len(w.pod.required_anti_affinity) > 1 for w in (web, db)))
+    web = replace(web, pod=replace(web.pod, priority=1000))
+    workloads = [web, db]
+    story = Story(cluster, Inventory(), foreseen=workloads, preempting=True)
+    story.deploy(workloads, together=together)
+    tiny = tiny_explorer.TinyExplorer(cluster, workloads, [[story.admitted(w, 0)] for w in workloads], expected=True)
+    tiny.preempting = True
+    ends = {frozenset()}
+    if not together:
+        ends = tiny.ends(ends, [0, 0], [web.replicas, 0])
+    ends = tiny.ends(ends, [0, 0], [web.replicas, db.replicas])
+    assert _sets(story) == {_told(e, [0, 0]) for e in ends}
+    assert all(all(map(replays, trace(story.phases, end))) for end in story.states)
+    if rolls:
+        tiny.pods[0].append(story.admitted(web, 1))
+        story.rollout(with_new_template(web))
+        ends = tiny.ends(ends, [1, 0], [web.replicas, db.replicas])
+        assert _sets(story) == {_told(e, [1, 0]) for e in ends}
+
+
+def _sets(story: Story):
+    motion = story.phases[-1].motion
+    return {
+        tuple((e.bound, e.pending, e.new, e.unready) for e in (counted(motion, w, state) for w in motion.wishes))
+        for state in story.states
+    }
+
+
+def _told(end, newest):
+    return tuple(tiny_explorer.outcome(end, number, revision) for number, revision in enumerate(newest))
+
+
+# --- not followed, and why ------------------------------------------------------------------------------------------
+
+
+def tight(*more, events=("deploy",), cluster=None):
+    return told(
+        cluster or sketch(1, "ab", "4"),
+        *CLASSES,
+        ranked("Deployment", "high", 2, "3", "high"),
+        ranked("Deployment", "low", 2, "3", "low"),
+        *more,
+        events=events,
+    )
+
+
+def test_a_budget_of_the_weaker_is_named():
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "low"}}}
+    here = cell(tight(other("PodDisruptionBudget", "keep", "policy/v1", spec=spec)), "high", "deploy")
+    assert here.verdict == UNKNOWN
+    assert "Deployment default/high may drive out Deployment default/low, which PDB keep guards" in here.missing[-1]
+
+
+def test_a_third_priority_is_named():
+    here = cell(tight(ranked("Deployment", "between", 1, "3", "middle")), "high", "deploy")
+    assert here.verdict == UNKNOWN
+    assert "pods of 3 priorities (1, 500, 1000) meet" in here.missing[-1]
+
+
+def test_a_running_pod_that_is_not_of_the_set_is_named():
+    guest = other("Pod", "guest", spec={"nodeName": "w-a", "containers": [{"name": "c"}], "priority": 0})
+    guest["metadata"]["namespace"] = "default"
+    here = cell(tight(cluster=sketch(1, "ab", "4", "110", guest)), "high", "deploy")
+    assert here.verdict == UNKNOWN
+    assert "(priority 1000) may drive out pod default/guest (priority 0), which is not of the set" in here.missing[-1]
+
+
+def test_what_has_room_by_counting_is_fine_whoever_outranks_it():
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "low"}}}
+    roomy = told(
+        sketch(),
+        *CLASSES,
+        ranked("Deployment", "high", 2, "100m", "high"),
+        ranked("Deployment", "low", 2, "100m", "low"),
+        other("PodDisruptionBudget", "keep", "policy/v1", spec=spec),
+        events=("deploy", "node-loss"),
+    )
+    assert {c.verdict for row in roomy.rows for c in row.cells} == {FINE}
+
+
+def test_what_no_preemption_can_help_stays_proven():
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "low"}}}
+    outlook = told(
+        sketch(1, "ab", "4"),
+        *CLASSES,
+        ranked("Deployment", "high", 3, "3", "high"),
+        ranked("Deployment", "low", 2, "3", "low"),
+        other("PodDisruptionBudget", "keep", "policy/v1", spec=spec),
+        events=("deploy",),
+    )
+    here = cell(outlook, "high", "deploy")
+    assert (here.verdict, here.proven) == (BAD, True)
+
+
+# --- bare pods ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("event", ["node-loss", "zone-loss", "drain"])
+def test_nobody_makes_a_bare_pod_again(event):
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "alone"}, "spec": asking("100m")}
+    outlook = told(sketch(), pod, events=("deploy", event))
+    assert cell(outlook, "alone", "deploy").text == "1/1 ok"
+    here = cell(outlook, "alone", event)
+    assert (here.verdict, here.bound.least, here.bound.most) == (DEPENDS, 0, 1)
+    assert "nobody makes a bare pod again" in here.why
+    assert outlook.place(here) is not None
+    assert here.message.startswith("cannot delete Pods that declare no controller") == (event == "drain")

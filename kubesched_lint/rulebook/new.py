@@ -169,7 +169,7 @@ def check(workload: Workload, facts: Facts, *, least: int) -> Iterator[Hazard]:
 '''
 _PROJECT = """\
 [build-system]
-requires = ["setuptools>=65"]
+requires = ["setuptools>=70.1"]
 build-backend = "setuptools.build_meta"
 
 [project]

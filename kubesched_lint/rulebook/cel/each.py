@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import ObjectRef, Path, Source, Span
@@ -21,6 +22,12 @@ class _WholeFile:
 
     def span(self, path: Path, *, key: bool = False) -> Span:
         return Span(1, 1, 1, 1)
+
+
+@lru_cache(maxsize=16)
+def _whole_file(path: str) -> _WholeFile:
+    """One for each file: findings are told apart by their source."""
+    return _WholeFile(path)
 
 
 def _workload(view: View) -> Iterator[Place]:
@@ -80,9 +87,10 @@ def _nodes(view: View) -> Iterator[Place]:
     """A node of a sketch is found at its line; kubectl's output has none that a person would look at."""
     cluster = view.facts.cluster
     if cluster is not None:
-        source: Source = cluster.source or _WholeFile(cluster.path)
+        source: Source = cluster.source or _whole_file(cluster.path)
         for node in cluster.inventory.nodes:
-            yield Place(node, node.path, source, ObjectRef("Node", "", node.name))
+            at = node.path if cluster.source else (node.name,)
+            yield Place(node, at, source, ObjectRef("Node", "", node.name))
 
 
 def _of(view: View) -> Workload:

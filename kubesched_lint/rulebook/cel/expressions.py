@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from kubesched_lint.findings import Evidence, Hazard, Path, pattern, policy
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.cel.each import EACH, variables
-from kubesched_lint.rulebook.cel.facts import STRUCTS
 from kubesched_lint.rulebook.cel.language import PARAM_TYPES, Expression, ExpressionError, Language
+from kubesched_lint.rulebook.cel.object_facts import STRUCTS
 from kubesched_lint.rulebook.cel.structs import BOOL, PLAIN, Place, Show, View, show_of
 
 if TYPE_CHECKING:

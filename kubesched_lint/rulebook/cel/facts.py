@@ -1,4 +1,4 @@
-"""The facts that expressions may read, one line each: docs/facts.md is made of this, and misspelt names are held to it.
+"""The facts of workloads and of all that their pods ask for, one line each.
 
 Of a pod they tell what the manifest says with the API server's defaults; what admission adds (tolerations, labels of a
 revision) is left out, for nobody wrote it. A name once given keeps its meaning.
@@ -20,7 +20,6 @@ from kubesched_lint.rulebook.cel.structs import (
     Field,
     Struct,
     View,
-    by_name,
 )
 
 if TYPE_CHECKING:
@@ -73,7 +72,7 @@ def _asked(view: View) -> Workload:
     return view.workload
 
 
-def _requirements(selector: Selector | None) -> Iterable[Any]:
+def requirements(selector: Selector | None) -> Iterable[Any]:
     return () if selector is None else selector.requirements
 
 
@@ -100,32 +99,21 @@ def _budgets(workload: Workload, view: View) -> Iterable[Any]:
     return budgets_of(workload, view.facts)
 
 
-def _covered(budget: Any, view: View) -> Iterable[str]:
-    from kubesched_lint.lifecycle.controllers.pdb import covers
-
-    facts = view.facts
-    return sorted(str(w) for w in facts.manifests.workloads if covers(budget, w.namespace, facts.pod(w).labels))
-
-
-def _cluster_zones(facts: Any, view: View) -> Iterable[str]:
-    nodes = () if facts.cluster is None else facts.cluster.inventory.nodes
-    return sorted({node.labels[ZONE] for node in nodes if ZONE in node.labels})
-
-
 def _most_replicas(workload: Workload, view: View) -> int:
     scaler = view.facts.autoscaler(workload)
     now = view.facts.replicas(workload)
     return now if scaler is None else max(now, scaler.max_replicas)
 
 
-def _bound(value: int | str | None) -> str:
+def bound_text(value: int | str | None) -> str:
     return "" if value is None else str(value)
 
 
-_STRUCTS = (
+WORKLOAD_STRUCTS = (
     Struct(
         "Workload",
         "A Deployment, DaemonSet, StatefulSet, ReplicaSet, Job, CronJob or bare Pod.",
+        'workload.kind == "Deployment" && workload.labels.get("tier", "") == "production"',
         (
             Field("kind", STRING, "`Deployment`, …", lambda w, _: w.kind),
             Field("namespace", STRING, "where it lives", lambda w, _: w.namespace),
@@ -166,9 +154,9 @@ _STRUCTS = (
                 "max_surge",
                 STRING,
                 "of its rolling update as written, `1` or `25%`; empty where there is none",
-                lambda w, _: _bound(w.strategy.max_surge),
+                lambda w, _: bound_text(w.strategy.max_surge),
             ),
-            Field("max_unavailable", STRING, "likewise", lambda w, _: _bound(w.strategy.max_unavailable)),
+            Field("max_unavailable", STRING, "likewise", lambda w, _: bound_text(w.strategy.max_unavailable)),
             Field("pod", "Pod", "the pods it makes", lambda w, _: w),
             Field(
                 "budgets", "list(DisruptionBudget)", "PodDisruptionBudgets that select its pods", _budgets, needs="set"
@@ -193,6 +181,7 @@ _STRUCTS = (
     Struct(
         "Pod",
         "What the pods of a workload ask for.",
+        'pod.requests.get("nvidia.com/gpu", 0) > 0 && pod.priority_class != ""',
         (
             Field("labels", LABELS, "labels of the template", lambda w, _: w.pod.labels),
             Field("node_name", STRING, "`spec.nodeName`; empty where none is written", lambda w, _: w.pod.node_name),
@@ -255,6 +244,7 @@ _STRUCTS = (
     Struct(
         "AffinityTerm",
         "A term of pod affinity or anti-affinity.",
+        'term.required && term.topology_key == "kubernetes.io/hostname"',
         (
             Field("topology_key", STRING, "`topologyKey`", lambda t, _: t.term.topology_key),
             Field("required", BOOL, "required while scheduling, else preferred", lambda t, _: not t.weight),
@@ -263,7 +253,7 @@ _STRUCTS = (
                 "selector",
                 "list(Requirement)",
                 "what `labelSelector` asks for",
-                lambda t, _: _requirements(t.term.selector),
+                lambda t, _: requirements(t.term.selector),
             ),
             Field("namespaces", STRINGS, "`namespaces`; empty means the pod's own", lambda t, _: t.term.namespaces),
             Field("match_label_keys", STRINGS, "`matchLabelKeys`", lambda t, _: t.term.match_label_keys),
@@ -286,13 +276,14 @@ _STRUCTS = (
     Struct(
         "SpreadConstraint",
         "One of `topologySpreadConstraints`.",
+        "spread.hard && spread.min_domains >= 3",
         (
             Field("topology_key", STRING, "`topologyKey`", lambda s, _: s.topology_key),
             Field("max_skew", INT, "`maxSkew`", lambda s, _: s.max_skew),
             Field("hard", BOOL, "`whenUnsatisfiable: DoNotSchedule`", lambda s, _: s.is_hard),
             Field("min_domains", INT, "`minDomains`; 1 where none is written", lambda s, _: s.min_domains or 1),
             Field(
-                "selector", "list(Requirement)", "what `labelSelector` asks for", lambda s, _: _requirements(s.selector)
+                "selector", "list(Requirement)", "what `labelSelector` asks for", lambda s, _: requirements(s.selector)
             ),
             Field(
                 "selects_itself",
@@ -315,6 +306,7 @@ _STRUCTS = (
     Struct(
         "Toleration",
         "A toleration of a pod.",
+        'toleration.key == "" && toleration.seconds == -1',
         (
             Field("key", STRING, "empty: every taint", lambda t, _: t.key),
             Field("operator", STRING, "`Equal`, `Exists`, `Gt` or `Lt`", lambda t, _: t.operator),
@@ -328,6 +320,7 @@ _STRUCTS = (
     Struct(
         "NodeTerm",
         "A term of node affinity: all that it requires must hold.",
+        'pod.node_affinity.exists(term, term.required && term.requirements.exists(r, r.key == "pool"))',
         (
             Field("requirements", "list(Requirement)", "of labels, and of `metadata.name`", lambda t, _: t.expressions),
             Field("required", BOOL, "required while scheduling, else preferred", lambda t, _: not t.weight),
@@ -337,6 +330,7 @@ _STRUCTS = (
     Struct(
         "Requirement",
         "One condition on a label.",
+        'spread.selector.exists(r, r.operator == "In" && "web" in r.values)',
         (
             Field("key", STRING, "the label", lambda r, _: r.key),
             Field("operator", STRING, "`In`, `NotIn`, `Exists`, `DoesNotExist`, `Gt` or `Lt`", lambda r, _: r.operator),
@@ -346,6 +340,7 @@ _STRUCTS = (
     Struct(
         "Container",
         "A container or init container.",
+        '!container.init && container.requests.get("cpu", 0) > 2000',
         (
             Field("name", STRING, "its name", lambda h, _: h.container.name),
             Field("image", STRING, "its image as written", lambda h, _: h.container.image),
@@ -368,6 +363,7 @@ _STRUCTS = (
     Struct(
         "HostPort",
         "A port that a pod takes on its node.",
+        'port.port < 1024 && port.protocol == "TCP"',
         (
             Field("port", INT, "`hostPort`", lambda p, _: p.port),
             Field("protocol", STRING, "`TCP`, `UDP` or `SCTP`", lambda p, _: p.protocol),
@@ -377,87 +373,11 @@ _STRUCTS = (
     Struct(
         "Volume",
         "A volume that scheduling looks at.",
+        'volume.kind == "persistentVolumeClaim" && volume.claim.endsWith("-data")',
         (
             Field("name", STRING, "its name", lambda x, _: x.name),
             Field("kind", STRING, "`persistentVolumeClaim`, `ephemeral`, `csi`, …", lambda x, _: x.kind),
             Field("claim", STRING, "name of its claim; empty where it has none", lambda x, _: x.claim),
         ),
     ),
-    Struct(
-        "DisruptionBudget",
-        "A PodDisruptionBudget.",
-        (
-            Field("namespace", STRING, "where it lives", lambda b, _: b.namespace),
-            Field("name", STRING, "its name", lambda b, _: b.name),
-            Field(
-                "min_available",
-                STRING,
-                "as written, `2` or `50%`; empty where none is",
-                lambda b, _: _bound(b.min_available),
-            ),
-            Field("max_unavailable", STRING, "likewise", lambda b, _: _bound(b.max_unavailable)),
-            Field("selector", "list(Requirement)", "which pods it guards", lambda b, _: _requirements(b.selector)),
-            Field(
-                "workloads",
-                STRINGS,
-                "the workloads of the set whose pods it guards: `Deployment shop/web`",
-                _covered,
-                needs="set",
-            ),
-        ),
-    ),
-    Struct(
-        "Autoscaler",
-        "A HorizontalPodAutoscaler.",
-        (
-            Field("namespace", STRING, "where it lives", lambda a, _: a.namespace),
-            Field("name", STRING, "its name", lambda a, _: a.name),
-            Field("target_kind", STRING, "kind of what it scales", lambda a, _: a.target.kind),
-            Field("target_name", STRING, "name of what it scales", lambda a, _: a.target.name),
-            Field("min_replicas", INT, "`minReplicas`; 1 where none is written", lambda a, _: a.min_replicas),
-            Field("max_replicas", INT, "`maxReplicas`", lambda a, _: a.max_replicas),
-        ),
-    ),
-    Struct(
-        "Node",
-        "A node of the snapshot or the sketch.",
-        (
-            Field("name", STRING, "its name", lambda n, _: n.name),
-            Field("labels", LABELS, "its labels", lambda n, _: n.labels),
-            Field("taints", "list(Taint)", "its taints", lambda n, _: n.taints),
-            Field("unschedulable", BOOL, "whether it is cordoned", lambda n, _: n.unschedulable),
-            Field("ready", BOOL, "whether it is ready", lambda n, _: n.ready),
-            Field("elastic", BOOL, "whether an autoscaler makes and removes it", lambda n, _: n.elastic),
-            Field(
-                "allocatable",
-                AMOUNTS,
-                "what pods may request; empty where a sketch tells none",
-                lambda n, _: n.allocatable or {},
-            ),
-        ),
-    ),
-    Struct(
-        "Taint",
-        "A taint of a node.",
-        (
-            Field("key", STRING, "its key", lambda t, _: t.key),
-            Field("value", STRING, "empty where none is written", lambda t, _: t.value),
-            Field("effect", STRING, "`NoSchedule`, `PreferNoSchedule` or `NoExecute`", lambda t, _: t.effect),
-        ),
-    ),
-    Struct(
-        "Cluster",
-        "The snapshot or sketch as a whole.",
-        (
-            Field(
-                "nodes",
-                INT,
-                "how many nodes it has",
-                lambda f, _: 0 if f.cluster is None else len(f.cluster.inventory.nodes),
-                needs="nodes",
-            ),
-            Field("zones", STRINGS, "the zones of its nodes", _cluster_zones, needs="nodes"),
-        ),
-    ),
 )
-STRUCTS = by_name(_STRUCTS)

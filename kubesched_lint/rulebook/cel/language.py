@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from kubesched_lint.record import record
-from kubesched_lint.rulebook.cel.facts import STRUCTS
+from kubesched_lint.rulebook.cel.object_facts import STRUCTS
 from kubesched_lint.rulebook.cel.structs import AMOUNTS, BOOL, INT, LABELS, STRING, STRINGS, Uses
 from kubesched_lint.rulebook.cel.syntax import selects
 from kubesched_lint.rulebook.guess import did_you_mean

@@ -57,6 +57,7 @@ class Field:
 class Struct:
     name: str
     about: str
+    example: str
     fields: tuple[Field, ...]
 
     def field(self, name: str) -> Field | None:
@@ -111,14 +112,6 @@ def _step(field: Field, uses: Uses, structs: Mapping[str, Struct]) -> Callable[[
     if field.type == AMOUNTS:
         return lambda thing, view: {key: min(amount, LARGEST) for key, amount in get(thing, view).items()}
     return get
-
-
-def reached(name: str, structs: Mapping[str, Struct]) -> tuple[str, ...]:
-    """A struct and all that its fields lead to, each once, nearest first."""
-    found = [name]
-    for struct in found:
-        found += [f.struct for f in structs[struct].fields if f.struct and f.struct not in found]
-    return tuple(dict.fromkeys(found))
 
 
 def by_name(structs: Iterable[Struct]) -> Mapping[str, Struct]:

@@ -1,0 +1,1 @@
+"""Rules of Acme's platform team: cards in rules/, checks in checks/."""

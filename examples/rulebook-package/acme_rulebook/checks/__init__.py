@@ -1,0 +1,1 @@
+"""One module a rule, named after its card."""

@@ -109,5 +109,6 @@ def _syntax(file: str, message: str, text: str) -> InputError:
     words, _, place = message.rpartition(" (at ")
     numbers = [int(n) for n in place.rstrip(")").replace(",", "").split() if n.isdecimal()]
     if len(numbers) != 2:
-        numbers = [text.rstrip("\n").count("\n") + 1, 1]
+        last = text.rstrip("\n").split("\n")
+        numbers = [len(last), len(last[-1]) + 1]
     return InputError(file, f"not TOML: {words or message}", *numbers)

@@ -11,10 +11,13 @@ from kubesched_lint.engine.reading import ManifestSet
 from kubesched_lint.engine.scene import Scene, scene
 from kubesched_lint.engine.simulate import Outlook, simulate
 from kubesched_lint.findings import Finding, ObjectRef
+from kubesched_lint.lifecycle.matrix import Effort
 from kubesched_lint.model.node import Node
 from kubesched_lint.record import record
 
 MOST_ROWS = 100
+FEW_ROWS = 20
+"""Of more workloads fewer seeded courses are followed: doubts stay doubts, and nothing else changes."""
 MOST_CELLS_OF_NODES = 50_000
 """Rows times nodes: as much as takes some seconds."""
 MOST_WORKLOADS = 1_500
@@ -33,7 +36,8 @@ class Panorama:
 def panorama(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> Panorama:
     """The workloads that findings are about come first where not all can be told. Pure."""
     rows, notes = _rows(manifests, len(cluster.inventory.nodes), findings)
-    outlook = simulate(manifests, cluster, options, only=rows) if rows else None
+    effort = Effort() if len(rows) <= FEW_ROWS else Effort(runs=1, nodes=1)
+    outlook = simulate(manifests, cluster, options, effort=effort, only=rows) if rows else None
     return Panorama(outlook, _scene(manifests, cluster, options, findings), notes)
 
 

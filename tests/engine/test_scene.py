@@ -17,7 +17,7 @@ ZONES = ("eu-west-1a", "eu-west-1b", "eu-west-1c")
 CLUSTER = """apiVersion: kubesched-lint/v1
 kind: ClusterSketch
 nodes:
-- {name: worker, count: COUNT, zones: [eu-west-1a, eu-west-1b], allocatable: {cpu: "4", memory: 16Gi}, labels: {rack: r1}}
+- {name: node, count: COUNT, zones: [eu-west-1a, eu-west-1b], allocatable: {cpu: "4", memory: 16Gi}, labels: {rack: r1}}
 - {name: gpu, count: 1, zones: [eu-west-1c], taints: ["gpu=true:NoSchedule"], allocatable: {cpu: "4", memory: 16Gi}}
 - {name: small, count: 1, zones: [eu-west-1c], allocatable: {cpu: "1", memory: 16Gi}, labels: {rack: r2}}
 - {name: metal, count: 1, zones: [eu-west-1c], allocatable: {cpu: "8", memory: 16Gi}, labels: {pool: metal}}
@@ -62,9 +62,9 @@ def test_each_node_shows_how_far_it_lets_the_workload_in(tmp_path: Path) -> None
     _, panorama = seen(tmp_path)
     scene = panorama.scene
     levels = {group.names[0]: level for group, level in zip(scene.groups, scene.reach[0], strict=True)}
-    assert {level for name, level in levels.items() if name.startswith("worker")} == {USABLE}
-    assert {name.split("-")[0]: level for name, level in levels.items()} | {"worker": USABLE} == {
-        "worker": USABLE,
+    assert {level for name, level in levels.items() if name.startswith("node")} == {USABLE}
+    assert {name.split("-")[0]: level for name, level in levels.items()} | {"node": USABLE} == {
+        "node": USABLE,
         "gpu": TAINTED,
         "small": FULL,
         "metal": UNMATCHED,
@@ -159,22 +159,21 @@ def test_where_not_all_workloads_are_told_those_with_findings_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kubesched_lint.engine.panorama.MOST_ROWS", 10)
-    whole = "---\n".join(
-        WEB.replace("REPLICAS", "1" if i < 11 else "9")
-        .replace("KEY", "topology.kubernetes.io/zone")
-        .replace("web", f"web{i}")
-        .replace('"2"', "10m")
-        for i in range(12)
+    container = 'containers: [{name: c, image: "a:1", resources: {requests: {cpu: 1m}}}]'
+    calm = (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: calm{i}, namespace: shop}}\nspec:\n  {container}\n"
+        for i in range(11)
     )
-    (tmp_path / "web.yaml").write_text(whole)
-    (tmp_path / "cluster.yaml").write_text(CLUSTER.replace("COUNT", "1"))
+    web = WEB.replace("REPLICAS", "3").replace("KEY", "topology.kubernetes.io/zone")
+    (tmp_path / "web.yaml").write_text("---\n".join((*calm, web)))
+    (tmp_path / "cluster.yaml").write_text(CLUSTER.replace("COUNT", "12"))
     run = checked(Request((str(tmp_path / "web.yaml"),), str(tmp_path / "cluster.yaml")), Options(), Rulebook.shipped())
     panorama = run.panorama()
     assert panorama is not None
     assert panorama.outlook is not None
     told = {panorama.outlook.workloads[row.number].name for row in panorama.outlook.rows}
     assert len(told) == 10
-    assert "web11" in told, "its findings bring it in"
+    assert "web" in told, "its findings bring it in"
     assert any("10 of 12 workloads" in note for note in panorama.notes)
 
 

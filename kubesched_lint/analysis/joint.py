@@ -70,16 +70,18 @@ class Problem:
 
     def _classes(self) -> Iterator[NodeClass]:
         index, free = self.facts.index, [self.facts.state.ledger.free(name) for name in self.resources]
-        keys = sorted({key for d in self.demands for key in _keys(d.pod) if not index.one_node_each(key)})
+        every = sorted({key for d in self.demands for key in _keys(d.pod)})
+        keys = [key for key in every if not index.one_node_each(key)]
+        sought = tuple({d.nodes for d in self.demands})
         union = 0
-        for demand in self.demands:
-            union |= demand.nodes
+        for nodes in sought:
+            union |= nodes
         alike: dict[tuple[tuple[float, ...], tuple[object, ...]], int] = {}
         for position in positions(union):
             labels = index.nodes[position].labels
-            lacking = tuple(k for k in _all_keys(self.demands) if k not in labels)
+            lacking = tuple(k for k in every if k not in labels)
             room = tuple(f[position] for f in free)
-            users = tuple(d.nodes >> position & 1 for d in self.demands)
+            users = tuple([nodes >> position & 1 for nodes in sought])
             kind: tuple[tuple[float, ...], tuple[object, ...]]
             kind = (room, (users, tuple(labels.get(k) for k in keys), lacking))
             alike[kind] = alike.get(kind, 0) | 1 << position
@@ -141,7 +143,7 @@ def impossible(facts: Facts) -> Iterator[Impossible]:
 
 
 def _seen_to_fit(facts: Facts) -> bool:
-    """Whether a trial found a place for every pod: then there is no contradiction to look for, and no solver to load."""
+    """Whether a trial found a place for every pod: then there is no contradiction to look for, no solver to load."""
     if facts.pools or facts.index.unknown_resources or pods_wanted(facts) > _MOST_TRIED:
         return False
     return not all(facts.trials)
@@ -171,9 +173,12 @@ def overfull(problem: Problem) -> Impossible | None:
     """A set of nodes of which more is asked than it has, and few workloads that suffice to show it."""
     for nodes in {d.nodes for d in problem.demands}:
         confined = [d for d in problem.demands if d.nodes & ~nodes == 0]
+        totals = [[amount * d.count for amount in problem.request(d)] for d in confined]
         for r, name in enumerate(problem.resources):
             room = sum(max(c.room[r], 0) * c.size for c in problem.classes if c.nodes & nodes)
-            asked = sorted(((problem.request(d)[r] * d.count, i) for i, d in enumerate(confined)), reverse=True)
+            if sum(each[r] for each in totals) <= room:
+                continue
+            asked = sorted(((each[r], i) for i, each in enumerate(totals)), reverse=True)
             taken: list[int] = []
             total = 0
             for amount, i in asked:
@@ -283,10 +288,6 @@ def _keys(pod: Pod) -> Iterator[str]:
     for constraint in pod.spread:
         if constraint.is_hard:
             yield constraint.topology_key
-
-
-def _all_keys(demands: Iterable[Demand]) -> tuple[str, ...]:
-    return tuple(sorted({key for d in demands for key in _keys(d.pod)}))
 
 
 def _finite(amount: float) -> int:

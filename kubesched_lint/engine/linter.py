@@ -225,7 +225,9 @@ class _Run:
         severity = _severity(rule, hazard, wanted)
         judged = Judged(rule, workload, hazard, finding_of(rule, hazard, severity, workload))
         if severity is Severity.ERROR and _rests_on_nodes(rule) and facts.is_elastic:
-            return _assuming(judged, facts.elastic_premise)
+            lowered = _assuming(judged, facts.elastic_premise)
+            fixed = None if facts.pools else severity  # what pools may add is no matter of --fixed alone
+            return replace(lowered, finding=replace(lowered.finding, if_fixed=fixed))
         return judged
 
 
@@ -282,7 +284,8 @@ def _assuming(judged: Judged, premise: str) -> Judged:
     finding, evidence = judged.finding, judged.finding.evidence
     evidence = replace(evidence, assumes=(*evidence.assumes, premise))
     return replace(
-        judged, finding=replace(finding, evidence=evidence, severity=min(finding.severity, Severity.WARNING))
+        judged,
+        finding=replace(finding, evidence=evidence, severity=min(finding.severity, Severity.WARNING), if_fixed=None),
     )
 
 
@@ -348,7 +351,8 @@ def numbered(findings: Iterable[Finding]) -> Iterator[Finding]:
     for finding in findings:
         stem = f"{finding.rule}|{finding.object}"
         seen[stem] = seen.get(stem, 0) + 1
-        yield replace(finding, fingerprint=_digest(f"{stem}|{seen[stem]}"))
+        digest = _digest(f"{stem}|{seen[stem]}")
+        yield finding if finding.fingerprint == digest else replace(finding, fingerprint=digest)
 
 
 def _digest(text: str) -> str:

@@ -1,0 +1,182 @@
+"""The GitHub action, the GitLab job and the container file do what they say: their steps run here one by one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent.parent
+SHOP = ROOT / "fixtures" / "shop"
+SKETCH = ROOT / "fixtures" / "clusters" / "three-zones.yaml"
+
+
+def test_the_files_are_what_the_services_schemas_ask_for() -> None:
+    """The published JSON Schemas, as the package check-jsonschema ships them."""
+    pytest.importorskip("check_jsonschema")
+    repo = ROOT / "examples" / "shop-repo"
+    for schema, files in {
+        "github-actions": [ROOT / "action.yml"],
+        "github-workflows": [repo / ".github" / "workflows" / "kubesched.yml"],
+        "gitlab-ci": [ROOT / "ci" / "gitlab-ci.yml", repo / ".gitlab-ci.yml"],
+    }.items():
+        command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *map(str, files)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def action() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
+    return found
+
+
+def step(name: str) -> dict[str, Any]:
+    (found,) = (one for one in action()["runs"]["steps"] if one["name"] == name)
+    return dict(found)
+
+
+def runner(folder: Path) -> Path:
+    """A folder as GitHub's runner has it, with our work tree installed where the action puts it."""
+    tool = folder / "temp" / "kubesched-lint" / "bin" / "kubesched-lint"
+    tool.parent.mkdir(parents=True)
+    tool.write_text(f'#!/bin/sh\nexec {sys.executable} -m kubesched_lint "$@"\n')
+    tool.chmod(0o755)
+    shutil.copytree(SHOP, folder / "work" / "my manifests")
+    shutil.copy(SKETCH, folder / "work" / "cluster.yaml")
+    return folder / "work"
+
+
+def run_step(
+    folder: Path, work: Path, found: dict[str, Any], inputs: dict[str, str]
+) -> tuple[int, str, dict[str, str]]:
+    """Runs a ``run:`` step with its ``env:`` filled in as GitHub does; exit code, output and the outputs it set."""
+    given = {name: str(one.get("default", "")) for name, one in action()["inputs"].items()} | inputs
+    assert set(given) == set(action()["inputs"])
+
+    def value(match: re.Match[str]) -> str:
+        return given[match[1].removeprefix("inputs.")] if match[1].startswith("inputs.") else str(ROOT)
+
+    variables = {name: re.sub(r"\$\{\{ ([\w.-]+) \}\}", value, text) for name, text in found["env"].items()}
+    assert "${{" not in found["run"], "an input pasted into a script is a command of whoever wrote it"
+    files = {name: folder / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    environ = {**os.environ, **variables, "RUNNER_TEMP": str(folder / "temp")}
+    environ |= {name: str(path) for name, path in files.items()}
+    files["GITHUB_OUTPUT"].write_text("")
+    files["GITHUB_STEP_SUMMARY"].write_text("")
+    # GitHub runs bash steps with these flags.
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", found["run"]]
+    done = subprocess.run(command, cwd=work, env=environ, capture_output=True, text=True, check=False)
+    outputs = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text().splitlines())
+    return done.returncode, done.stdout + done.stderr, outputs
+
+
+def test_the_action_annotates_lines_and_fails_the_job(tmp_path: Path) -> None:
+    work = runner(tmp_path)
+    inputs = {"paths": "my manifests\n", "cluster": "cluster.yaml"}
+    code, shown, outputs = run_step(tmp_path, work, step("Lint"), inputs)
+    assert (code, outputs) == (1, {"exit-code": "1"}), shown
+    assert "::error file=my manifests/cache.yaml,line=18,endLine=20,title=anti-affinity-exceeds-domains" in shown
+    summary = (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
+    assert "anti-affinity-exceeds-domains" in summary
+
+
+def test_the_action_writes_the_reports_that_are_asked_for(tmp_path: Path) -> None:
+    work = runner(tmp_path)
+    inputs = {
+        "paths": "my manifests\ncluster.yaml",
+        "formats": "text\nsarif=out.sarif\n",
+        "args": "--ignore\nanti-affinity-exceeds-domains\n--cluster=cluster.yaml",
+        "fail-on": "never",
+        "profile": "strict",
+        "summary": "false",
+    }
+    code, shown, outputs = run_step(tmp_path, work, step("Lint"), inputs)
+    assert (code, outputs) == (0, {"exit-code": "0"}), shown
+    assert "error[" in shown
+    assert "anti-affinity-exceeds-domains" not in shown
+    assert json.loads((work / "out.sarif").read_text())["version"] == "2.1.0"
+    assert (tmp_path / "GITHUB_STEP_SUMMARY").read_text() == ""
+
+
+def test_inputs_are_words_and_never_commands(tmp_path: Path) -> None:
+    work = runner(tmp_path)
+    inputs = {
+        "paths": '$(touch a) `touch b`; touch c & "d" *',
+        "cluster": "$(touch e)",
+        "args": "--namespace\n;touch f",
+    }
+    code, _, outputs = run_step(tmp_path, work, step("Lint"), inputs)
+    assert code == 2
+    assert outputs == {"exit-code": "2"}
+    assert {path.name for path in work.iterdir()} == {"my manifests", "cluster.yaml"}
+
+
+def test_every_input_is_used_and_every_one_says_what_it_is_for() -> None:
+    text = (ROOT / "action.yml").read_text()
+    for name, one in action()["inputs"].items():
+        assert one["description"].endswith((".", "lint."))
+        assert f"inputs.{name} " in text or f"inputs.{name}\n" in text
+
+
+def test_what_the_container_copies_is_enough_to_install_from_and_the_action_installs_it(tmp_path: Path) -> None:
+    """No container engine runs here: the same copies are made into a folder, and the action's own step installs it."""
+    lines = (ROOT / "Containerfile").read_text().splitlines()
+    copies = [line.split()[1:] for line in lines if line.startswith("COPY ") and "--from" not in line]
+    for *sources, target in copies:
+        for source in sources:
+            where = tmp_path / "src" / target
+            if (ROOT / source).is_dir():
+                shutil.copytree(ROOT / source, where, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                where.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / source, where)
+    install = step("Install kubesched-lint")
+    install["env"]["ACTION_PATH"] = str(tmp_path / "src")
+    work = tmp_path / "work"
+    shutil.copytree(SHOP, work)
+    code, shown, _ = run_step(tmp_path, work, install, {})
+    assert code == 0, shown
+    tool = tmp_path / "temp" / "kubesched-lint" / "bin" / "kubesched-lint"
+    done = subprocess.run([tool, "lint", ".", "-c", SKETCH], cwd=work, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "error[anti-affinity-exceeds-domains]" in done.stdout
+    cards = subprocess.run([tool, "rules", "explain", "spread-unsatisfiable"], capture_output=True, check=False)
+    assert cards.returncode == 0, cards.stderr
+
+
+def test_the_container_runs_as_nobody_and_holds_no_build_tools() -> None:
+    lines = [line.strip() for line in (ROOT / "Containerfile").read_text().splitlines() if line and line[0] != "#"]
+    last = lines[max(number for number, line in enumerate(lines) if line.startswith("FROM ")) :]
+    assert not [line for line in last if line.startswith("RUN")]
+    (user,) = (line.split()[1] for line in last if line.startswith("USER "))
+    assert all(part.isdigit() and int(part) > 0 for part in user.split(":"))
+    assert 'ENTRYPOINT ["kubesched-lint"]' in last
+
+
+def test_the_gitlab_job_writes_the_reports_it_hands_over(tmp_path: Path) -> None:
+    config = yaml.safe_load((ROOT / "ci" / "gitlab-ci.yml").read_text())
+    job = config["kubesched-lint"]
+    install, lint = job["script"]
+    assert '"$KUBESCHED_PACKAGE"' in install
+    tool = tmp_path / ".kubesched" / "bin" / "kubesched-lint"
+    tool.parent.mkdir(parents=True)
+    tool.write_text(f'#!/bin/sh\nexec {sys.executable} -m kubesched_lint "$@"\n')
+    tool.chmod(0o755)
+    shutil.copytree(SHOP, tmp_path / "shop")
+    shutil.copy(SKETCH, tmp_path / "my cluster.yaml")
+    variables = config["variables"] | {"KUBESCHED_PATHS": "shop", "KUBESCHED_CLUSTER": "my cluster.yaml"}
+    done = subprocess.run(
+        ["sh", "-c", lint], cwd=tmp_path, env={**os.environ, **variables}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    quality = json.loads((tmp_path / job["artifacts"]["reports"]["codequality"]).read_text())
+    assert {"shop/cache.yaml"} <= {issue["location"]["path"] for issue in quality}
+    assert (tmp_path / job["artifacts"]["reports"]["junit"]).read_text().startswith("<?xml")

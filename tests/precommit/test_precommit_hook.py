@@ -33,6 +33,9 @@ repos:
   - id: kubesched-lint-all
     args: [manifests, --cluster, sketch.yaml]
     stages: [manual]
+  - id: kubesched-lint-fix
+    args: [--cluster, sketch.yaml]
+    stages: [manual]
 """
 POD = """
 apiVersion: v1
@@ -168,3 +171,19 @@ def test_the_hook_for_the_whole_set_reads_the_folders_and_not_the_changed_files(
     (scratch.folder / "manifests" / "other.yaml").unlink()
     assert found.returncode == 1, found.stdout
     assert "manifests/other.yaml:5:24" in found.stdout
+
+
+def test_the_fixing_hook_mends_the_file_fails_once_and_then_passes(scratch: Scratch) -> None:
+    command = (sys.executable, "-m", "pre_commit", "run", "kubesched-lint-fix", "--hook-stage", "manual", "--files")
+    file = scratch.folder / "manifests" / "fix.yaml"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(pod("fix", "General"))
+    scratch.git("add", "manifests/fix.yaml")
+    mended = scratch.run(*command, "manifests/fix.yaml")
+    assert mended.returncode == 1, mended.stdout
+    assert "files were modified by this hook" in mended.stdout
+    assert "fixed 1 of 1 finding in 1 file" in mended.stdout
+    assert file.read_text() == pod("fix", "general")
+    again = scratch.run(*command, "manifests/fix.yaml")
+    scratch.git("rm", "-q", "-f", "manifests/fix.yaml")
+    assert again.returncode == 0, again.stdout

@@ -88,6 +88,7 @@ class Facts:
         self.premises = premises or Premises()
         self._pods: dict[int, Pod] = {}
         self._reach: dict[int, Reach] = {}
+        self._copies: dict[tuple[int, int, NodeSet, int], int] = {}
         self.spread_rooms: dict[tuple[int, int, int | None], tuple[Workload, SpreadConstraint, SpreadRoom | None]] = {}
         """What ``analysis.spread`` has found."""
 
@@ -375,7 +376,11 @@ class Facts:
         from kubesched_lint.scheduler.capacity import total_copies
 
         nodes = self.usable(workload) if among is None else among
-        return total_copies(self.pod(workload), self.empty if bare else self.state, nodes, most)
+        state = self.empty if bare and self.other_pods else self.state
+        key = (id(workload), id(state), nodes, most)
+        if key not in self._copies:
+            self._copies[key] = total_copies(self.pod(workload), state, nodes, most)
+        return self._copies[key]
 
     def tightest_resource(self, workload: Workload, among: NodeSet | None = None) -> str:
         """The resource that bounds ``copies`` most."""

@@ -1,0 +1,250 @@
+"""``lint --diff`` and ``lint --fix`` as a person runs them: what is written, what never is, and what is said."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubesched_lint.engine.desk import Sheet, WriteError, write
+
+ROOT = Path(__file__).parents[2]
+ZONES = ROOT / "fixtures/clusters/three-zones.yaml"
+
+WEB = """\
+# Owned by the shop team.
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web   # the shop itself
+  namespace: shop
+spec:
+  replicas: 3
+  selector:
+    matchLabels: {app: web}
+  template:
+    metadata:
+      labels: {app: web}
+    spec:
+      topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: "topology.kubernetes.io/zone"
+          whenUnsatisfiable: ScheduleAnyway
+          labelSelector:
+            matchLabels: {app: web}   # all of them
+
+      # What runs.
+      containers:
+        - name: web
+          image: 'registry.example.com/shop/web:1.0'
+"""
+WEB_FIXED = WEB.replace("# all of them\n", "# all of them\n          matchLabelKeys: [pod-template-hash]\n")
+CACHE = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: cache, namespace: shop}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: cache}}
+  template:
+    metadata: {labels: {app: cache}}
+    spec:
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - labelSelector: {matchLabels: {app: cache}}
+            topologyKey: topology.kubernetes.io/zone
+      containers:
+      - {name: cache, image: "redis:7.4"}
+"""
+CACHE_FIXED = CACHE.replace(
+    "app: cache}}\n  template",
+    "app: cache}}\n  strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}\n  template",
+)
+PENDING = CACHE.replace("replicas: 3", "replicas: 6")
+
+
+def run(*args: str, cwd: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "kubesched_lint", "lint", "--no-config", *args],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        timeout=60,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def test_the_first_two_edits_are_those_that_a_careful_person_would_make(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(WEB)
+    (tmp_path / "cache.yaml").write_text(CACHE)
+    done = run(".", "-c", str(ZONES), "--fix", cwd=tmp_path)
+    assert (tmp_path / "web.yaml").read_text() == WEB_FIXED
+    assert (tmp_path / "cache.yaml").read_text() == CACHE_FIXED
+    assert done.stderr == "fixed 2 of 2 findings in 2 files\n"
+    assert "result  no findings" in done.stdout
+    assert done.returncode == 0
+
+
+def test_a_diff_changes_nothing_exits_with_1_and_can_be_applied(tmp_path: Path) -> None:
+    file = tmp_path / "web.yaml"
+    file.write_text(WEB)
+    before = file.stat()
+    done = run("web.yaml", "--diff", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == "would fix 1 of 1 finding in 1 file\n"
+    assert file.read_text() == WEB
+    assert file.stat().st_mtime_ns == before.st_mtime_ns
+    assert done.stdout.startswith("--- web.yaml\n+++ web.yaml\n@@ ")
+    patch = shutil.which("patch")
+    if patch:
+        subprocess.run([patch, "-p0", "-s"], input=done.stdout, cwd=tmp_path, text=True, check=True)
+        assert file.read_text() == WEB_FIXED
+    clean = run("web.yaml", "--diff", cwd=tmp_path)
+    assert (clean.returncode, clean.stdout) == (0, "")
+    assert clean.stderr == "no findings: nothing to fix\n"
+
+
+def test_what_is_unsafe_waits_for_its_flag_and_what_is_left_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(WEB)
+    (tmp_path / "pending.yaml").write_text(PENDING)
+    safe = run(".", "-c", str(ZONES), "--fix", cwd=tmp_path)
+    assert safe.stderr == "fixed 1 of 2 findings in 1 file (1 more with --unsafe-fixes)\n"
+    assert "error[anti-affinity-exceeds-domains]" in safe.stdout
+    assert safe.returncode == 1
+    assert (tmp_path / "pending.yaml").read_text() == PENDING
+    unsafe = run(".", "-c", str(ZONES), "--fix", "--unsafe-fixes", cwd=tmp_path)
+    assert unsafe.stderr == "fixed 1 of 1 finding in 1 file\n"
+    assert "podAntiAffinity" not in (tmp_path / "pending.yaml").read_text()
+    assert unsafe.returncode == 0
+
+
+def test_permissions_links_and_line_ends_stay(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    file = tmp_path / "real" / "web.yaml"
+    data = b"\xef\xbb\xbf" + WEB.replace("\n", "\r\n").encode()
+    file.write_bytes(data)
+    file.chmod(0o640)
+    (tmp_path / "link.yaml").symlink_to(file)
+    run("link.yaml", "--fix", cwd=tmp_path)
+    assert (tmp_path / "link.yaml").is_symlink()
+    assert file.read_bytes() == b"\xef\xbb\xbf" + WEB_FIXED.replace("\n", "\r\n").encode()
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert os.listdir(tmp_path / "real") == ["web.yaml"], "nothing is left behind"
+
+
+def test_a_file_that_has_changed_since_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "web.yaml"
+    file.write_text("somebody was faster\n")
+    sheet = Sheet(str(file), WEB.encode(), WEB_FIXED.encode(), (), in_kustomization=False, unrendered=False)
+    with pytest.raises(WriteError, match=r"web\.yaml has changed since it was read: it is left alone"):
+        write(sheet)
+    assert file.read_text() == "somebody was faster\n"
+    assert os.listdir(tmp_path) == ["web.yaml"]
+
+
+def test_a_file_that_is_gone_is_told_in_one_line(tmp_path: Path) -> None:
+    sheet = Sheet(str(tmp_path / "x.yaml"), b"a", b"b", (), in_kustomization=False, unrendered=False)
+    with pytest.raises(WriteError, match=r"x\.yaml cannot be written: no such file"):
+        write(sheet)
+    assert os.listdir(tmp_path) == []
+
+
+def test_standard_input_can_be_shown_and_never_written(tmp_path: Path) -> None:
+    shown = run("-", "--diff", cwd=tmp_path, stdin=WEB.encode())
+    assert shown.stdout.startswith("--- -\n+++ -\n")
+    assert "+          matchLabelKeys: [pod-template-hash]\n" in shown.stdout
+    refused = run("-", "--fix", cwd=tmp_path, stdin=WEB.encode())
+    assert refused.returncode == 2
+    assert "standard input cannot be written" in " ".join(refused.stderr.split())
+
+
+@pytest.mark.parametrize("flags", [("--diff", "--fix"), ("--unsafe-fixes",)])
+def test_flags_that_do_not_go_together_are_an_error_of_usage(flags: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(WEB)
+    assert run("web.yaml", *flags, cwd=tmp_path).returncode == 2
+    assert (tmp_path / "web.yaml").read_text() == WEB
+
+
+def test_reports_in_files_carry_the_fixes_that_a_diff_shows(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(WEB)
+    run("web.yaml", "--diff", "--format", "json=out.json", "--format", "sarif=out.sarif", cwd=tmp_path)
+    (finding,) = json.loads((tmp_path / "out.json").read_text())["findings"]
+    (fix,) = finding["fixes"]
+    assert fix["safe"]
+    (edit,) = fix["edits"]
+    lines = WEB.split("\n")
+    at = edit["location"]
+    head = "\n".join(lines[: at["line"] - 1]) + "\n" + lines[at["line"] - 1][: at["column"] - 1]
+    tail = lines[at["endLine"] - 1][at["endColumn"] - 1 :] + "\n" + "\n".join(lines[at["endLine"] :])
+    assert head + edit["text"] + tail == WEB_FIXED
+    (result,) = json.loads((tmp_path / "out.sarif").read_text())["runs"][0]["results"]
+    assert result["fixes"][0]["artifactChanges"][0]["replacements"][0]["insertedContent"]["text"] == edit["text"]
+
+
+def test_what_an_anchor_shares_is_left_and_told(tmp_path: Path) -> None:
+    text = WEB.replace("        - maxSkew: 1\n", "        - &even\n          maxSkew: 1\n") + WEB.replace(
+        "# Owned by the shop team.\n", "---\n"
+    ).replace("name: web   #", "name: other   #")
+    first, second = text.split("---\n")
+    second = second.replace("{app: web}", "{app: other}")
+    shared = first.replace("      # What runs.", "        - <<: *even\n          topologyKey: kubernetes.io/hostname\n")
+    (tmp_path / "web.yaml").write_text(f"{shared}---\n{second}")
+    done = run("web.yaml", "--fix", cwd=tmp_path)
+    assert "web.yaml:16: spread-rollout-skew is not fixed: it stands for several places (&even)\n" in done.stderr
+    changed = (tmp_path / "web.yaml").read_text()
+    assert changed.startswith(shared.split("        - <<: *even")[0]), "what the anchor names is as it was"
+    assert changed.count("matchLabelKeys") >= 1
+
+
+def test_items_of_a_list_and_json_are_mended_in_place(tmp_path: Path) -> None:
+    item = json.loads(subprocess.run(
+        [sys.executable, "-c", "import sys, yaml, json; print(json.dumps(yaml.safe_load(sys.stdin)))"],
+        input=WEB, capture_output=True, text=True, check=True,
+    ).stdout)  # fmt: skip
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [item]}, indent=4)
+    (tmp_path / "list.json").write_text(text)
+    done = run("list.json", "--fix", cwd=tmp_path)
+    assert done.stderr == "fixed 1 of 1 finding in 1 file\n"
+    changed = (tmp_path / "list.json").read_text()
+    item["spec"]["template"]["spec"]["topologySpreadConstraints"][0]["matchLabelKeys"] = ["pod-template-hash"]
+    assert json.loads(changed) == {"apiVersion": "v1", "kind": "List", "items": [item]}
+    added = [line for line in changed.split("\n") if line not in text.split("\n")]
+    assert len(added) == 4, "the three new lines, and a comma before them"
+
+
+def test_a_waiver_keeps_its_line_from_being_mended(tmp_path: Path) -> None:
+    waived = WEB.replace("- maxSkew: 1", "- maxSkew: 1  # kubesched: ignore[spread-rollout-skew] balanced by hand")
+    (tmp_path / "web.yaml").write_text(waived)
+    assert run("web.yaml", "--fix", cwd=tmp_path).stderr == "no findings: nothing to fix\n"
+    assert (tmp_path / "web.yaml").read_text() == waived
+
+
+def test_a_report_says_how_many_of_its_findings_may_be_mended(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(WEB)
+    assert "1 finding may be mended by --fix; --diff shows how" in run("web.yaml", cwd=tmp_path).stdout
+
+
+def test_fixing_stays_out_of_the_way_of_an_ordinary_run(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(WEB)
+    code = (
+        "import sys\nfrom kubesched_lint.cli.app import app\n"
+        "try:\n    app(['lint', '--no-config', 'web.yaml'])\nexcept SystemExit:\n    pass\n"
+        "print([m for m in sys.modules if 'fix' in m or 'edit' in m or 'desk' in m and 'kubesched' in m])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=True,
+    )
+    loaded = [name for name in done.stdout.splitlines()[-1].strip("[]").split(", ") if "kubesched" in name]
+    assert loaded == []

@@ -1,0 +1,33 @@
+"""The README's pictures show what the commands print today, and load nothing from anywhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+PICTURES = sorted((ROOT / "docs" / "pictures").glob("*.svg"))
+
+
+def test_the_pictures_are_current() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "draw_pictures.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("picture", PICTURES, ids=lambda path: path.stem)
+def test_a_picture_stands_alone(picture: Path) -> None:
+    text = picture.read_text()
+    root = ElementTree.fromstring(text)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert {element.tag.rpartition("}")[2] for element in root.iter()} <= {"svg", "g", "rect", "circle", "text"}
+    assert text.count("http") == 1  # the namespace
+    assert root.get("aria-label")
+
+
+def test_there_are_both() -> None:
+    assert [picture.stem for picture in PICTURES] == ["lint", "simulate"]

@@ -17,3 +17,4 @@ check:
 # Regenerate what is generated: the rule index and rules/README.md.
 generate:
     python -m kubesched_lint.rulebook.build
+    python scripts/draw_pictures.py

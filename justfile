@@ -14,7 +14,7 @@ test *args:
 check:
     ruff check . && ruff format --check . && mypy && lint-imports
 
-# Regenerate what is generated: the rule index and rules/README.md.
+# Regenerate what is generated: the rule index, rules/README.md and the pictures.
 generate:
     python -m kubesched_lint.rulebook.build
     python scripts/draw_pictures.py

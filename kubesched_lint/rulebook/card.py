@@ -149,6 +149,8 @@ def _in_words(error: Any, at: Path, card: Card) -> str:
         known = error.schema["properties"]
         extra = sorted(set(card.front.value) - set(known))
         return "; ".join(f"unknown key `{key}`{did_you_mean(key, known)}" for key in extra)
+    if error.validator == "anyOf" and at == ("evidence",):
+        return "an error needs a proof, or is a policy of one's own"
     if error.validator == "not":
         return "only for rules over each workload"
     return str(error.message)

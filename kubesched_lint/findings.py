@@ -188,6 +188,8 @@ class Finding:
     fingerprint: str = ""
     at: Path = ()
     """Where the finding points inside its object; baselines know it by that, whatever its line."""
+    if_fixed: Severity | None = None
+    """What it would be if no autoscaler made nodes; None where that makes no difference."""
 
 
 @record

@@ -30,11 +30,14 @@ from kubesched_lint.cli.options import (
     Paths,
     Profile,
     ProfileOption,
+    Quiet,
     Render,
     RuleFolders,
     Select,
     Sets,
+    Statistics,
     StrictSkips,
+    Verbose,
 )
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -109,6 +112,9 @@ def lint(
     ] = False,
     config_file: ConfigFile = None,
     no_config: NoConfig = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    statistics: Statistics = False,
     color: ColorOption = Color.AUTO,
 ) -> None:
     """Check manifests against a cluster and report what will not be scheduled.
@@ -159,7 +165,16 @@ def lint(
         if mending:
             run, least = mend(run, mending, rulebook, lambda: checked(request, settings.options, rulebook))
             chosen = tuple(target for target in chosen if target.file or not diff)  # the diff has standard output
-        show(run, chosen, rulebook, color.value, failing)
+        show(
+            run,
+            chosen,
+            rulebook,
+            color.value,
+            failing,
+            verbose=verbose or settings.text("profile") == Profile.STRICT or settings.flag("strict-skips"),
+            quiet=quiet,
+            statistics=statistics,
+        )
     except (BaselineError, ChangedError, FormatError, OutputError, UnknownRuleError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None

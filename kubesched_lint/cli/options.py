@@ -120,3 +120,11 @@ Render = Annotated[
         "where these are installed.",
     ),
 ]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="In text: findings only, nothing below them.")]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="In text: name the rules that were skipped, and list known findings."),
+]
+Statistics = Annotated[
+    bool, typer.Option("--statistics", help="In text: a table of the rules and how often each found something.")
+]

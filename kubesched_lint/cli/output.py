@@ -22,10 +22,21 @@ if TYPE_CHECKING:
 
 
 def show(
-    run: Checked, chosen: Sequence[Target], rulebook: Rulebook, color: str, fail_on: Severity | None = Severity.ERROR
+    run: Checked,
+    chosen: Sequence[Target],
+    rulebook: Rulebook,
+    color: str,
+    fail_on: Severity | None = Severity.ERROR,
+    *,
+    verbose: bool = False,
+    quiet: bool = False,
+    statistics: bool = False,
 ) -> None:
     """Writes every report. Raises OutputError when a file cannot be written."""
     plain = RenderContext(
+        verbose=verbose,
+        quiet=quiet,
+        statistics=statistics,
         sources=partial(_lines, run),
         cards=_cards(rulebook),
         fail_on=fail_on,

@@ -8,13 +8,14 @@ from kubesched_lint.findings import Evidence, Finding, InputError, Location, Rep
 from kubesched_lint.report.causes import Cause, causes, difference, distinct_place, ordered
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import counts, footer, open_findings
+from kubesched_lint.report.footer import counts, footer, open_findings, statistics
 from kubesched_lint.report.frame import Canvas, Mark, frame, place
 from kubesched_lint.report.palette import Palette
 
 _MOST_LISTED = 50
 """Findings of one cause that are listed one by one."""
 _MOST_EVENTS = 20
+_ALL = 1_000_000
 _MOST_KNOWN = 10
 _ELSEWHERE = "--format json lists them all"
 
@@ -22,14 +23,18 @@ _ELSEWHERE = "--format json lists them all"
 def render(report: Report, context: RenderContext) -> Iterator[str]:
     """Yields the report in pieces, each ending with a line end."""
     paint = Palette(context.color)
-    for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
-        yield _block(_input_error(error, context, paint))
     for cause in causes(ordered(open_findings(report))):
         yield _block(_finding(cause, context, paint))
     known = ordered(f for f in report.findings if f.suppressed and f.suppressed.known)
-    if known:
+    if known and context.verbose:
         yield _block(_known(known, context, paint))
-    yield from _footer(report, context, paint)
+    # Last of all, so that what makes the rest worth little does not scroll away.
+    for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
+        yield _block(_input_error(error, context, paint))
+    if context.statistics and report.findings:
+        yield _block(_statistics(report, paint))
+    if not context.quiet:
+        yield from _footer(report, context, paint)
 
 
 def _block(lines: Iterable[str]) -> str:
@@ -134,8 +139,17 @@ def _known(findings: Sequence[Finding], context: RenderContext, paint: Palette) 
         yield f"  {paint.dim(f'… and {len(findings) - _MOST_KNOWN:,} more ({_ELSEWHERE})')}"
 
 
+def _statistics(report: Report, paint: Palette) -> Iterator[str]:
+    head, rows = statistics(report)
+    first, *others = (max(len(row[column]) for row in (head, *rows)) for column in range(len(head)))
+    for number, (rule, *cells) in enumerate((head, *rows)):
+        numbers = "".join(f"  {cell:>{wide}}" for cell, wide in zip(cells, others, strict=True))
+        line = f"{rule:{first}}{numbers}".rstrip()
+        yield paint.bold(line) if not number else line
+
+
 def _footer(report: Report, context: RenderContext, paint: Palette) -> Iterator[str]:
-    pairs = list(footer(report))
+    pairs = list(footer(report, _ALL if context.verbose else 0))
     broad = max(len(label) for label, _ in pairs)
     previous = ""
     for label, text in pairs:

@@ -64,3 +64,9 @@ class RenderContext:
     files: Callable[[], Sequence[str]] = _no_files
     """The files that were read, those without findings among them."""
     panorama: Callable[[], Panorama | None] = _no_cluster
+    verbose: bool = False
+    """Below the findings: which rules were skipped, and each known finding, where otherwise they are counted."""
+    quiet: bool = False
+    """Nothing below the findings."""
+    statistics: bool = False
+    """A table of rules and how often each found something."""

@@ -37,32 +37,104 @@ def verdict(report: Report) -> str:
     return (", ".join(said) or "no findings") + (f" ({', '.join(aside)})" if aside else "")
 
 
-def footer(report: Report) -> Iterator[tuple[str, str]]:
-    """Pairs of a short label and a sentence, in reading order; the verdict is the last."""
+def footer(report: Report, most_names: int = _MOST_NAMES) -> Iterator[tuple[str, str]]:
+    """Pairs of a short label and a sentence, in reading order; the verdict is the last.
+
+    A line names ``most_names`` rules before it only counts; with 0, rules that lack something are counted in one line.
+    """
     summary = report.summary
     documents = many(summary.documents, "document")
     checked = f"{many(summary.files, 'file')} ({documents}), {many(summary.workloads, 'workload')}"
     yield "checked", f"{checked}, by {many(summary.rules, 'rule')}"
     yield "cluster", summary.cluster or "none given (--cluster)"
-    yield from (("skipped", line) for line in skips(report))
+    yield from (("skipped", line) for line in (skips(report, most_names) if most_names else skip_counts(report)))
     if summary.unread_kinds:
         kinds = sorted(summary.unread_kinds.items(), key=lambda pair: (-pair[1], pair[0]))
         yield "not read", _named([f"{count:,} {kind}" for kind, count in kinds])
     yield from (("note", note) for note in summary.notes)
-    if report.errors:
-        yield "errors", f"{many(len(report.errors), 'problem')} with the input, listed first"
-    unread = f", {many(len(report.errors), 'problem')} with the input" if report.errors else ""
-    yield "result", verdict(report) + unread
+    yield "result", f"{verdict(report)}{_unread(report)}{_if_fixed(report)}"
 
 
-def skips(report: Report) -> Iterator[str]:
-    """One line a reason: ``needs a cluster (--cluster): 5 rules: a, b, …``."""
+def _unread(report: Report) -> str:
+    return f", {many(len(report.errors), 'problem')} with the input" if report.errors else ""
+
+
+def _if_fixed(report: Report) -> str:
+    """``; 2 of the warnings would be errors if no autoscaler made nodes (--fixed)``."""
+    number = sum(1 for finding in open_findings(report) if finding.if_fixed is Severity.ERROR)
+    if not number:
+        return ""
+    warnings = counts(open_findings(report))[Severity.WARNING]
+    if number == warnings:
+        which = "it would be an error" if number == 1 else "all of the warnings would be errors"
+    else:
+        which = f"{number} of the warnings would be {'an error' if number == 1 else 'errors'}"
+    return f"; {which} if no autoscaler made nodes (--fixed)"
+
+
+def skips(report: Report, most_names: int = _MOST_NAMES) -> Iterator[str]:
+    """One line a reason, with the rules: ``12 rules need a cluster (--cluster): a, b, …``."""
+    for reason, named in _reasons(report):
+        rules = many(len(named), "rule")
+        if not named:
+            yield reason
+        elif _lacks(reason):
+            yield f"{rules} need{'s' if len(named) == 1 else ''} {_needed(reason)}: {_named(named, most_names)}"
+        else:
+            yield f"{rules} skipped, for {reason}: {_named(named, most_names)}"
+
+
+def skip_counts(report: Report) -> Iterator[str]:
+    """One line for all that is lacking: ``9 rules: 6 need running pods, 3 need claims``; one for any other reason."""
+    lacking = [(reason, len(named)) for reason, named in _reasons(report) if named and _lacks(reason)]
+    if lacking:
+        told = (f"{n} need{'s' if n == 1 else ''} {_gist(_needed(reason))}" for reason, n in lacking)
+        yield f"{many(sum(n for _, n in lacking), 'rule')}: {', '.join(told)} (--verbose says more)"
+    for reason, named in _reasons(report):
+        if not named:
+            yield reason
+        elif not _lacks(reason):
+            yield f"{_named(named)}: {reason}"
+
+
+def _lacks(reason: str) -> bool:
+    """Whether a rule was skipped for what it needs and nobody gave."""
+    return reason.startswith("needs ")
+
+
+def _needed(reason: str) -> str:
+    return reason.removeprefix("needs ")
+
+
+def _gist(needed: str) -> str:
+    """``claims`` of ``claims (kubectl get pvc -A), which the snapshot does not hold``."""
+    return needed.partition(" (")[0].partition(",")[0]
+
+
+def _reasons(report: Report) -> list[tuple[str, list[str]]]:
+    """Reason → rules, most first; a document that was skipped has no rule."""
     reasons: dict[str, list[str]] = {}
     for skip in report.skipped:
         reasons.setdefault(skip.reason, []).append(skip.rule)
-    for reason, rules in sorted(reasons.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-        named = sorted(filter(None, rules))  # a document that was skipped has no rule
-        yield f"{reason}: {many(len(named), 'rule')}: {_named(named)}" if named else reason
+    found = [(reason, sorted(filter(None, rules))) for reason, rules in reasons.items()]
+    return sorted(found, key=lambda pair: (-len(pair[1]), pair[0]))
+
+
+def statistics(report: Report) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Head and rows of a table: each rule with the findings of every severity that occurs, the most telling first."""
+    kinds = [severity.word for severity in _SEVERITIES] + ["suppressed", "known"]
+    table: dict[str, dict[str, int]] = {}
+    for finding in report.findings:
+        waiver = finding.suppressed
+        kind = finding.severity.word if waiver is None else "known" if waiver.known else "suppressed"
+        row = table.setdefault(finding.rule, dict.fromkeys(kinds, 0))
+        row[kind] += 1
+    shown = [kind for kind in kinds if any(row[kind] for row in table.values())]
+    ordered = sorted(table.items(), key=lambda item: (*(-item[1][kind] for kind in shown), item[0]))
+    rows = [(rule, *(str(row[kind] or "") for kind in shown)) for rule, row in ordered]
+    if len(rows) > 1:
+        rows.append(("total", *(str(sum(row[kind] for row in table.values())) for kind in shown)))
+    return ("rule", *shown), rows
 
 
 def many(number: int, noun: str) -> str:
@@ -70,7 +142,7 @@ def many(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _named(names: list[str]) -> str:
-    if len(names) <= _MOST_NAMES:
+def _named(names: list[str], most: int = _MOST_NAMES) -> str:
+    if len(names) <= most:
         return ", ".join(names)
-    return f"{', '.join(names[: _MOST_NAMES - 1])} and {len(names) - _MOST_NAMES + 1} more"
+    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"

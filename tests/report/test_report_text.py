@@ -18,6 +18,7 @@ from kubesched_lint.findings import (
     Severity,
     Span,
     Summary,
+    Suppression,
     pattern,
     witness,
 )
@@ -25,6 +26,7 @@ from kubesched_lint.report.as_text import render
 from kubesched_lint.report.causes import causes, ordered
 from kubesched_lint.report.cells import visible, width, window, wrapped
 from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.footer import footer, statistics
 
 WEB = ObjectRef("Deployment", "shop", "web")
 
@@ -236,3 +238,58 @@ def test_whatever_the_line_and_the_span_the_underline_stays_below_the_text(
 def test_wrapping_loses_no_word(text: str, room: int, hang: int) -> None:
     text = visible(text)
     assert " ".join("\n".join(wrapped(text, room, hang)).split()) == " ".join(text.split())
+
+
+def test_a_quiet_report_ends_with_its_findings(
+    reports: dict[str, Report], context: Callable[..., RenderContext]
+) -> None:
+    whole = "".join(render(reports["troubled"], context(80)))
+    quiet = "".join(render(reports["troubled"], replace(context(80), quiet=True)))
+    assert whole.startswith(quiet)
+    assert whole[len(quiet) :].startswith(" checked")
+
+
+def test_what_could_not_be_read_is_the_last_thing_before_the_footer(
+    reports: dict[str, Report], context: Callable[..., RenderContext]
+) -> None:
+    drawn = "".join(render(reports["troubled"], replace(context(80), quiet=True)))
+    assert drawn.index("error[") < drawn.index("error: no such file")
+
+
+def test_skipped_rules_are_counted_and_when_verbose_named(
+    reports: dict[str, Report], context: Callable[..., RenderContext]
+) -> None:
+    brief = "".join(render(reports["troubled"], context(0)))
+    assert "13 rules: 12 need a cluster, 1 needs running pods (--verbose says more)" in brief
+    verbose = "".join(render(reports["troubled"], replace(context(0), verbose=True)))
+    assert "12 rules need a cluster (--cluster): rule-01, rule-02" in verbose
+    assert all(skip.rule in verbose for skip in reports["troubled"].skipped)
+
+
+def test_statistics_count_every_rule_by_what_became_of_its_findings(
+    reports: dict[str, Report], context: Callable[..., RenderContext]
+) -> None:
+    for report in reports.values():
+        head, rows = statistics(report)
+        for rule, *cells in rows:
+            those = sum(rule in (f.rule, "total") for f in report.findings)
+            assert sum(int(cell or 0) for cell in cells) == those
+        drawn = "".join(render(report, replace(context(0), statistics=True)))
+        assert ("\nrule  " in drawn) is bool(rows)
+        assert bool(rows) is bool(report.findings)
+        assert all(word in drawn for word in head) or not rows
+
+
+def test_the_result_says_what_fixed_nodes_would_make_of_it(reports: dict[str, Report]) -> None:
+    found = reports["hazards"].findings[0]
+    lowered = replace(found, severity=Severity.WARNING, if_fixed=Severity.ERROR, suppressed=None)
+    other = replace(lowered, if_fixed=None)
+
+    def result(*findings: Finding) -> str:
+        return dict(footer(Report(findings)))["result"]
+
+    assert result(lowered) == "1 warning; it would be an error if no autoscaler made nodes (--fixed)"
+    assert "; all of the warnings would be errors" in result(lowered, lowered)
+    assert "; 1 of the warnings would be an error" in result(lowered, other)
+    assert "--fixed" not in result(other)
+    assert "--fixed" not in result(other, replace(lowered, suppressed=Suppression("we know")))

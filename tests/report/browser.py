@@ -111,11 +111,14 @@ class Browser:
                 self.requests.append(params["request"]["url"])
 
     def open(self, path: Path, fragment: str = "") -> None:
-        """Loads a file and waits for its load event."""
-        self._loaded = False
+        """Loads a file afresh and waits for its load event."""
+        self._load("about:blank")  # from a page to a place in it there is no load
         self.complaints.clear()
         self.requests.clear()
-        address = path.as_uri() + (f"#{fragment}" if fragment else "")
+        self._load(path.as_uri() + (f"#{fragment}" if fragment else ""))
+
+    def _load(self, address: str) -> None:
+        self._loaded = False
         self._ask("Page.navigate", url=address)
         until = time.monotonic() + 60
         while not self._loaded:

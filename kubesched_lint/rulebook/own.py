@@ -59,5 +59,5 @@ def _named(text: str) -> Iterator[str]:
     for line in map(str.strip, text.splitlines()):
         if line.startswith("["):
             is_ours = line == f"[{GROUP}]"
-        elif is_ours and "=" in line and not line.startswith(("#", ";")):
+        elif is_ours and "=" in line and not line.startswith("#"):
             yield line.partition("=")[2].partition(":")[0].strip()

@@ -63,9 +63,13 @@ def _scaled(text: str | int | float, factor: int) -> int:
     return -magnitude if numerator < 0 else magnitude
 
 
+_CPU = ("cpu", "requests.cpu", "limits.cpu")
+"""Of a container, and of a ResourceQuota."""
+
+
 def resource_value(name: str, text: str | int | float) -> int:
     """The integer the scheduler keeps for a resource: millicores for ``cpu``, whole units for all else."""
-    return milli_value(text) if name == "cpu" else value(text)
+    return milli_value(text) if name in _CPU else value(text)
 
 
 def show(name: str, amount: int) -> str:

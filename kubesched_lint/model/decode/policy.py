@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_lint.findings import ObjectRef, Source
+from kubesched_lint.findings import ObjectRef, Path, Source
 from kubesched_lint.model.decode.fields import (
     DecodeError,
     Value,
@@ -134,14 +134,26 @@ def decode_limit_range(value: Value, namespace: str, source: Source | None) -> L
 
 def decode_quota(value: Value, namespace: str, source: Source | None) -> ResourceQuota:
     spec, status = mapping(value, "spec", ()), optional_mapping(value, "status", ())
+    selected = mapping(spec, "scopeSelector", _SPEC)
+    at = (*_SPEC, "scopeSelector")
+    scopes = tuple(text(item, "scopeName", here) for item, here in items(selected, "matchExpressions", at))
     return ResourceQuota(
         _namespace(value, namespace),
         _name(value),
-        resources(spec, "hard", _SPEC),
-        resources(status, "used", ("status",)) if status else None,
-        texts(spec, "scopes", _SPEC),
+        _limits(spec, "hard", _SPEC),
+        _limits(status, "used", ("status",)) if status else None,
+        (*texts(spec, "scopes", _SPEC), *scopes),
         source,
     )
+
+
+def _limits(value: Value, key: str, path: Path) -> dict[str, int]:
+    """As ``resources``; ``requests.cpu`` and ``limits.cpu`` are millicores as well."""
+    found = resources(value, key, path)
+    for name, amount in mapping(value, key, path).items():
+        if name.endswith(".cpu"):
+            found[name] = resources({key: {"cpu": amount}}, key, path)["cpu"]
+    return found
 
 
 def decode_replica_set_revision(value: Value, namespace: str, source: Source | None) -> ReplicaSet:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from kubesched_lint.analysis.disruption import is_linted
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.cluster import Cluster
@@ -18,7 +17,7 @@ from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.skew import Skew, skews
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell
-from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 
@@ -26,7 +25,7 @@ _MOST_SPARE = 60
 """Nodes that pools might add in the midst of an event; with more, the search would not end."""
 _FEW = 5
 _MEANWHILE = "the pools add nodes while this happens"
-"""Passing things that a premise names."""
+"""So many of a kind are named."""
 _SKEW_NODES = 200
 """On larger clusters twenty runs per workload are not worth their time."""
 
@@ -104,7 +103,7 @@ def simulate(
         after,
         pictured,
         manifests.errors,
-        (*_notes(setting, cluster), *_pool_notes(facts, rows, pictured)),
+        (*_notes(setting, cluster, facts), *_pool_notes(facts, rows, pictured)),
     )
 
 
@@ -117,11 +116,12 @@ def _judged(cell: Cell, cluster: Cluster, facts: Facts) -> Cell:
     """With what the verdict owes to the cluster; a finding points at no line of a snapshot."""
     if cell.verdict == NONE:
         return cell
-    if isinstance(cell.blamed, DisruptionBudget) and not is_linted(cell.blamed, facts):
+    ours = (*facts.manifests.budgets, *facts.manifests.quotas)
+    if isinstance(cell.blamed, (DisruptionBudget, ResourceQuota)) and all(cell.blamed is not o for o in ours):
         cell = replace(cell, blamed=None, at=())
     assumes = cell.assumes
     if cluster.passing:
-        assumes = (*assumes, f"what is passing today has passed: {', '.join(map(str, cluster.passing[:_FEW]))}")
+        assumes = (*assumes, f"what is passing today has passed: {_first(list(map(str, cluster.passing)))}")
     if cluster.is_elastic and not facts.pools and cell.verdict == BAD:
         cell, assumes = replace(cell, proven=False), (*assumes, cluster.elastic_premise)
     return replace(cell, assumes=assumes)
@@ -191,6 +191,11 @@ def _skews(setting: Setting, effort: Effort, numbers: Sequence[int]) -> Iterator
             yield WorkloadSkew(setting.workloads[number], skew)
 
 
+def _first(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    return ", ".join(names[:_FEW]) + more
+
+
 def _pictures(simulation: Simulation, event: str) -> tuple[Picture | None, Picture | None]:
     """The cluster before and after an event of one seeded course."""
     story, after = simulation.course(event)
@@ -201,11 +206,15 @@ def _pictures(simulation: Simulation, event: str) -> tuple[Picture | None, Pictu
     return picture(story, story.states[0], numbers), picture(after, after.states[0], numbers)
 
 
-def _notes(setting: Setting, cluster: Cluster) -> Iterator[str]:
+def _notes(setting: Setting, cluster: Cluster, facts: Facts) -> Iterator[str]:
     yield from cluster.notes
+    left_out = [str(w) for w in facts.manifests.workloads if w.kind == "CronJob"]
+    if left_out:
+        yield f"left out, for nobody knows when their pods come: {_first(left_out)}"
+    scoped = [f"{q.namespace}/{q.name}" for q in setting.objects.quotas if q.scopes]
+    if scoped:
+        yield f"quotas with scopes are passed over: {_first(scoped)}"
     if not cluster.resources_known:
         yield "some nodes tell no resources: there every request fits"
-    if any(w.kind == "CronJob" for w in setting.workloads):
-        yield "CronJobs are left out: their pods come and go"
     if not cluster.has("Pod"):
         yield "the cluster holds no running pods: nodes count as empty"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle.motion import Motion
 from kubesched_lint.lifecycle.outcomes import Outcome
@@ -38,6 +39,9 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet) -> I
     if pod.scheduling_gates:
         yield Counted(0, "scheduling gates hold its pods back")
         return
+    granted = quotas.cap(setting, number)
+    if granted is not None:
+        yield Counted(granted.pods, granted.why)
     usable = setting.usable[number] & ~without
     if not usable:
         yield Counted(0, "no node that it may use")

@@ -20,7 +20,9 @@ from kubesched_lint.scheduler.framework import diagnose
 def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
     """Bound pods of ``wanted`` on today's nodes; None where no closed form applies."""
     pod, index = setting.pods[number], setting.index
-    if not stands_alone(setting, number) or pod.required_affinity or pod.volumes or pod.scheduling_gates:
+    if number in setting.quota_short or not stands_alone(setting, number):
+        return None
+    if pod.required_affinity or pod.volumes or pod.scheduling_gates:
         return None
     if setting.workloads[number].kind == "DaemonSet" or setting.workloads[number].claim_templates:
         return None

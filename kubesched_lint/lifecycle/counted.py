@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.cluster.nodeset import of
+from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.bounds import Counted, least_daemons, least_placed, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds
@@ -31,12 +32,44 @@ class Tally:
 def count(setting: Setting, event: str, number: int) -> Tally:
     """Sound for every scheduler that respects the filters and every order of events."""
     told = _count(setting, event, number)
+    if number in setting.quota_short:
+        told = _granted(setting, event, number, told)
     if number not in setting.never_ready:
         return told
     unready = Tally(told.wanted, Counted(0, "its new pods never become ready"), told.most)
     unready.never_stuck = False
     unready.always_stuck = told.always_stuck
     return unready
+
+
+def _granted(setting: Setting, event: str, number: int, told: Tally) -> Tally:
+    """A quota may keep pods from being made: surely made are those it grants where nobody else draws on it."""
+    granted = quotas.cap(setting, number)
+    if granted is None:
+        return told
+    sure = min(told.least.pods, granted.pods) if quotas.is_alone(setting, number) else 0
+    less = Tally(told.wanted, Counted(sure, granted.why), told.most)
+    less.never_stuck = told.never_stuck and sure == told.least.pods
+    less.always_stuck = told.always_stuck
+    if event not in ("deploy", "rollout") or (event == "deploy" and not setting.running.get(number)):
+        return less
+    less.never_stuck = less.never_stuck and granted.pods >= setting.most(number)
+    if event == "rollout" and granted.pods <= told.wanted and _spares_none(setting, number):
+        less.always_stuck = told.wanted > 0
+        less.most = Counted(min(told.most.pods, granted.pods), f"{granted.why}; {_NO_WAY}")
+    return less
+
+
+_NO_WAY = "with maxUnavailable 0 no old pod makes way for the new one"
+
+
+def _spares_none(setting: Setting, number: int) -> bool:
+    """Whether a rollout has to make a pod before it takes one away."""
+    workload = setting.workloads[number]
+    if workload.kind != "Deployment" or workload.strategy.type != "RollingUpdate":
+        return False
+    surge, unavailable = rolling_bounds(workload.strategy, setting.wanted(number))
+    return bool(surge) and not unavailable
 
 
 def _count(setting: Setting, event: str, number: int) -> Tally:
@@ -94,7 +127,7 @@ def _rollout(setting: Setting, number: int) -> Tally:
         room = most_placed(setting, number, wanted + 1)
         if room.pods <= wanted:
             told.always_stuck = True
-            told.most = Counted(room.pods, f"{room.why}; with maxUnavailable 0 no old pod makes way for the new one")
+            told.most = Counted(room.pods, f"{room.why}; {_NO_WAY}")
     return told
 
 

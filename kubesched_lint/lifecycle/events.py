@@ -10,7 +10,7 @@ from random import Random
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.controllers import deployment
-from kubesched_lint.lifecycle.controllers.daemonset import with_daemon_tolerations
+from kubesched_lint.lifecycle.controllers.daemonset import pinned_to, with_daemon_tolerations
 from kubesched_lint.lifecycle.eviction import Eviction
 from kubesched_lint.lifecycle.explore import DEFAULT_STATES, Exploration, Extra, explore, explore_by_runs
 from kubesched_lint.lifecycle.hints import wakes_on_delete, wakes_on_node_change
@@ -25,6 +25,7 @@ from kubesched_lint.lifecycle.world import (
     queued,
     tally,
     with_bound,
+    with_pinned,
     with_waiting,
 )
 from kubesched_lint.model.admission import admit
@@ -217,7 +218,8 @@ class Story:
         at = {node.name: p for p, node in enumerate(self.nodes)}
         for r, group in enumerate(ordered):
             for bound in group:
-                state = _with_running(self.cast, state, number, r, bound, at.get(bound.node, -1))
+                position = at.get(bound.node or pinned_to(bound.pod), -1)
+                state = _with_running(self.cast, state, number, r, bound, position)
         self.states = (state,)
 
     # --- events -----------------------------------------------------------------------------------------------------
@@ -323,8 +325,13 @@ def _with_running(cast: Cast, state: State, number: int, revision: int, bound: B
     if cast.revisions[number][0].kind == "StatefulSet":
         ordinal = int(bound.name.rpartition("-")[2])
     slot = cast.slot(number, revision, ordinal)
-    if position >= 0:
+    is_daemon = cast.kind(slot) == "DaemonSet"
+    if position >= 0 and bound.node:
         return with_bound(state, position, slot, 1)
+    if position >= 0 and is_daemon:
+        return with_pinned(state, position, slot, SETTLED, 1)
+    if is_daemon:  # made for a node that is gone, or for none that can be told
+        return state._replace(orphans=queued(state.orphans, slot, SETTLED, 1))
     return with_waiting(state, slot, SETTLED, 1)
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Path
+from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.blame import Blame, blame
 from kubesched_lint.lifecycle.controllers.daemonset import targets
 from kubesched_lint.lifecycle.controllers.pdb import covers
@@ -19,6 +20,7 @@ from kubesched_lint.lifecycle.world import FRESH, empty, with_pinned
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.scheduler.capacity import copies
 
+CONTROLLER_SAYS = "the controller says (FailedCreate)"
 EVICTION_SAYS = "the eviction is refused"
 DRAIN_SAYS = "kubectl drain says"
 UNMANAGED = "cannot delete Pods that declare no controller (use --force to override)"
@@ -59,6 +61,11 @@ def known_by(ends: Sequence[End], verdict: str, *, proven: bool) -> str:
 
 def explained(cell: Cell, ends: Sequence[End], setting: Setting, number: int) -> Cell:
     """The cell with the course that leads to its worst end, what Kubernetes says there, and the line to blame."""
+    if cell.verdict == BAD and not ends and number in setting.quota_short:
+        granted = quotas.cap(setting, number)
+        if granted is not None and granted.pods < cell.wanted + cell.stuck and granted.why in cell.why:
+            at = ("spec", "hard", granted.resource)
+            return replace(cell, message=granted.message, says=CONTROLLER_SAYS, blamed=granted.quota, at=at)
     if not ends:
         return _blamed(cell, _unplaced(setting, number)) if cell.verdict == BAD else cell
     ranked = sorted(ends, key=lambda e: (e.blocked, e.lack, e.outcome.unready, not e.is_updated))

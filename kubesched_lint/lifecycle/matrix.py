@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.contest import Contest, contest
 from kubesched_lint.lifecycle.counted import Tally, count
 from kubesched_lint.lifecycle.events import Story
@@ -69,8 +70,11 @@ class Simulation:
         members = next(c for c in self.setting.components if number in c)
         rivals = self._contests[members]
         # What another scheduler would drive out is anybody's guess: a search over all of them knows no preemption.
-        any_ends = None if rivals.strong else self._ends(members, event, number, expected=False)
-        likely_ends = self._ends(self._everybody, event, number, expected=True)
+        any_ends = likely_ends = None
+        if not rivals.strong and self._is_made(members):
+            any_ends = self._ends(members, event, number, expected=False)
+        if self._is_made(self._everybody):
+            likely_ends = self._ends(self._everybody, event, number, expected=True)
         if likely_ends is not None and self._is_followed(members):
             cell = self._from_ends(event, number, likely_ends, any_ends)
         elif any_ends is not None:
@@ -81,6 +85,10 @@ class Simulation:
         if not rivals.open_ or (cell.verdict == BAD and cell.proven and not rivals.guests):
             return cell
         return _doubted(cell, rivals.open_)
+
+    def _is_made(self, members: Sequence[int]) -> bool:
+        """Whether every pod that controllers want comes to be: no search follows what a quota keeps from it."""
+        return self.setting.quota_short.isdisjoint(members)
 
     @cached_property
     def _everybody(self) -> tuple[int, ...]:
@@ -202,6 +210,8 @@ class Simulation:
     def _run_ends(self, event: str, number: int) -> list[End]:
         if self.setting.workloads[number].kind == "DaemonSet" and len(self.setting.nodes) > MOST_DAEMONS:
             return []
+        if not self._is_made(self._everybody):
+            return []
         return self._runs(number).ends(event, number) or []
 
     def _from_bounds(self, event: str, number: int, told: Tally) -> Cell:
@@ -239,7 +249,10 @@ class Simulation:
             ran = "fine" if seen == FINE else "badly"
             missing = (f"a proof: {len(ends)} seeded course{'s' * (len(ends) != 1)} ended {ran}, others may not",)
             if not ends:
+                text = words(event, told.wanted, bound, stuck=False, always_stuck=False) + " ?"
                 missing = ("a proof; too many steps to follow a course",)
+            if not self._is_made(self._everybody):
+                missing = (f"a proof: no course is followed where {self._quota(number)}",)
         cell = Cell(
             event,
             verdict,
@@ -273,6 +286,11 @@ class Simulation:
             return ""
         names = [b.name for b in budgets_of(self.setting, number)]
         return f"PDB {', '.join(names)}" if names else ""
+
+    def _quota(self, number: int) -> str:
+        short = sorted(self.setting.quota_short)
+        granted = quotas.cap(self.setting, number if number in short else short[0])
+        return granted.why if granted is not None else "a quota keeps pods from being made"
 
     def _premises(self, number: int) -> tuple[str, ...]:
         found = ["pods become ready as soon as they are bound", "nothing else is created"]

@@ -88,6 +88,13 @@ class Setting:
             return wanted + rolling_bounds(workload.strategy, wanted)[0]
         return wanted * self._per_node(workload) if workload.kind == "DaemonSet" else wanted
 
+    @cached_property
+    def quota_short(self) -> frozenset[int]:
+        """Workloads of which a ResourceQuota may keep pods from being made."""
+        from kubesched_lint.lifecycle.quotas import short
+
+        return short(self) if self.objects.quotas else frozenset()
+
     # --- coupling ---------------------------------------------------------------------------------------------------
 
     @cached_property

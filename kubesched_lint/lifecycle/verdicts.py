@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from kubesched_lint.findings import Path
 from kubesched_lint.lifecycle.outcomes import Range
-from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 
@@ -51,7 +51,7 @@ class Cell:
     """What Kubernetes says of it."""
     says: str = "the pods say"
     """Whose words the message is, and where they are found."""
-    blamed: Workload | DisruptionBudget | None = None
+    blamed: Workload | DisruptionBudget | ResourceQuota | None = None
     at: Path = ()
     worst: Witness | None = None
     best: Witness | None = None

@@ -111,6 +111,7 @@ class ResourceQuota:
     hard: Mapping[str, int] = field(default_factory=dict)
     used: Mapping[str, int] | None = None
     scopes: tuple[str, ...] = ()
+    """Those of ``scopeSelector`` too: what pods a quota with scopes counts is for its reader to find out."""
     source: Source | None = field(default=None, compare=False)
 
 

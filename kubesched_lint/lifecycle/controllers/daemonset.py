@@ -42,6 +42,15 @@ def pinned(pod: Pod, node: str) -> Pod:
     return replace(pod, required_node_terms=(here,))
 
 
+def pinned_to(pod: Pod) -> str:
+    """The node that a pod was made for, as its affinity has it; empty where it names none."""
+    for term in pod.required_node_terms or ():
+        for field in term.fields:
+            if field.key == "metadata.name" and field.operator == "In" and len(field.values) == 1:
+                return field.values[0]
+    return ""
+
+
 def targets(pod: Pod, index: NodeIndex) -> tuple[NodeSet, NodeSet]:
     """Nodes that should get a pod, and nodes where one that is there may stay (nodeShouldRunDaemonPod).
 

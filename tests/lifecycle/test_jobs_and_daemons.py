@@ -1,0 +1,94 @@
+"""Jobs and CronJobs in the matrix, and DaemonSet pods that waited in the snapshot already."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint.lifecycle.controllers.daemonset import pinned, pinned_to
+from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.model.decode.workloads import decode_workload
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import HOSTNAME, Node
+from kubesched_lint.model.pod import BoundPod
+from tests.lifecycle.simulated import asking, cell, sketch, told, workload
+
+
+def job(parallelism, completions, cpu="100m"):
+    spec = {"template": {"spec": {"restartPolicy": "Never", **asking(cpu)}}}
+    spec |= {} if parallelism is None else {"parallelism": parallelism}
+    spec |= {} if completions is None else {"completions": completions}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once"}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("parallelism", "completions", "wanted"),
+    [(None, None, 1), (4, None, 4), (4, 2, 2), (2, 9, 2), (None, 9, 1), (0, 3, 0)],
+)
+def test_a_job_runs_as_many_pods_as_parallelism_allows_and_completions_need(parallelism, completions, wanted):
+    here = cell(told(sketch(), job(parallelism, completions), events=("deploy",)), "once", "deploy")
+    assert here.text == (f"{wanted}/{wanted} ok" if wanted else "no pods")
+
+
+def test_a_jobs_pods_may_lack_room_and_are_made_again_after_a_loss():
+    outlook = told(sketch(1, "abc", "4"), job(4, None, "3"), events=("deploy", "node-loss", "rollout"))
+    assert cell(outlook, "once", "deploy").text == "3/4 −1"
+    assert cell(outlook, "once", "node-loss").text == "2/4 −2"
+    assert cell(outlook, "once", "rollout").text == "–"
+
+
+def test_a_cronjob_is_left_out_and_the_report_says_so():
+    cron = {
+        "apiVersion": "batch/v1",
+        "kind": "CronJob",
+        "metadata": {"name": "nightly"},
+        "spec": {"schedule": "0 3 * * *", "jobTemplate": {"spec": job(None, None)["spec"]}},
+    }
+    outlook = told(sketch(), cron, workload("Deployment", "web", 1), events=("deploy",))
+    assert "left out, for nobody knows when their pods come: CronJob default/nightly" in outlook.notes
+
+
+# --- adopting -------------------------------------------------------------------------------------------------------
+
+NODES = tuple(Node(f"n{i}", {HOSTNAME: f"n{i}"}, allocatable={"cpu": 1000, "pods": 110}) for i in range(3))
+
+
+def adopted(*running: BoundPod) -> tuple[Story, int]:
+    agent = decode_workload(workload("DaemonSet", "agent", None, asking("600m")), "default")
+    story = Story(NODES, Inventory(), foreseen=[agent])
+    story.adopt(agent, running)
+    return story, story.numbers["DaemonSet", "default", "agent"]
+
+
+def waiting_for(node: str) -> BoundPod:
+    agent = decode_workload(workload("DaemonSet", "agent", None, asking("600m")), "default")
+    return BoundPod(f"agent-{node}", "", pinned(agent.pod, node))
+
+
+def test_a_pod_is_pinned_to_the_node_that_its_affinity_names():
+    assert pinned_to(waiting_for("n1").pod) == "n1"
+    assert pinned_to(decode_workload(workload("DaemonSet", "agent", None), "default").pod) == ""
+
+
+def test_a_waiting_pod_of_the_snapshot_waits_for_its_own_node():
+    story, _ = adopted(waiting_for("n2"))
+    (state,) = story.states
+    assert state.waiting == ()
+    assert [len(queue) for queue in state.pinned] == [0, 0, 1]
+
+
+def test_a_waiting_pod_whose_node_is_gone_is_nobodys():
+    story, _ = adopted(waiting_for("gone"))
+    (state,) = story.states
+    assert state.waiting == ()
+    assert not any(state.pinned)
+    assert len(state.orphans) == 1
+
+
+def test_each_node_gets_one_pod_in_the_end():
+    agent = decode_workload(workload("DaemonSet", "agent", None, asking("600m")), "default")
+    story, number = adopted(waiting_for("n2"), BoundPod("agent-0", "n0", agent.pod))
+    story.deploy([agent], together=True)
+    for state in story.states:
+        held = [sum(n for slot, n in here if story.cast.slots[slot].workload == number) for here in state.bound]
+        assert held == [1, 1, 1]
+        assert not any(state.pinned)

@@ -1,0 +1,129 @@
+"""ResourceQuotas: pods beyond them are never made, and what that leaves open is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import HOSTNAME, Node
+from kubesched_lint.model.policy import ResourceQuota
+from kubesched_lint.report.outlook import as_text
+from tests.lifecycle.simulated import asking, cell, other, sketch, told, workload
+
+
+def quota(name="compute", **hard):
+    entries = {key.replace("_", "."): value for key, value in hard.items()}
+    return other("ResourceQuota", name, spec={"hard": entries})
+
+
+@pytest.mark.parametrize(
+    ("hard", "text", "why"),
+    [
+        ({"pods": "3"}, "3/5 −2", "ResourceQuota default/compute lets 3 pods exist"),
+        ({"requests_cpu": "1500m"}, "3/5 −2", "lets pods ask for requests.cpu 1500m; each asks for 500m"),
+        ({"cpu": "2"}, "4/5 −1", "lets pods ask for cpu 2; each asks for 500m"),
+        ({"pods": "4", "requests_cpu": "1"}, "2/5 −3", "requests.cpu 1;"),
+        ({"pods": "9"}, "5/5 ok", ""),
+        ({"requests_memory": "1Mi"}, "5/5 ok", ""),  # it asks for none: what becomes of that is for others to say
+    ],
+)
+def test_a_quota_caps_what_is_made(hard, text, why):
+    outlook = told(sketch(), workload("Deployment", "web", 5, asking("500m")), quota(**hard), events=("deploy",))
+    here = cell(outlook, "web", "deploy")
+    assert here.text == text
+    assert why in here.why
+    assert here.proven
+
+
+def test_the_quota_is_blamed_in_the_words_of_the_controller():
+    outlook = told(sketch(), workload("Deployment", "web", 5), quota(pods="3"), events=("deploy", "hpa-max"))
+    here = cell(outlook, "web", "deploy")
+    assert here.message == "exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3"
+    place = outlook.place(here)
+    assert place is not None
+    assert "the controller says (FailedCreate): exceeded quota" in as_text(outlook)
+
+
+def test_a_surge_pod_that_no_quota_grants_blocks_a_rollout_that_spares_none():
+    strict = {"strategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}}
+    outlook = told(sketch(), workload("Deployment", "web", 3, **strict), quota(pods="3"), events=("deploy", "rollout"))
+    assert cell(outlook, "web", "deploy").text == "3/3 ok"
+    here = cell(outlook, "web", "rollout")
+    assert (here.text, here.verdict, here.proven) == ("stuck", BAD, True)
+    assert "exceeded quota" in here.message
+    loose = {"strategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}}}
+    outlook = told(sketch(), workload("Deployment", "web", 3, **loose), quota(pods="3"), events=("rollout",))
+    assert cell(outlook, "web", "rollout").verdict == UNKNOWN
+
+
+def test_two_that_draw_on_one_quota_are_not_established():
+    both = [workload("Deployment", name, 3) for name in ("a", "b")]
+    outlook = told(sketch(), *both, quota(pods="4"), events=("deploy",))
+    for name in ("a", "b"):
+        here = cell(outlook, name, "deploy")
+        assert (here.verdict, here.bound.least, here.bound.most) == (UNKNOWN, 0, 3)
+        assert "ResourceQuota default/compute lets 4 pods exist" in here.missing[0]
+    alone = told(sketch(), *both, quota(pods="2"), events=("deploy",))
+    assert {cell(alone, name, "deploy").verdict for name in ("a", "b")} == {BAD}, "neither can have three"
+
+
+def test_pods_of_others_use_the_quota_up():
+    guest = other("Pod", "guest", spec={"nodeName": "w-a-1", "containers": [{"name": "c"}]})
+    guest["metadata"]["namespace"] = "default"
+    cluster = sketch(2, "abc", "4", "110", guest)
+    outlook = told(cluster, workload("Deployment", "web", 3), quota(pods="3"), events=("deploy",))
+    here = cell(outlook, "web", "deploy")
+    assert here.text == "2/3 −1"
+    assert "of which others use 1" in here.why
+
+
+def test_a_quota_of_another_namespace_or_with_scopes_is_none_of_its_business():
+    elsewhere = quota(pods="1")
+    elsewhere["metadata"]["namespace"] = "other"
+    scoped = other(
+        "ResourceQuota",
+        "scoped",
+        spec={
+            "hard": {"pods": "1"},
+            "scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "In", "values": ["x"]}]},
+        },
+    )
+    outlook = told(sketch(), workload("Deployment", "web", 3), elsewhere, scoped, events=("deploy",))
+    assert cell(outlook, "web", "deploy").text == "3/3 ok"
+    assert "quotas with scopes are passed over: default/scoped" in outlook.notes
+
+
+def test_a_quota_of_the_snapshot_counts_and_is_not_pointed_at():
+    limit = quota(pods="1")
+    limit["metadata"]["namespace"] = "default"
+    outlook = told(sketch(2, "abc", "4", "110", limit), workload("Deployment", "web", 3), events=("deploy",))
+    here = cell(outlook, "web", "deploy")
+    assert here.text == "1/3 −2"
+    assert outlook.place(here) is None
+
+
+def test_counting_and_the_words_of_lint_agree():
+    """``counted`` is what rules may ask: it knows quotas too."""
+    from kubesched_lint.model.decode.workloads import decode_workload
+
+    node = Node("n", {HOSTNAME: "n"}, allocatable={"cpu": 4000, "pods": 110})
+    web = decode_workload(workload("Deployment", "web", 3), "default")
+    limited = Inventory(quotas=(ResourceQuota("default", "q", {"pods": 2}),))
+    assert count(Setting((node,), limited, (web,)), "deploy", 0).most.pods == 2
+    assert count(Setting((node,), Inventory(), (web,)), "deploy", 0).is_fine
+
+
+def test_room_enough_under_a_quota_is_fine_with_surge_and_at_the_maximum():
+    scaler = other(
+        "HorizontalPodAutoscaler",
+        "web",
+        "autoscaling/v2",
+        spec={"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "minReplicas": 1, "maxReplicas": 5},
+    )
+    outlook = told(sketch(), workload("Deployment", "web", 3), scaler, quota(pods="7"))
+    assert {c.verdict for c in outlook.rows[0].cells} == {FINE}
+    tight = told(sketch(), workload("Deployment", "web", 3), scaler, quota(pods="4"))
+    assert cell(tight, "web", "hpa-max").text == "4/5 −1"

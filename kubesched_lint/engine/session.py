@@ -53,11 +53,20 @@ class Material:
 
     request: Request
     options: Options
-    found: list[InputFile | Skipped | InputError]
+    found: Iterable[InputFile | Skipped | InputError]
+    """Read once: a list gives up each file when its documents are made."""
 
     @cached_property
     def manifests(self) -> ManifestSet:
-        return manifest_set(entries_of(_drained(self.found)), self.options.namespace)
+        return manifest_set(entries_of(self._drained()), self.options.namespace)
+
+    def _drained(self) -> Iterator[InputFile | Skipped | InputError]:
+        if not isinstance(self.found, list):
+            yield from self.found
+            return
+        self.found.reverse()
+        while self.found:
+            yield self.found.pop()
 
     @cached_property
     def opened(self) -> tuple[Cluster | None, tuple[InputError, ...]]:
@@ -104,8 +113,14 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
     rulebook.select(options.profile, options.select, options.ignore)  # before anything is read
     entries = None if request.baseline is None else read_baseline(request.baseline, rulebook)
     narrow = None if request.changed is None else _narrowing(request.changed, request.paths)
-    material = Material(request, options, list(_files(request.paths, options, render=request.render)))
-    report = _kept_or_made(material, rulebook) if request.cache else _made(material, rulebook)
+    files = _files(request.paths, options, render=request.render)
+    if request.cache:
+        read = list(files)
+        material = Material(request, options, read)
+        report = _kept_or_made(material, read, rulebook)
+    else:
+        material = Material(request, options, files)
+        report = _made(material, rulebook)
     gone: tuple[Entry, ...] = ()
     if entries is not None:
         report, gone = _known(report, entries, material, rulebook)
@@ -134,16 +149,16 @@ def _made(material: Material, rulebook: Rulebook) -> Report:
     return report_on(manifests, cluster, problem, material.options, rulebook)
 
 
-def _kept_or_made(material: Material, rulebook: Rulebook) -> Report:
+def _kept_or_made(material: Material, files: Sequence[InputFile | Skipped | InputError], rulebook: Rulebook) -> Report:
     """From the cache, or for it; a cluster that cannot be read is asked for again the next time."""
     from kubesched_lint.engine.cache import Kept, files_of_cluster, is_worthwhile, key_of, shelf
 
-    place = shelf(os.environ) if is_worthwhile(material.found) else None
+    place = shelf(os.environ) if is_worthwhile(files) else None
     nodes = files_of_cluster(material.request.cluster) if place else None
     if place is None or nodes is None:
         return _made(material, rulebook)
     asked = (material.request.cluster, material.request.elastic, material.request.paths)
-    key = key_of(material.found, nodes, material.options, rulebook, asked)
+    key = key_of(files, nodes, material.options, rulebook, asked)
     if key is None:
         return _made(material, rulebook)
     report = place.find(key, _now())
@@ -153,13 +168,6 @@ def _kept_or_made(material: Material, rulebook: Rulebook) -> Report:
         if not problem:
             place.keep(key, Kept(report, cluster.description if cluster else None))
     return report
-
-
-def _drained(found: list[InputFile | Skipped | InputError]) -> Iterator[InputFile | Skipped | InputError]:
-    """Each once, and forgotten: the bytes of a file are of no use beside its documents."""
-    found.reverse()
-    while found:
-        yield found.pop()
 
 
 def report_on(

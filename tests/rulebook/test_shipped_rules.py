@@ -98,6 +98,13 @@ def test_yielding_goes_round_in_no_circle() -> None:
         assert rule.slug not in reached, f"{rule.slug} yields to itself by way of {sorted(reached)}"
 
 
+def test_an_editor_asks_only_what_one_file_answers() -> None:
+    rules = Rulebook.shipped().select("editor")
+    assert len(rules) > 20
+    assert {need for rule in rules for need in rule.needs} == {"text"}
+    assert {rule.each for rule in rules} == {"workload", "document", "waiver"}
+
+
 def test_a_card_is_found_by_its_slug() -> None:
     book = Rulebook.shipped()
     assert book.card("anti-affinity-exceeds-domains").slug == "anti-affinity-exceeds-domains"

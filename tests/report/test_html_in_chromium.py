@@ -337,7 +337,7 @@ def test_five_thousand_findings_are_quick_to_move_through(
     assert browser.run("document.activeElement.id") == "f5"
     assert browser.run(took) < 2_000
     browser.press("/", *f"rule-{words[4_000]}")
-    left = "document.querySelectorAll('#findings .brief > li:not(.filtered)').length"
+    left = "document.querySelectorAll('#findings .brief > div:not(.filtered)').length"
     later = f"new Promise((done) => setTimeout(() => done({left}), 600))"
     assert browser.run(later) == 1
     assert browser.complaints == []

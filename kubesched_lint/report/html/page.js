@@ -123,8 +123,8 @@
       shown += kept;
     };
     for (const finding of findings) keep(finding, finding.dataset.severity);
-    for (const item of all("#findings .brief > li")) keep(item, item.className.split(" ")[0]);
-    for (const file of all(".file")) file.classList.toggle("filtered", !one("article:not(.filtered), .brief > li:not(.filtered)", file));
+    for (const item of all("#findings .brief > div")) keep(item, item.classList[0]);
+    for (const file of all(".file")) file.classList.toggle("filtered", !one("article:not(.filtered), .brief > div:not(.filtered)", file));
     one("#none").hidden = shown > 0 || !one(".file");
   };
   const none = one("#none");

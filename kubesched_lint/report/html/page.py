@@ -49,7 +49,7 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
     yield "</div>\n"
     rows = "".join(suppressed(report))
     if rows:
-        yield from _section("waived", "Waived and known", [f'<ul class="brief">{rows}</ul>'])
+        yield from _section("waived", "Waived and known", [f'<div class="brief" role="list">{rows}</div>'])
     yield from _section("notes", "What was checked, and what was not", _footer(report))
     yield from _rules(this, context)
     yield "</main>\n"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.facts import Facts, Premises
@@ -30,7 +30,6 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.library import Rule
-from kubesched_lint.rulebook.rule import Check
 from kubesched_lint.rulebook.wording import fill
 
 if TYPE_CHECKING:
@@ -169,14 +168,16 @@ class _Run:
         """What one rule says, of all workloads or of one. A check that raises is one error; the others still run."""
         params = {**rule.params, **self.options.params.get(rule.slug, {})}
         try:
-            asked = rule.check()
+            check = rule.check()
         except Exception as error:
             self._failed(rule, None, error)
             return
-        for workload, check in self._questions(rule, asked, facts, params, only):
+        for subject in self._subjects(rule) if only is None else (only,):
+            workload = subject if isinstance(subject, Workload) else None
             try:
-                for hazard in check():
-                    yield self._judge(rule, workload, hazard, facts)
+                for hazard in check(facts, **params) if subject is None else check(subject, facts, **params):
+                    placed = self._placed(hazard, subject) if isinstance(subject, Document) else hazard
+                    yield self._judge(rule, workload, placed, facts)
             except UncheckedError as reason:
                 skip = Skip(rule.slug, str(reason))
                 if skip not in self.skipped:
@@ -184,18 +185,11 @@ class _Run:
             except Exception as error:
                 self._failed(rule, workload, error)
 
-    def _questions(
-        self, rule: Rule, check: Check, facts: Facts, params: Mapping[str, object], only: Workload | None
-    ) -> Iterator[tuple[Workload | None, Callable[[], Iterator[Hazard]]]]:
-        """The calls of a rule's check, one for each thing that it looks at."""
+    def _subjects(self, rule: Rule) -> Sequence[Workload | Document | None]:
+        """What a rule looks at, one by one; None for the set as a whole."""
         if rule.each == "set":
-            yield None, partial(check, facts, **params)
-        elif rule.each == "document":
-            for document in self.manifests.documents:
-                yield None, partial(self._of_document, check, document, facts, params)
-        else:
-            for workload in self._carriers(rule) if only is None else (only,):
-                yield workload, partial(check, workload, facts, **params)
+            return (None,)
+        return self.manifests.documents if rule.each == "document" else self._carriers(rule)
 
     def _carriers(self, rule: Rule) -> Sequence[Workload]:
         """The workloads that a rule looks at; rules that look at the same share the search."""
@@ -205,12 +199,9 @@ class _Run:
             found = self._found[key] = tuple(filter(rule.looks_at, self.manifests.inventory.workloads))
         return found
 
-    def _of_document(
-        self, check: Check, document: Document, facts: Facts, params: Mapping[str, object]
-    ) -> Iterator[Hazard]:
-        for hazard in check(document, facts, **params):
-            victim = hazard.victim or ref_of(document, self.options.namespace)
-            yield replace(hazard, source=hazard.source or document, victim=victim)
+    def _placed(self, hazard: Hazard, document: Document) -> Hazard:
+        victim = hazard.victim or ref_of(document, self.options.namespace)
+        return replace(hazard, source=hazard.source or document, victim=victim)
 
     def _failed(self, rule: Rule, workload: Workload | None, error: Exception) -> None:
         """One error for a rule, however many workloads it fails on."""

@@ -126,7 +126,8 @@ def _brief(cause: Cause) -> str:
     word = finding.severity.word
     more = f" <small>and {len(cause.others):,} more of the same cause</small>" if cause.others else ""
     return (
-        f'<div role="listitem" class="{word}"><span class="sev">{word}</span> <code>{esc(_place(finding.location))}</code> '
+        f'<div role="listitem" class="{word}"><span class="sev">{word}</span> '
+        f"<code>{esc(_place(finding.location))}</code> "
         f'<span class="rule">{esc(finding.rule)}</span> {esc(finding.message)}{more}</div>'
     )
 

@@ -49,7 +49,7 @@
       const mine = one("text.mine", node);
       if (mine) {
         const count = focus ? view.pods[group][focus.w] : 0;
-        mine.textContent = count ? `${count.toLocaleString("en")} of it` : "";
+        mine.textContent = count ? `${count.toLocaleString("en")} of ${view.name[focus.w]}` : "";
       }
     }
     for (const pod of all("circle.pod", svg)) pod.classList.toggle("mine", focus !== null && pod.dataset.w === String(focus.w));

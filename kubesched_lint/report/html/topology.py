@@ -166,7 +166,7 @@ def _short_name(scene: Scene, number: int) -> str:
 def view(scene: Scene, focuses: Sequence[Focus | None]) -> dict[str, Any]:
     """``focuses`` are those of the findings on the page, in its order.
 
-    ``reach``: workload → a letter per group; ``say``: workload → what is told of its nodes; ``at``: for each finding
+    ``reach``: workload → a letter per group; ``say``: workload → what is told of its nodes; ``name``; ``at``: for each finding
     its focus or -1; ``focus``: workload, the zones to light, and chips of domains.
     """
     different = list(dict.fromkeys(focus for focus in focuses if focus is not None))
@@ -174,6 +174,7 @@ def view(scene: Scene, focuses: Sequence[Focus | None]) -> dict[str, Any]:
     used = {focus.workload for focus in different}
     return {
         "reach": {number: "".join(_LETTERS[level] for level in scene.reach[number]) for number in used},
+        "name": {number: shortened(scene.workloads[number].name, 16) for number in used},
         "say": {number: _said(scene, number) for number in used},
         "pods": [dict(group.pods) for group in scene.groups],
         "folded": [int(group.count > 1) for group in scene.groups],

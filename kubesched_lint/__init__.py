@@ -35,9 +35,18 @@ if TYPE_CHECKING:
         proof,
         witness,
     )
-    from kubesched_lint.library import Cluster, ClusterError, Outcome, Simulation, lint, load_cluster, simulate
+    from kubesched_lint.library import (
+        Cluster,
+        ClusterError,
+        Outcome,
+        Simulation,
+        lint,
+        load_cluster,
+        load_rules,
+        simulate,
+    )
     from kubesched_lint.model.workload import Workload
-    from kubesched_lint.rulebook.library import UnknownRuleError
+    from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
     from kubesched_lint.version import __version__
 
 __all__ = [
@@ -56,6 +65,7 @@ __all__ = [
     "Place",
     "Related",
     "Report",
+    "Rulebook",
     "Severity",
     "Simulation",
     "Skip",
@@ -68,6 +78,7 @@ __all__ = [
     "__version__",
     "lint",
     "load_cluster",
+    "load_rules",
     "pattern",
     "policy",
     "proof",
@@ -78,10 +89,12 @@ __all__ = [
 _HOMES = {
     "Facts": "analysis.facts",
     "Workload": "model.workload",
+    "Rulebook": "rulebook.library",
     "UnknownRuleError": "rulebook.library",
     "__version__": "version",
     **dict.fromkeys(
-        ("Cluster", "ClusterError", "Outcome", "Simulation", "lint", "load_cluster", "simulate"), "library"
+        ("Cluster", "ClusterError", "Outcome", "Simulation", "lint", "load_cluster", "load_rules", "simulate"),
+        "library",
     ),
 }
 

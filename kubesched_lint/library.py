@@ -1,4 +1,4 @@
-"""kubesched-lint for programs: ``lint``, ``simulate`` and ``load_cluster``, from ``kubesched_lint`` itself.
+"""kubesched-lint for programs: what ``kubesched_lint`` itself offers, and the home of its functions.
 
 Nothing here prints, exits, or changes anything beyond what it returns; calls may run in several threads at once. What a
 call returns is frozen. The names that ``kubesched_lint.__all__`` lists keep their meaning within a major version.
@@ -17,12 +17,12 @@ from kubesched_lint.engine.options import KUBERNETES_VERSIONS, PROFILES, Options
 from kubesched_lint.engine.reading import ManifestSet, manifest_set
 from kubesched_lint.findings import InputError, Location, ObjectRef, Report, Severity
 from kubesched_lint.record import record
+from kubesched_lint.rulebook.library import Rulebook
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.simulate import Outlook
     from kubesched_lint.lifecycle.verdicts import Cell
     from kubesched_lint.manifests.loader import Entry
-    from kubesched_lint.rulebook.library import Rulebook
 
 Path = str | os.PathLike[str]
 Texts = str | Mapping[str, str]
@@ -87,13 +87,23 @@ def load_cluster(
     return cluster_from(given, given[0][0] if len(given) == 1 else "", elastic=elastic)
 
 
+def load_rules(*folders: Path) -> Rulebook:
+    """The shipped rules, those of installed packages, and those of folders of one's own, for any number of calls.
+
+    What cannot be used is in its ``faults``, and in ``Report.errors`` of each run with it.
+    """
+    from kubesched_lint.rulebook.own import rulebook_with
+
+    return rulebook_with([os.fspath(folder) for folder in folders])
+
+
 def lint(
     *paths: Path,
     text: Texts | None = None,
     objects: Objects = (),
     cluster: Path | Cluster | None = None,
     elastic: bool | None = None,
-    rules: Sequence[Path] = (),
+    rules: Sequence[Path] | Rulebook = (),
     profile: str = "ci",
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
@@ -108,17 +118,16 @@ def lint(
 
     Manifests are files and folders (``paths``), YAML or JSON ``text`` (or a mapping from path to text), and parsed
     ``objects``, all together one set. ``cluster`` is a path, or what ``load_cluster`` gave; without one, rules that
-    need nodes are in ``Report.skipped``. ``rules`` are folders with rules of one's own; ``params`` and ``severities``
-    are by rule. The other options are those of the command line.
+    need nodes are in ``Report.skipped``. ``rules`` are folders with rules of one's own, or what ``load_rules`` made of
+    them; ``params`` and ``severities`` are by rule. The other options are those of the command line.
 
     What cannot be read among the manifests, and rules of one's own that cannot be used, are ``Report.errors``: the rest
     is checked. Raises ClusterError for a cluster that cannot be read, UnknownRuleError for a rule or family that is not
     there, ValueError for an option that cannot be followed.
     """
     from kubesched_lint.engine.session import report_on
-    from kubesched_lint.rulebook.own import rulebook_with
 
-    book = rulebook_with([os.fspath(folder) for folder in rules])
+    book = rules if isinstance(rules, Rulebook) else load_rules(*rules)
     options = Options(
         profile=_one_of("profile", profile, PROFILES),
         select=tuple(select),
@@ -248,4 +257,4 @@ def _params(given: Mapping[str, Mapping[str, object]], book: Rulebook) -> Mappin
     return found
 
 
-__all__ = ["Cluster", "ClusterError", "Outcome", "Simulation", "lint", "load_cluster", "simulate"]
+__all__ = ["Cluster", "ClusterError", "Outcome", "Simulation", "lint", "load_cluster", "load_rules", "simulate"]

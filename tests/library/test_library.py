@@ -1,0 +1,233 @@
+"""The library, by its public names alone."""
+
+from __future__ import annotations
+
+import doctest
+import gc
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import kubesched_lint
+from kubesched_lint import (
+    Cluster,
+    ClusterError,
+    Evidence,
+    Finding,
+    InputError,
+    Location,
+    ObjectRef,
+    Report,
+    Severity,
+    Simulation,
+    Span,
+    UnknownRuleError,
+    lint,
+    load_cluster,
+    load_rules,
+    simulate,
+)
+
+ROOT = Path(__file__).parents[2]
+SKETCH = """\
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes:
+- {name: worker, count: 2, zones: [a, b, c]}
+"""
+MANIFEST = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 4
+  selector: {matchLabels: {app: web}}
+  strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - topologyKey: topology.kubernetes.io/zone
+            labelSelector: {matchLabels: {app: web}}
+      containers:
+      - {name: web, image: "registry.example.com/shop/web:1.0"}
+"""
+RULE = "anti-affinity-exceeds-domains"
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return load_cluster(text=SKETCH)
+
+
+def test_the_page_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    done = doctest.testfile(
+        str(ROOT / "docs" / "library.md"), module_relative=False, optionflags=doctest.ELLIPSIS | doctest.FAIL_FAST
+    )
+    assert (done.failed, done.attempted > 10) == (0, True)
+
+
+def test_the_docstrings_run() -> None:
+    done = doctest.testmod(kubesched_lint)
+    assert (done.failed, done.attempted > 0) == (0, True)
+
+
+def test_a_finding_tells_what_where_and_why(cluster: Cluster) -> None:
+    report = lint(text={"shop/web.yaml": MANIFEST}, cluster=cluster)
+    assert isinstance(report, Report)
+    (finding,) = report.findings
+    assert isinstance(finding, Finding)
+    assert (finding.rule, finding.severity) == (RULE, Severity.ERROR)
+    assert finding.object == ObjectRef("Deployment", "shop", "web")
+    assert finding.location == Location("shop/web.yaml", Span(14, 13, 15, 53))
+    assert isinstance(finding.evidence, Evidence)
+    assert (finding.evidence.kind, finding.evidence.demand, finding.evidence.supply) == ("proof", 4, 3)
+    assert report.summary.workloads == 1
+
+
+def test_files_texts_and_objects_are_one_set(cluster: Cluster, tmp_path: Path) -> None:
+    """A budget given as an object guards a workload given as text: no rule says that it is missing."""
+    file = tmp_path / "web.yaml"
+    file.write_text(MANIFEST)
+    (tmp_path / "sketch.yaml").write_text(SKETCH)
+    by_path = lint(file, cluster=tmp_path / "sketch.yaml")
+    by_text = lint(text=MANIFEST, cluster=cluster)
+    assert [f.message for f in by_path.findings] == [f.message for f in by_text.findings] != []
+    assert by_path.findings[0].location.path == str(file)
+    both = lint(str(file), text=MANIFEST.replace("web", "api"), objects=[{"apiVersion": "v1", "kind": "Namespace"}])
+    assert (both.summary.workloads, both.summary.documents) == (2, 3)
+
+
+def test_options_are_those_of_the_command_line(cluster: Cluster) -> None:
+    def rules(**options: object) -> list[str]:
+        return [f.rule for f in lint(text=MANIFEST, cluster=cluster, **options).findings]  # type: ignore[arg-type]
+
+    assert rules() == [RULE]
+    assert rules(ignore=["anti-affinity"]) == []
+    assert rules(select=["spread"]) == []
+    assert rules(partial=True) == [RULE]
+    assert rules(params={RULE: {"reserve": 1}}) == [RULE]
+    assert lint(text=MANIFEST, cluster=cluster, severities={RULE: "note"}).findings[0].severity is Severity.NOTE
+    assert lint(text=MANIFEST, cluster=cluster, severities={RULE: Severity.NOTE}).findings[0].severity is Severity.NOTE
+
+
+def test_what_needs_a_cluster_is_skipped_without_one() -> None:
+    report = lint(text=MANIFEST)
+    assert report.findings == ()
+    assert RULE in {skip.rule for skip in report.skipped}
+
+
+def test_rules_of_ones_own_join_in() -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a"},
+        "spec": {"containers": [{"name": "a", "image": "b"}]},
+    }
+    report = lint(objects=[pod], rules=[ROOT / "examples" / "rules"])
+    (finding,) = [f for f in report.findings if f.rule == "no-bare-pods"]
+    assert (finding.severity, finding.evidence.kind) == (Severity.ERROR, "policy")
+    assert lint(objects=[pod], rules=["/nowhere"]).errors == (
+        InputError("/nowhere", "there is no such folder: no rule was read"),
+    )
+
+
+def test_what_cannot_be_read_is_told_and_the_rest_is_checked(cluster: Cluster) -> None:
+    report = lint("/no/such/file.yaml", text={"broken.yaml": "kind: [", "web.yaml": MANIFEST}, cluster=cluster)
+    assert {error.path for error in report.errors} == {"/no/such/file.yaml", "broken.yaml"}
+    assert [f.rule for f in report.findings] == [RULE]
+
+
+def test_what_the_caller_gets_wrong_is_raised(cluster: Cluster) -> None:
+    with pytest.raises(ClusterError, match="no/such/cluster"):
+        lint(text=MANIFEST, cluster="/no/such/cluster.yaml")
+    with pytest.raises(UnknownRuleError, match="did you mean `anti-affinity`"):
+        lint(text=MANIFEST, select=["anti-afinity"])
+    told: list[tuple[dict[str, object], str]] = [
+        ({"profile": "loose"}, "profile: 'loose' is not one of ci, strict, editor"),
+        ({"apply_order": "random"}, "apply_order: 'random' is not one of"),
+        ({"kubernetes_version": "1.4"}, "kubernetes_version: '1.4' is not one of"),
+        ({"severities": {RULE: "fatal"}}, "expected one of note, warning, error"),
+        ({"severities": {"no-spread-or-anti-affinity": "error"}}, "never proves what it says"),
+        ({"params": {RULE: {"reserve": "two"}}}, "expected a whole number"),
+        ({"params": {RULE: {"unknown": 1}}}, "has no parameter `unknown`"),
+        ({"elastic": True}, "elastic belongs to load_cluster"),
+        ({"objects": [{"kind": object()}]}, "object 1 is not what YAML or JSON could hold"),
+    ]
+    for wrong, message in told:
+        with pytest.raises(ValueError, match=message):
+            lint(text=MANIFEST, cluster=cluster, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="takes a path"):
+        load_cluster()
+    with pytest.raises(ValueError, match="takes a path"):
+        load_cluster("a.yaml", text=SKETCH)
+
+
+def test_a_simulation_tells_each_event(cluster: Cluster) -> None:
+    told = simulate(text=MANIFEST, cluster=cluster, events=["deploy", "zone-loss"])
+    assert isinstance(told, Simulation)
+    deploy, loss = told.of("Deployment shop/web")
+    assert (deploy.event, deploy.verdict, deploy.wanted, deploy.bound, deploy.proven) == (
+        "deploy",
+        "bad",
+        4,
+        (3, 3),
+        True,
+    )
+    assert deploy.location is not None
+    assert deploy.location.span.line == 14
+    assert (loss.event, loss.bound) == ("zone-loss", (2, 2))
+    assert told.of("Deployment shop/other") == ()
+    with pytest.raises(ValueError, match="unknown event"):
+        simulate(text=MANIFEST, cluster=cluster, events=["doomsday"])
+
+
+def test_what_is_returned_is_frozen(cluster: Cluster) -> None:
+    report = lint(text=MANIFEST, cluster=cluster)
+    for thing in (report, report.findings[0], report.findings[0].location, cluster):
+        with pytest.raises(AttributeError):
+            thing.path = "elsewhere"  # type: ignore[union-attr]
+
+
+def test_it_prints_nothing_and_leaves_the_collector_alone(cluster: Cluster, capfd: pytest.CaptureFixture[str]) -> None:
+    assert gc.isenabled()
+    frozen = gc.get_freeze_count()
+    lint("/no/such/file.yaml", text=MANIFEST, cluster=cluster)
+    simulate(text=MANIFEST, cluster=cluster, events=["deploy"])
+    assert (gc.isenabled(), gc.get_freeze_count()) == (True, frozen)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_threads_may_share_a_cluster_and_get_what_one_alone_gets(cluster: Cluster) -> None:
+    texts = [MANIFEST.replace("web", f"web{n}").replace("replicas: 4", f"replicas: {2 + n % 5}") for n in range(24)]
+    rules = load_rules(ROOT / "examples" / "rules")
+
+    def run(text: str) -> Report:
+        return lint(text=text, cluster=cluster, rules=rules)
+
+    alone = [run(text) for text in texts]
+    with ThreadPoolExecutor(6) as pool:
+        together = list(pool.map(run, texts))
+    assert together == alone
+    assert len({len(report.findings) for report in alone}) > 1
+
+
+def test_every_public_name_is_there_and_importing_the_package_imports_little() -> None:
+    for name in kubesched_lint.__all__:
+        assert getattr(kubesched_lint, name) is not None
+        assert name in dir(kubesched_lint)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = kubesched_lint.nothing
+    script = "import sys; import kubesched_lint; print([m for m in sys.modules if m.startswith('kubesched_lint.')])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "[]\n"
+
+
+def test_it_says_that_it_is_typed() -> None:
+    assert (Path(kubesched_lint.__file__).parent / "py.typed").is_file()

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
+
+COMPLETE = "_KUBESCHED_LINT_COMPLETE"
+"""The variable by which a shell asks what may follow; ``--show-completion`` tells it to."""
 
 
 def main() -> None:
@@ -16,8 +20,12 @@ def main() -> None:
     gc.disable()  # what is imported stays, and `lint` makes no cycles of any size: looking for them is a third of a run
     from kubesched_lint.cli.app import app
 
+    if COMPLETE in os.environ:
+        from typer._completion_classes import completion_init
+
+        completion_init()
     try:
-        app()
+        app(complete_var=COMPLETE)
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:  # the reader of our pipe has seen enough

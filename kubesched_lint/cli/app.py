@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import gc
+from enum import StrEnum
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+
+from kubesched_lint.cli.parser import Group
 
 _COMMANDS = ("lint", "why", "simulate", "fleet", "init", "snapshot", "baseline", "config", "rules", "verify")
 
 
-class _Commands(TyperGroup):
+class Shell(StrEnum):
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+class _Commands(Group):
     """Looks for the command NAME in ``kubesched_lint.cli.NAME``, which has it as ``app``."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -30,6 +38,7 @@ class _Commands(TyperGroup):
 
 app = typer.Typer(
     cls=_Commands,
+    add_completion=False,  # its options ask which shell is running; ours are told
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -45,10 +54,41 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit()
 
 
+def _show_completion(shell: str | None) -> None:
+    if shell:
+        from typer._completion_shared import get_completion_script
+
+        from kubesched_lint.cli import COMPLETE
+
+        typer.echo(get_completion_script(prog_name="kubesched-lint", complete_var=COMPLETE, shell=shell))
+        raise typer.Exit()
+
+
 @app.callback()
 def root(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    show_completion: Annotated[
+        Shell | None,
+        typer.Option(
+            "--show-completion",
+            callback=_show_completion,
+            is_eager=True,
+            help="Print what makes this shell complete commands, options and names of rules.",
+        ),
+    ] = None,
 ) -> None:
-    """Before you deploy: will every pod of these manifests find a node, and if not, which line is to blame?"""
+    """Before you deploy: will every pod of these manifests find a node, and if not, which line is to blame?
+
+    `kubesched-lint COMMAND --help` explains a command and its exit codes. Mostly these are 0: all is well; 1: something
+    was found; 2: something could not be read or followed.
+
+    Examples:
+
+      kubesched-lint lint manifests/ --cluster nodes.json
+
+      kubesched-lint rules explain anti-affinity-exceeds-domains
+
+      kubesched-lint --show-completion bash >> ~/.bashrc
+    """

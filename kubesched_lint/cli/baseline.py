@@ -25,6 +25,7 @@ from kubesched_lint.cli.options import (
     Select,
     Sets,
 )
+from kubesched_lint.cli.parser import Command, Group
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from kubesched_lint.rulebook.library import Rulebook
 
 app = typer.Typer(
-    help="Write down known findings, which then do not fail, and take out those that are gone.",
+    cls=Group,
+    help="Write down known findings, which then do not fail.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -60,7 +62,7 @@ File = Annotated[
 ]
 
 
-@app.command()
+@app.command(cls=Command)
 def write(
     context: typer.Context,
     paths: Paths,
@@ -110,7 +112,7 @@ def write(
     typer.echo(told, err=True)
 
 
-@app.command()
+@app.command(cls=Command)
 def prune(
     context: typer.Context,
     paths: Paths,

@@ -32,6 +32,7 @@ from kubesched_lint.cli.options import (
     Sets,
     StrictSkips,
 )
+from kubesched_lint.cli.parser import Command, Group
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from kubesched_lint.rulebook.library import Rulebook
 
 app = typer.Typer(
+    cls=Group,
     help="Show the configuration of a run, or the schema of its file.",
     no_args_is_help=True,
     add_completion=False,
@@ -52,7 +54,7 @@ class Format(StrEnum):
     JSON = "json"
 
 
-@app.command()
+@app.command(cls=Command)
 def show(
     context: typer.Context,
     paths: OptionalPaths = None,
@@ -99,7 +101,7 @@ def show(
         typer.echo("\n".join(_as_text(settings, rulebook)))
 
 
-@app.command("schema")
+@app.command("schema", cls=Command)
 def print_schema() -> None:
     """Print the JSON Schema of kubesched.toml, which editors complete and check it by.
 

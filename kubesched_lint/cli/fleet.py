@@ -9,6 +9,7 @@ import typer
 from kubesched_lint.cli.options import (
     ApplyOrder,
     ApplyOrderOption,
+    Baseline,
     Color,
     ColorOption,
     ConfigFile,
@@ -29,14 +30,16 @@ from kubesched_lint.cli.options import (
     Sets,
     StrictSkips,
 )
+from kubesched_lint.cli.parser import Command
 
 if TYPE_CHECKING:
+    from kubesched_lint.engine.baseline import Entry
     from kubesched_lint.engine.fleet import Outcome
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.command(cls=Command, short_help="Check one set of manifests against many clusters.")
 def fleet(
     context: typer.Context,
     paths: Paths,
@@ -67,6 +70,7 @@ def fleet(
     partial: Partial = False,
     exclude: Exclude = None,
     sets: Sets = None,
+    baseline: Baseline = None,
     config_file: ConfigFile = None,
     no_config: NoConfig = False,
     color: ColorOption = Color.AUTO,
@@ -84,6 +88,8 @@ def fleet(
     from kubesched_lint.cli.settings import settle
     from kubesched_lint.engine.crews import crew_of
     from kubesched_lint.engine.fleet import FleetError, clusters_in, lint_fleet
+    from kubesched_lint.engine.options import BaselineError
+    from kubesched_lint.engine.session import read_baseline
     from kubesched_lint.report.exit_code import FAIL_ON
     from kubesched_lint.report.fleet import FORMATS, worst_exit_code
     from kubesched_lint.report.writers import OutputError
@@ -94,7 +100,9 @@ def fleet(
         raise typer.BadParameter(f"{format_!r} is not one of {', '.join(FORMATS)}.", param_hint="'--format'")
     settings = settle(context, paths, rulebook_with(rule_folders or ()))
     rulebook = settings.rulebook
+    known = settings.maybe("baseline")
     try:
+        entries = None if known is None else read_baseline(known, rulebook)
         found = clusters_in(clusters)
         with crew_of(executor, len(found)) as crew:
             outcomes = lint_fleet(
@@ -106,11 +114,22 @@ def fleet(
                 elastic=settings.elastic,
                 lost=lambda reason: typer.echo(f"warning: {reason}", err=True),
             )
+        if entries is not None:
+            outcomes = tuple(_held(outcome, entries, known or "") for outcome in outcomes)
         _show(outcomes, format_, output, color.value)
-    except (FleetError, OutputError, UnknownRuleError) as error:
+    except (BaselineError, FleetError, OutputError, UnknownRuleError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
     raise typer.Exit(worst_exit_code(outcomes, FAIL_ON[settings.text("fail-on")], settings.flag("strict-skips")))
+
+
+def _held(outcome: Outcome, entries: tuple[Entry, ...], source: str) -> Outcome:
+    """What does not occur on one cluster may on another: of the fleet's baseline no entry is called gone."""
+    from dataclasses import replace
+
+    from kubesched_lint.engine.baseline import held_against
+
+    return replace(outcome, report=held_against(outcome.report, entries, source=source).report)
 
 
 def _show(outcomes: tuple[Outcome, ...], format_: str, output: str | None, color: str) -> None:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubesched_lint.cli.parser import Command
+
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
 
@@ -15,7 +17,7 @@ _KUBECTL = ("kubectl", "get", "nodes", "-o", "json")
 _POOLS = ("kubectl", "get", "nodepools.karpenter.sh", "-o", "json")
 
 
-@app.command()
+@app.command(cls=Command)
 def init(
     file: Annotated[
         str | None,

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from kubesched_lint.cli.options import (
     ApplyOrder,
@@ -39,11 +38,12 @@ from kubesched_lint.cli.options import (
     StrictSkips,
     Verbose,
 )
+from kubesched_lint.cli.parser import Command
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-class _Lint(TyperCommand):
+class _Lint(Command):
     """Lets ``--changed`` stand alone: Typer knows no option whose value may be left out."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -68,7 +68,7 @@ def _with_base(args: list[str]) -> Iterator[str]:
                 yield f"--changed={following}"
 
 
-@app.command(cls=_Lint)
+@app.command(cls=_Lint, short_help="Check manifests against a cluster, and name the lines to blame.")
 def lint(
     context: typer.Context,
     paths: Paths,

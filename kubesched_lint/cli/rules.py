@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from kubesched_lint.cli.options import rule_slugs
+from kubesched_lint.cli.parser import Command, Group
+
 if TYPE_CHECKING:
     from kubesched_lint.rulebook.frontmatter import CardError
     from kubesched_lint.rulebook.library import Rulebook
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from kubesched_lint.rulebook.trial import Trial
 
 app = typer.Typer(
+    cls=Group,
     help="List, explain and test the rules.",
     no_args_is_help=True,
     add_completion=False,
@@ -35,7 +39,7 @@ class Format(StrEnum):
     JSON = "json"
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def list_rules(
     family: Annotated[
         list[str] | None, typer.Option("--family", metavar="FAMILY", help="Only this family. Repeatable.")
@@ -68,9 +72,13 @@ def list_rules(
         raise typer.Exit(UNUSABLE)
 
 
-@app.command()
+@app.command(cls=Command)
 def explain(
-    slug: Annotated[str, typer.Argument(help="The rule, as reports name it in brackets.")], own: OwnRules = None
+    slug: Annotated[
+        str,
+        typer.Argument(metavar="RULE", autocompletion=rule_slugs, help="The rule, as reports name it in brackets."),
+    ],
+    own: OwnRules = None,
 ) -> None:
     """Explain one rule: what it finds, why it hurts, an example, what to use instead, what it cannot see.
 
@@ -96,7 +104,7 @@ def explain(
         typer.echo(text, nl=False)
 
 
-@app.command("test")
+@app.command("test", cls=Command)
 def run_examples(
     folder: Annotated[
         str | None, typer.Argument(metavar="[DIR]", help="A folder of cards; the shipped ones if none is given.")
@@ -135,7 +143,7 @@ def run_examples(
     raise typer.Exit(UNUSABLE if trial.faults or failed else 0)
 
 
-@app.command("new")
+@app.command("new", cls=Command)
 def new_rule(
     slug: Annotated[str, typer.Argument(help="Its name: small letters, words joined by hyphens.")],
     folder: Annotated[

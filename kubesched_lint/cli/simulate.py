@@ -22,6 +22,7 @@ from kubesched_lint.cli.options import (
     Paths,
     Render,
 )
+from kubesched_lint.cli.parser import Command
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -34,7 +35,7 @@ class Format(StrEnum):
     HTML = "html-fragment"
 
 
-@app.command()
+@app.command(cls=Command, short_help="Tell what deploys, rollouts and losses do to each workload.")
 def simulate(
     context: typer.Context,
     paths: Paths,

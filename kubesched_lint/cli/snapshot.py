@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubesched_lint.cli.parser import Command
+
 if TYPE_CHECKING:
     from kubesched_lint.cluster.capture import Snapshot
     from kubesched_lint.cluster.redact import Redactor
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-@app.command()
+@app.command(cls=Command)
 def snapshot(
     context: Annotated[
         str | None, typer.Option(metavar="NAME", help="Context of the kubeconfig.  [default: the current one]")

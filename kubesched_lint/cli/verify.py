@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from kubesched_lint.cli.parser import Command
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
@@ -15,7 +17,7 @@ class Format(StrEnum):
     JSON = "json"
 
 
-@app.command()
+@app.command(cls=Command, short_help="Hold our model against a scheduler's recorded decisions.")
 def verify_command(
     cases: Annotated[
         list[str], typer.Argument(metavar="CASES…", help="Recorded cases: .jsonl or .jsonl.gz.", show_default=False)

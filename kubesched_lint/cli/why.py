@@ -18,6 +18,7 @@ from kubesched_lint.cli.options import (
     OptionalPaths,
     Render,
 )
+from kubesched_lint.cli.parser import Command
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -27,7 +28,7 @@ class Format(StrEnum):
     JSON = "json"
 
 
-@app.command()
+@app.command(cls=Command, short_help="Explain where one pod can go, node by node.")
 def why(
     context: typer.Context,
     name: Annotated[

@@ -38,10 +38,17 @@ class Palette:
 
 
 def wants_color(mode: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """``mode`` is ``always``, ``never`` or ``auto``: on a terminal that can, unless NO_COLOR asks for none."""
+    """``mode`` is ``always``, ``never`` or ``auto``: on a terminal that can, unless the environment decides.
+
+    NO_COLOR, when it is not empty, means never; FORCE_COLOR, when it is neither empty nor 0, means always.
+    """
     if mode != "auto":
         return mode == "always"
-    return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM", "") != "dumb"
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR", "0") not in ("", "0"):
+        return True
+    return stream.isatty() and environ.get("TERM", "") != "dumb"
 
 
 def terminal_width(stream: TextIO, environ: Mapping[str, str]) -> int:

@@ -1,0 +1,111 @@
+"""Commands whose help reads like a manual page: options in sections, examples at the end and never wrapped astray."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+INPUT, RULES, OUTPUT, CONFIG = "What is read", "Rules", "Output", "Configuration"
+"""Sections of options, as ``rich_help_panel`` of an option names them; without one it is among ``Options``."""
+_REST = "Options"
+_TYPES = {"<int range>": "N", "<int>": "N", "<str>": "TEXT", "<float range>": "N"}
+
+
+class Command(TyperCommand):
+    """A command that parses as any other and is explained as a manual page."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return list(_usage(super().collect_usage_pieces(ctx)))
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        _write_text(self.help, formatter)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                is_argument = parameter.param_type_name == "argument"
+                section = "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None) or _REST
+                sections.setdefault(section, []).append((_in_words(record[0]), record[1]))
+        sections[_REST] = sections.pop(_REST, [])  # the last
+        for title, records in sections.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        _write_examples(self.help, formatter)
+
+
+class Group(TyperGroup):
+    """A command with commands of its own."""
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        _write_text(self.help, formatter)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        _write_examples(self.help, formatter)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Fails with a guess: another command, or the one that was left out before a path."""
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not name.startswith("-"):
+            from os.path import exists
+
+            from kubesched_lint.rulebook.guess import did_you_mean
+
+            guess = did_you_mean(name, known).replace("`", "'")
+            if not guess and exists(name) and "lint" in known:
+                guess = f"; did you mean '{ctx.command_path} lint {name}'?"
+            ctx.fail(f"No such command '{name}'{guess or '.'}")
+        return super().resolve_command(ctx, args)
+
+
+def _write_text(text: str | None, formatter: Any) -> None:
+    formatter.write_paragraph()
+    with formatter.indentation():
+        formatter.write_text(_parted(text or "")[0])
+
+
+def _write_examples(text: str | None, formatter: Any) -> None:
+    examples = _parted(text or "")[1]
+    if examples:
+        with formatter.section("Examples" if len(examples) > 1 else "Example"):
+            for example in examples:
+                formatter.write("".join(f"{line}\n" for line in _broken(example, formatter.width)))
+
+
+def _usage(pieces: list[str]) -> Iterator[str]:
+    """Without the braces that Typer puts around what is required."""
+    for piece in pieces:
+        bare = piece.removesuffix("...").strip("{}")
+        yield bare.upper() if piece.startswith("{") else piece
+
+
+def _in_words(names: str) -> str:
+    for kind, word in _TYPES.items():
+        names = names.replace(kind, word)
+    return names
+
+
+def _parted(text: str) -> tuple[str, list[str]]:
+    """What a docstring says, and the lines of its examples."""
+    from inspect import cleandoc
+
+    about, _, rest = cleandoc(text).partition("\nExample")
+    return about.strip(), [line.strip() for line in rest.partition(":")[2].splitlines() if line.strip()]
+
+
+def _broken(example: str, width: int) -> Iterator[str]:
+    """A long command is continued as a shell would have it; an option keeps its value."""
+    from textwrap import wrap
+
+    words = example.split(" ")
+    glued = "".join(f"{word}\0" if word.startswith("-") and word != "-" else f"{word} " for word in words).strip()
+    glued = glued.replace("\0-", " -").rstrip("\0")
+    lines = wrap(glued, width - 4, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    for number, line in enumerate(lines, 1):
+        yield f"  {line}".replace("\0", " ") + (" \\" if number < len(lines) else "")

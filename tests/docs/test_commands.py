@@ -1,0 +1,273 @@
+"""Every command in the documentation runs as it stands there, or is listed here with the reason why it cannot.
+
+The commands of one page run one after another in a folder that holds what the pages speak of: manifests, a sketch,
+nodes.json, this repository's fixtures and examples. A fence of YAML whose first line is a comment with a file's name is
+saved under that name before.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "examples" / "shop-repo" / "README.md"]
+CONSOLE = ("console", "sh", "shell", "bash")
+OURS = ("kubesched-lint ", "$ kubesched-lint ", "kubectl ", "$ kubectl ", "helm ", "$ helm ")
+
+NOT_RUN = {
+    r"python -m pip install \.": "downloads; test_ci_files.py installs the package into a fresh environment",
+    r"python -m pip install -e ": "downloads; .ci/run does precisely this",
+    r"kubectl get ": "asks a live cluster; tests/cluster/test_kubectl_output.py reads recorded answers",
+    r"kubesched-lint snapshot ": "asks a live cluster; tests/capture runs it against a recorded one",
+    r"kubesched-lint lint DIR ": "DIR stands for each of the repositories that were read",
+    r"podman ": "no container engine here; test_ci_files.py makes the same copies and installs from them",
+    r"flux build ": "flux is not installed here; the linter's half is tried with kustomize",
+}
+"""What a command begins with, as a pattern, and why it is not run."""
+
+
+@dataclass(frozen=True)
+class Fence:
+    """``line`` of the page, from 1; ``kind`` is empty for an indented block."""
+
+    line: int
+    kind: str
+    text: str
+
+
+def fences(page: Path) -> Iterator[Fence]:
+    """Fenced blocks, and blocks that are indented by four."""
+    kind: str | None = None
+    start, kept = 0, []
+    for number, line in enumerate([*page.read_text().split("\n"), ""], 1):
+        if line.startswith("```"):
+            if kind is None or kind == "indented":
+                kind, start, kept = line[3:].strip(), number + 1, []
+            else:
+                yield Fence(start, kind, "\n".join(kept))
+                kind = None
+        elif kind is None and line.startswith("    ") and line.strip():
+            kind, start, kept = "indented", number, [line[4:]]
+        elif kind == "indented" and not line.startswith("    "):
+            yield Fence(start, "", "\n".join(kept))
+            kind = None
+        elif kind is not None:
+            kept.append(line[4:] if kind == "indented" else line)
+
+
+def commands(fence: Fence) -> list[str]:
+    """A line that ends in a backslash goes on in the next. Where some lines begin with ``$``, the others are output."""
+    lines = fence.text.replace("\\\n", " ").split("\n")
+    if fence.kind in CONSOLE:
+        prompted = any(line.startswith("$ ") for line in lines)
+        chosen = [line for line in lines if line.startswith("$ ") or not prompted]
+    else:
+        chosen = [line for line in lines if line.startswith(OURS)] if fence.kind == "" else []
+    return [line.removeprefix("$ ") for line in chosen if line.strip() and not line.startswith("#")]
+
+
+def is_left_out(command: str) -> str | None:
+    """The pattern that says why a command is not run."""
+    return next((pattern for pattern in NOT_RUN if re.match(pattern, command)), None)
+
+
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - {name: web, image: "registry.example.com/shop/web:1.0", resources: {requests: {cpu: 100m, memory: 64Mi}}}
+"""
+
+
+def prepare(folder: Path) -> None:
+    """What the pages' commands expect to find."""
+    for name in ("fixtures", "examples", "rules"):
+        shutil.copytree(ROOT / name, folder / name)
+    sketch = (ROOT / "fixtures" / "clusters" / "three-zones.yaml").read_text()
+    (folder / "manifests").mkdir()
+    (folder / "manifests" / "web.yaml").write_text(WEB)
+    overlays = folder / "manifests" / "overlays" / "prod"
+    shutil.copytree(ROOT / "examples" / "shop-repo" / "manifests", folder / "overlays-of-shop")
+    overlays.mkdir(parents=True)
+    (overlays / "kustomization.yaml").write_text("resources: [app.yaml]\n")
+    (overlays / "app.yaml").write_text(WEB.replace("name: web,", "name: app,"))
+    shutil.copytree(overlays, folder / "overlays" / "prod")
+    shutil.copytree(ROOT / "fixtures" / "charts" / "shop", folder / "shop")
+    (folder / "snapshots").mkdir()
+    for name in ("cluster.yaml", "sketch.yaml", "snapshots/eu.yaml", "snapshots/us.yaml"):
+        (folder / name).write_text(sketch)
+    (folder / "nodes.json").write_text(json.dumps(nodes()))
+    for name in ("cluster.json", "cluster.json.gz"):
+        (folder / name).write_text(json.dumps(nodes()))
+    recorded = gzip.decompress((ROOT / "fixtures" / "conformance" / "decisions.jsonl.gz").read_bytes())
+    (folder / "mine.jsonl").write_bytes(b"".join(recorded.splitlines(keepends=True)[:3]))
+    programs(folder / "bin")
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
+    for command in (["init", "-q"], ["add", "cluster.yaml", "manifests"], [*identity, "commit", "-qm", "start"]):
+        subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)
+
+
+def nodes() -> dict[str, object]:
+    """As ``kubectl get nodes -o json`` prints it."""
+    items = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {
+                "name": f"node-{zone}",
+                "labels": {"kubernetes.io/hostname": f"node-{zone}", "topology.kubernetes.io/zone": zone},
+            },
+            "status": {"allocatable": {"cpu": "4", "memory": "16Gi", "pods": "110"}},
+        }
+        for zone in ("a", "b", "c")
+    ]
+    return {"apiVersion": "v1", "kind": "List", "items": items}
+
+
+def programs(folder: Path) -> None:
+    """This work tree as ``kubesched-lint``, and a ``helm`` that prints what Helm's library made of the chart."""
+    folder.mkdir()
+    recorded = ROOT / "fixtures" / "charts" / "recorded" / "shop.yaml"
+    texts = {"kubesched-lint": f'exec "{sys.executable}" -m kubesched_lint "$@"', "helm": f'cat "{recorded}"'}
+    texts["python"] = f'exec "{sys.executable}" "$@"'
+    for name, text in texts.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("docs") / "prepared"
+    folder.mkdir()
+    prepare(folder)
+    return folder
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None or shutil.which("git") is None, reason="needs kubectl and git")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_the_commands_of_a_page_run(page: Path, prepared: Path, tmp_path: Path) -> None:
+    shutil.copytree(prepared, tmp_path / "work", symlinks=True)
+    work = tmp_path / "work"
+    if page.parent.name == "shop-repo":
+        work = work / "examples" / "shop-repo"
+        subprocess.run(["git", "init", "-q"], cwd=work, check=True)
+    environ = {**os.environ, "PATH": f"{tmp_path / 'work' / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    environ["PYTHONPATH"] = str(ROOT)
+    if any("-o cluster.yaml" in c and "--force" not in c for fence in fences(page) for c in commands(fence)):
+        (work / "cluster.yaml").unlink()  # the page shows how it is made
+    for fence in fences(page):
+        named = re.match(r"# ([\w./-]+\.ya?ml)\n", fence.text)
+        if fence.kind == "yaml" and named and not named[1].startswith("."):
+            (work / named[1]).write_text(fence.text)
+        for command in commands(fence):
+            if is_left_out(command) is None:
+                done = subprocess.run(
+                    ["bash", "-o", "pipefail", "-c", command],
+                    cwd=work,
+                    env=environ,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    text=True,
+                    timeout=120,
+                    check=False,
+                )
+                told = f"{page.name}:{fence.line}: {command}\nended with {done.returncode}\n{done.stdout}{done.stderr}"
+                assert done.returncode in (0, 1), told
+                assert "Traceback" not in done.stderr, told
+
+
+def test_what_is_not_run_is_still_in_the_documentation() -> None:
+    there = {is_left_out(command) for page in PAGES for fence in fences(page) for command in commands(fence)}
+    assert set(NOT_RUN) <= there, f"no page has these any more: {set(NOT_RUN) - there}"
+
+
+def test_every_page_has_its_commands_found() -> None:
+    found = {page.name: sum(len(commands(fence)) for fence in fences(page)) for page in PAGES}
+    assert found["README.md"] >= 3
+    assert found["sketch.md"] >= 5
+    assert found["ci.md"] >= 5
+
+
+# --- what pages show beside commands ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_yaml_in_a_page_is_yaml(page: Path) -> None:
+    for fence in fences(page):
+        if fence.kind == "yaml":
+            assert list(yaml.safe_load_all(fence.text.replace("…", "etc"))), f"{page.name}:{fence.line}"
+
+
+def test_the_manifests_that_ci_md_shows_have_no_finding_of_ours(tmp_path: Path) -> None:
+    shown = [fence for fence in fences(ROOT / "docs" / "ci.md") if fence.text.startswith("# presync.yaml")]
+    assert shown
+    (tmp_path / "presync.yaml").write_text(shown[0].text)
+    command = [sys.executable, "-m", "kubesched_lint", "lint", str(tmp_path), "--no-config"]
+    command += ["-c", str(ROOT / "fixtures" / "clusters" / "three-zones.yaml"), "--fail-on", "warning"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
+@pytest.mark.parametrize("replicas", [3, 9])
+def test_the_plugin_for_argo_cd_prints_only_what_is_clean(prepared: Path, tmp_path: Path, replicas: int) -> None:
+    (shown,) = (fence for fence in fences(ROOT / "docs" / "ci.md") if fence.text.startswith("# plugin.yaml"))
+    generate = yaml.safe_load(shown.text)["spec"]["generate"]
+    repo = tmp_path / "repo"
+    shutil.copytree(ROOT / "examples" / "shop-repo", repo)
+    overlay = repo / "manifests" / "overlays" / "prod"
+    listed = (
+        (overlay / "kustomization.yaml")
+        .read_text()
+        .replace("{name: cache, count: 3}", f"{{name: cache, count: {replicas}}}")
+    )
+    (overlay / "kustomization.yaml").write_text(listed)
+    script = generate["args"][0].replace("/etc/kubesched/cluster.yaml", str(repo / "cluster.yaml"))
+    environ = {**os.environ, "PATH": f"{prepared / 'bin'}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [*generate["command"], script], cwd=overlay, env=environ, capture_output=True, text=True, check=False
+    )
+    if replicas == 3:
+        assert done.returncode == 0, done.stderr
+        assert (
+            done.stdout
+            == subprocess.run(
+                ["kubectl", "kustomize", "."], cwd=overlay, capture_output=True, text=True, check=True
+            ).stdout
+        )
+    else:
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "error[anti-affinity-exceeds-domains]" in done.stderr
+
+
+def test_the_page_on_sketches_names_every_field() -> None:
+    schema = json.loads((ROOT / "kubesched_lint" / "schemas" / "cluster.schema.json").read_text())["$defs"]
+    page = (ROOT / "docs" / "sketch.md").read_text()
+    fields = {*schema["ClusterSketch"]["properties"], *schema["nodes"]["properties"]} - {"apiVersion", "kind", "nodes"}
+    assert not [field for field in sorted(fields) if f"`{field}`" not in page]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_files_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
+    missing = [t for t in targets if "://" not in t and not (page.parent / t).exists()]
+    assert not missing

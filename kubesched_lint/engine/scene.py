@@ -12,7 +12,8 @@ from dataclasses import field
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.trial import pods_wanted, queued_pods
 from kubesched_lint.cluster.nodeset import holds, positions
-from kubesched_lint.findings import Finding, ObjectRef, Span
+from kubesched_lint.engine.places import location_of
+from kubesched_lint.findings import Finding, Location, ObjectRef
 from kubesched_lint.lifecycle.controllers.daemonset import with_daemon_tolerations
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.quantity import show
@@ -142,7 +143,7 @@ def scene(facts: Facts, findings: Sequence[Finding], today: Sequence[Node] = (),
 def _focuses(
     findings: Sequence[Finding], workloads: Sequence[Workload], place: Mapping[ObjectRef, int]
 ) -> Iterator[Focus | None]:
-    known: dict[int, list[tuple[Span, str]]] = {}
+    known: dict[int, list[tuple[Location, str]]] = {}
     for count, finding in enumerate(findings):
         number = place.get(finding.object)
         if number is None:
@@ -151,29 +152,27 @@ def _focuses(
         workload = workloads[number]
         if count < MOST_TERMS and number not in known:
             known[number] = list(_terms(workload))
-        yield Focus(number, _key(finding, workload, known.get(number, ())))
+        yield Focus(number, _key(finding, known.get(number, ())))
 
 
-def _terms(workload: Workload) -> Iterator[tuple[Span, str]]:
-    """The span of each term with a topology key."""
+def _terms(workload: Workload) -> Iterator[tuple[Location, str]]:
+    """The place of each term with a topology key."""
     pod, source = workload.pod, workload.source
     if source is None:
         return
     weighted = (*pod.preferred_affinity, *pod.preferred_anti_affinity)
     terms = (*pod.required_affinity, *pod.required_anti_affinity, *(w.term for w in weighted))
-    yield from ((source.span(term.path), term.topology_key) for term in terms if term.path)
-    yield from ((source.span(constraint.path), constraint.topology_key) for constraint in pod.spread)
+    yield from ((location_of(source, term.path), term.topology_key) for term in terms if term.path)
+    yield from ((location_of(source, one.path), one.topology_key) for one in pod.spread if one.path)
 
 
-def _key(finding: Finding, workload: Workload, terms: Sequence[tuple[Span, str]]) -> str:
+def _key(finding: Finding, terms: Sequence[tuple[Location, str]]) -> str:
     """The key of the first term in which the finding, or else a place related to it, stands."""
-    source = workload.source
     for location in (finding.location, *(related.location for related in finding.related)):
-        if source is None or location.path != source.path:
-            continue
-        for span, key in terms:
-            start = (location.span.line, location.span.column)
-            if (span.line, span.column) <= start < (span.end_line, span.end_column):
+        start = (location.span.line, location.span.column)
+        for term, key in terms:
+            span = term.span
+            if location.path == term.path and (span.line, span.column) <= start < (span.end_line, span.end_column):
                 return key
     return ""
 

@@ -14,7 +14,7 @@ from kubesched_lint.report.cells import visible
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer
 from kubesched_lint.report.paths import relative
-from kubesched_lint.report.words import explanation
+from kubesched_lint.report.words import annotated, explanation
 
 _TOOL = "kubesched-lint"
 _SKIPPED = "rules that were skipped"
@@ -49,12 +49,13 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
 
 
 def _cases(report: Report, context: RenderContext) -> Iterator[_Case]:
-    paths = [*context.files(), *(f.location.path for f in report.findings), *(e.path for e in report.errors)]
+    blamed = (annotated(finding.location).path for finding in report.findings)
+    paths = [*context.files(), *blamed, *(error.path for error in report.errors)]
     told: dict[str, list[_Case]] = {relative(path, context.root): [] for path in sorted(set(paths))}
     for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
         told[relative(error.path, context.root)].append(_error(error, context))
     for finding in ordered(report.findings):
-        told[relative(finding.location.path, context.root)].append(_finding(finding, context))
+        told[relative(annotated(finding.location).path, context.root)].append(_finding(finding, context))
     for path, cases in told.items():
         yield from _named_apart(cases or [_Case(path, "no findings")])
     yield from _named_apart(map(_skip, report.skipped))
@@ -67,7 +68,8 @@ def _error(error: InputError, context: RenderContext) -> _Case:
 
 
 def _finding(finding: Finding, context: RenderContext) -> _Case:
-    path, span = relative(finding.location.path, context.root), finding.location.span
+    where = annotated(finding.location)
+    path, span = relative(where.path, context.root), where.span
     text = "\n".join(_lines(finding, f"{path}:{span.line}:{span.column}" if span.line else path))
     name, kind = f"{finding.rule}: {finding.object}", finding.severity.word
     if finding.suppressed is not None:

@@ -18,7 +18,7 @@ from kubesched_lint.report.cells import visible
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer, many, open_findings
 from kubesched_lint.report.paths import relative
-from kubesched_lint.report.words import explanation
+from kubesched_lint.report.words import annotated, explanation
 
 MARK = "<!-- kubesched-lint -->"
 """The first line: by it a bot finds the comment that it wrote before."""
@@ -154,8 +154,8 @@ def _others(others: Sequence[Finding], context: RenderContext) -> Iterator[str]:
 
 
 def _where(finding: Finding, context: RenderContext) -> str:
-    line = finding.location.span.line
-    return relative(finding.location.path, context.root) + (f":{line}" if line else "")
+    where = annotated(finding.location)
+    return relative(where.path, context.root) + (f":{where.span.line}" if where.span.line else "")
 
 
 def _safety(fix: Fix) -> str:

@@ -38,7 +38,7 @@ def behind(outlook: Outlook, cell: Cell) -> Iterator[tuple[str, str]]:
     if place is not None:
         yield "at", f"{place.path}:{place.span.line}"
     if cell.message:
-        yield "Kubernetes says", cell.message
+        yield cell.says, cell.message
     yield from _course("one way it ends badly", cell.worst)
     yield from _course("one way it ends well", cell.best)
     yield from (("missing", missing) for missing in cell.missing)

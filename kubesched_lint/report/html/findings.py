@@ -134,7 +134,8 @@ def _brief(cause: Cause) -> str:
 
 def _place(location: Location) -> str:
     span = location.span
-    return f"{location.path}:{span.line}:{span.column}" if span.line else location.path
+    place = f"{location.path}:{span.line}:{span.column}" if span.line else location.path
+    return f"{place}, near {_place(location.near)}" if location.near is not None else place
 
 
 def errors(items: Sequence[InputError], context: RenderContext) -> Iterator[str]:

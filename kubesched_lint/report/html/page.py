@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
 
 from kubesched_lint.engine.panorama import Panorama
 from kubesched_lint.findings import Report, Severity
@@ -28,6 +30,7 @@ _KEYS = (
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
     """Yields the page in pieces."""
+    context = replace(context, sources=lru_cache(maxsize=8)(context.sources))
     seen = context.panorama()
     this = told(report)
     yield from _head(report)

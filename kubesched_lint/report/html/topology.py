@@ -166,7 +166,7 @@ def _short_name(scene: Scene, number: int) -> str:
 def view(scene: Scene, focuses: Sequence[Focus | None]) -> dict[str, Any]:
     """``focuses`` are those of the findings on the page, in its order.
 
-    ``reach``: workload → a letter per group; ``say``: workload → what is told of its nodes; ``name``; ``at``: for each finding
+    ``reach``: workload → a letter per group; ``say``: workload → what is told of its nodes; ``at``: for each finding
     its focus or -1; ``focus``: workload, the zones to light, and chips of domains.
     """
     different = list(dict.fromkeys(focus for focus in focuses if focus is not None))

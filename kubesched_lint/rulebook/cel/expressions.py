@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from kubesched_lint.record import record
 from kubesched_lint.rulebook.cel.each import EACH, variables
 from kubesched_lint.rulebook.cel.language import PARAM_TYPES, Expression, ExpressionError, Language
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
-from kubesched_lint.rulebook.cel.structs import BOOL, PLAIN, Place, Show, View, show_of
+from kubesched_lint.rulebook.cel.structs import BOOL, PLAIN, Each, Place, Show, Uses, View, show_of
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.facts import Facts
@@ -83,15 +83,13 @@ class _Compiled:
         self._where = self._condition(texts.where, "where") if texts.where else None
         self._require = self._condition(texts.require, "require")
         self._values = {name: self._value(text, ("values", name)) for name, text in texts.values.items()}
-        every = [self._require, *self._values.values(), *([self._where] if self._where else [])]
-        self.uses: dict[str, frozenset[str]] = {}
-        for expression in every:
-            for struct, names in expression.uses.items():
-                self.uses[struct] = self.uses.get(struct, frozenset()) | names
+        asked, told = [self._where] if self._where else [], list(self._values.values())
+        self.uses = _joined([*asked, self._require, *told])
         self._evidence = _evidence(texts)
-        self._shows: Mapping[str, Show] = {
-            name: show_of(struct, self.uses, STRUCTS) for name, struct in variables(each).items() if struct in self.uses
-        }
+        # What is not asked for is not shown: facts of things that are not meant would cost most of the time.
+        self._to_pick = _shows(each, _joined(asked))
+        self._to_judge = _shows(each, _joined([self._require]))
+        self._to_tell = _shows(each, _joined(told))
 
     def needs(self) -> Iterator[tuple[str, str]]:
         """What the card must list among its needs, each with the fact that asks for it."""
@@ -111,17 +109,13 @@ class _Compiled:
 
     def _hazards(self, view: View, params: Mapping[str, object]) -> Iterator[Hazard]:
         given = {name: _CONVERT.get(kind, _same)(params[name]) for name, kind in self._params.items()}
-        around = {f"params.{name}": value for name, value in given.items()}
-        for name, show in self._shows.items():
-            if name != self._each.variable:
-                around[name] = show(view.facts if name == "cluster" else view.workload, view)
-        own = self._shows.get(self._each.variable)
+        bare = {f"params.{name}": value for name, value in given.items()}
         for place in self._each.of(view):
-            if own is not None:
-                around[self._each.variable] = own(place.thing, view)
-            bound = self._language.bind(around)
-            if (self._where is None or self._where(bound)) and not self._require(bound):
-                values = {name: value(bound) for name, value in self._values.items()}
+            if self._where is not None and not self._where(self._bound(self._to_pick, place, view, bare)):
+                continue
+            if not self._require(self._bound(self._to_judge, place, view, bare)):
+                shown = self._bound(self._to_tell, place, view, bare) if self._values else None
+                values = {name: value(shown) for name, value in self._values.items()}
                 yield Hazard(
                     at=self._blamed(place, view),
                     evidence=self._evidence,
@@ -129,6 +123,16 @@ class _Compiled:
                     source=place.source,
                     victim=place.owner,
                 )
+
+    def _bound(self, shows: Mapping[str, Show], place: Place, view: View, bare: Mapping[str, Any]) -> Any:
+        """The variables of some expressions with their values."""
+        values = dict(bare)
+        for name, show in shows.items():
+            if name == self._each.variable:
+                values[name] = show(place.thing, view)
+            else:
+                values[name] = show(view.facts if name == "cluster" else view.workload, view)
+        return self._language.bind(values)
 
     def _blamed(self, place: Place, view: View) -> Path:
         at = self._texts.at
@@ -167,6 +171,20 @@ def shown_fields(each: str) -> Mapping[str, str]:
     own = EACH[each]
     found |= {f.name: f"{own.variable}.{f.name}" for f in STRUCTS[own.struct].fields if not f.struct}
     return {name: text for name, text in found.items() if name not in STANDARD}
+
+
+def _joined(expressions: Iterable[Expression]) -> Uses:
+    """What some expressions read between them."""
+    uses: dict[str, frozenset[str]] = {}
+    for expression in expressions:
+        for struct, names in expression.uses.items():
+            uses[struct] = uses.get(struct, frozenset()) | names
+    return uses
+
+
+def _shows(each: Each, uses: Uses) -> Mapping[str, Show]:
+    """How to show each variable that is read."""
+    return {name: show_of(struct, uses, STRUCTS) for name, struct in variables(each).items() if struct in uses}
 
 
 def _evidence(texts: Texts) -> Evidence:

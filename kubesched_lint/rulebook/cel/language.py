@@ -59,9 +59,10 @@ class Expression:
     def __call__(self, activation: Any) -> Any:
         """Its value as Python knows it. Raises EvaluationError."""
         value = self.program.eval(activation)
-        if value.type() == _types().ERROR:
-            raise EvaluationError(_told(str(value.value())))
-        return value.plain_value()
+        plain = value.plain_value()
+        if plain is not True and plain is not False and value.type() == _types().ERROR:
+            raise EvaluationError(_told(str(plain)))
+        return plain
 
 
 class Language:

@@ -60,7 +60,7 @@ def mend(
 ) -> Mended:
     """Mends in memory what can be of the open findings of ``report``. Reads the files concerned once more."""
     wanted = [finding for finding in report.findings if finding.suppressed is None]
-    bench = _Bench(cluster, options, rulebook, frozenset(map(told, wanted)))
+    bench = _Bench(cluster, options, rulebook, frozenset(map(told, wanted)), unsafe)
     start = bench.seen(Desk(manifests))
     safe = bench.mended(start, unsafe=False)
     further = bench.mended(safe, unsafe=True)
@@ -153,7 +153,9 @@ class _State:
 class _Bench:
     """Cluster, options and rules of the run, and what has been tried on it."""
 
-    def __init__(self, cluster: Cluster | None, options: Options, rulebook: Rulebook, wanted: frozenset[Told]) -> None:
+    def __init__(
+        self, cluster: Cluster | None, options: Options, rulebook: Rulebook, wanted: frozenset[Told], unsafe: bool
+    ) -> None:
         self._cluster = cluster
         self._settled = None if cluster is None else cluster.settled()
         self._options = options
@@ -162,6 +164,7 @@ class _Bench:
         every = {rule.slug: rule for rule in (*rulebook.select("ci", (), options.ignore), *self._rules)}
         self._every = tuple(every[slug] for slug in sorted(every))
         self._wanted = wanted
+        self._unsafe = unsafe
         self._trials = 0
         self._tried: set[tuple[Told, Path, str]] = set()
         self._refused: dict[Told, str] = {}
@@ -279,7 +282,8 @@ class _Bench:
         self._tried.add(_key(judged, remedy))
         place = judged.finding.location
         words = f"{place.path}:{place.span.line}: {judged.rule.slug} is not fixed: {reason}"
-        self._refused.setdefault(told(judged.finding), words)
+        if remedy.safe or self._unsafe:
+            self._refused.setdefault(told(judged.finding), words)
 
     def refused(self, state: _State) -> tuple[str, ...]:
         """Of the findings that are still there, why nothing could be written."""

@@ -5,13 +5,14 @@ Every splice is tried before it is given: the new text must read as exactly the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.building import BuildError, build
 from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename, applied, pruned
-from kubesched_lint.manifests.nodes import Node, child_of, end_of, parsed, way_to
+from kubesched_lint.manifests.nodes import BLOCKS, Node, end_of, every, parsed, way_to
 from kubesched_lint.manifests.phrasing import (
     block,
     column,
@@ -24,6 +25,8 @@ from kubesched_lint.manifests.phrasing import (
     style_of,
 )
 from kubesched_lint.record import record
+
+_HASH = re.compile(r"(?<![^ \t\n])#")
 
 
 @record
@@ -106,7 +109,7 @@ class _Editor:
 
     def _over(self, node: Node, new: Any, above: Node | None, at: Path) -> Splice:
         """Another value in the place of a scalar."""
-        if node.anchor or node.tagged or node.kind != "scalar" or node.style in ("|", ">"):
+        if node.anchor or node.tagged or node.kind != "scalar" or node.style in BLOCKS:
             raise ChangeError("what stands there is more than a word")
         text, style = self._text, self._style
         lead = " " if node.start and text[node.start - 1] in ":-" else ""
@@ -183,10 +186,13 @@ class _Editor:
             raise ChangeError("it is not written in so many words")
         holder, node = way[-2], way[-1]
         spots = holder.items if holder.kind == "list" else [key for key, _ in holder.pairs]
-        number = next(n for n, child in enumerate(holder.children) if child is child_of(holder, at[-1]))
-        made = self._out_of_brackets if holder.flow else self._out_of_block
+        number = next(n for n, child in enumerate(holder.children) if child is node)
+        whole = None if holder.flow else self._lines_of(holder, spots, number)
+        if whole is not None:
+            return whole
+        made = self._out_of_brackets if holder.flow else self._beside_dash
         splice = made(holder, spots, number)
-        if "#" in self._text[splice.start : splice.end] and self._has_comment(splice, node):
+        if any(True for _ in self._comments(splice.start, splice.end)):
             raise ChangeError("a comment stands in what would go")
         return splice
 
@@ -195,24 +201,41 @@ class _Editor:
             return Splice(spots[number].start, spots[number + 1].start, "")
         return Splice(holder.children[number - 1].end, holder.children[number].end, "")
 
-    def _out_of_block(self, holder: Node, spots: list[Node], number: int) -> Splice:
+    def _lines_of(self, holder: Node, spots: list[Node], number: int) -> Splice | None:
+        """Whole lines, of which the comments stay; None where something else begins the first of them."""
         text = self._text
-        start = dash_before(spots[number], text) if holder.kind == "list" else spots[number].start
+        start = self._begin(holder, spots[number])
         line = text.rfind("\n", 0, start) + 1
+        if text[line:start].strip():
+            return None
         end = self._line_end(end_of(holder.children[number], text))
-        if start < 0:
-            raise ChangeError("its dash stands alone")
-        if not text[line:start].strip():
-            return Splice(line, end + 1, "") if end < len(text) else Splice(max(0, line - 1), end, "")
+        kept = [f"{text[line:start]}{comment}" for comment in self._comments(line, end)]
+        if end < len(text):
+            return Splice(line, end + 1, "".join(f"{comment}\n" for comment in kept))
+        return Splice(line, end, "\n".join(kept)) if kept else Splice(max(0, line - 1), end, "")
+
+    def _beside_dash(self, holder: Node, spots: list[Node], number: int) -> Splice:
+        """The first of several, behind a dash that stays."""
         if number or len(spots) < 2:
             raise ChangeError("something else stands before it in the same line")
-        following = dash_before(spots[1], text) if holder.kind == "list" else spots[1].start
-        return Splice(start, following, "")
+        return Splice(self._begin(holder, spots[0]), self._begin(holder, spots[1]), "")
 
-    def _has_comment(self, splice: Splice, node: Node) -> bool:
-        """Whether a ``#`` that goes may begin a comment; one inside quotes is taken for one too."""
-        text = self._text[splice.start : splice.end]
-        return (
-            any(mark == "#" and (at == 0 or text[at - 1] in " \t\n") for at, mark in enumerate(text))
-            or self._text[splice.start : splice.start + 1] == "#"
-        )
+    def _begin(self, holder: Node, spot: Node) -> int:
+        """Where a member of a block begins, with its dash."""
+        start = dash_before(spot, self._text) if holder.kind == "list" else spot.start
+        if start < 0:
+            raise ChangeError("its dash stands alone")
+        return start
+
+    def _comments(self, start: int, end: int) -> Iterator[str]:
+        """The comments between two places, from their ``#`` to the end of their lines."""
+        text = self._text
+        inside = [
+            (self._line_end(node.start) if node.style in BLOCKS else node.start, end_of(node, text))
+            for node in every(self._root)
+            if node.kind == "scalar"
+        ]
+        for found in _HASH.finditer(text, start, end):
+            at = found.start()
+            if not any(first <= at < last for first, last in inside):
+                yield text[at : self._line_end(at)].rstrip()

@@ -13,6 +13,8 @@ from kubesched_lint.manifests.scalars import ScalarError, key_of
 LARGEST = 2_000_000
 """Characters of a document: to take a larger one apart for an edit would need gigabytes."""
 MERGE = "<<"
+BLOCKS = ("|", ">")
+"""Styles of scalars that begin with a line of their own, behind which a comment may stand."""
 
 
 @dataclass(slots=True)
@@ -167,7 +169,7 @@ def end_of(node: Node, text: str) -> int:
         if not node.children:
             return node.start
         node = node.children[-1]
-    if node.style in ("|", ">"):
+    if node.style in BLOCKS:
         return _literal_end(text, node.start, node.end)
     return node.end
 

@@ -192,7 +192,17 @@ def test_removing_is_refused_only_for_comments_and_odd_layouts() -> None:
     ):
         assert splice_of(text, Remove(at))(text) == left
     with pytest.raises(ChangeError, match="a comment"):
-        splice_of("a:\n- b: 1  # why\n- c: 2\n", Remove(("a", 0)))
+        splice_of("a:\n- b: 1  # why\n  c: 2\n", Remove(("a", 0, "b")))
+
+
+def test_comments_in_what_goes_stay_where_they_were() -> None:
+    text = "a:\n  # one\n  b:  # two\n    # three\n    - 'x # no'  # four\n    - |\n      # text\n  # five\n  c: 1\n"
+    left = "a:\n  # one\n  # two\n  # three\n  # four\n  # five\n  c: 1\n"
+    assert splice_of(text, Remove(("a", "b")))(text) == left
+    assert (
+        splice_of("a: |  # why\n  # text\nb: 2\n", Remove(("a",)))("a: |  # why\n  # text\nb: 2\n") == "# why\nb: 2\n"
+    )
+    assert splice_of("a: 1\nb: 2 # why", Remove(("b",)))("a: 1\nb: 2 # why") == "a: 1\n# why"
 
 
 ANCHORED = """\

@@ -61,10 +61,13 @@ def _copy(
         )
     title = str(subject)
     if workload.kind == "DaemonSet":
-        from kubesched_lint.lifecycle.controllers.daemonset import with_daemon_tolerations
+        from kubesched_lint.lifecycle.controllers.daemonset import targets, with_daemon_tolerations
 
         pod = with_daemon_tolerations(pod)
-        return explain(pod, state, subject=title, notes=notes, one_node_each=True)
+        made_for = targets(pod, state.index)[0].bit_count()
+        found = explain(pod, state, subject=title, notes=notes, one_node_each=True)
+        # What the scheduler would say of a pod that may go anywhere is said of none of those that are made.
+        return replace(found, made_for=made_for, message="", nominated="", victims=())
     copies = _Copies(workload, pod, state)
     placed = place_earlier((copies[i] for i in range(question.replica - 1)), state, owner, question.seed)
     if placed < question.replica - 1:

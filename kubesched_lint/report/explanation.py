@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.why import Explanation, NodeVerdict, Obstacle
-from kubesched_lint.report.cells import visible
+from kubesched_lint.report.cells import visible, wrapped
 from kubesched_lint.report.palette import Palette
 
 if TYPE_CHECKING:
@@ -18,19 +18,20 @@ MANY = 20
 _NAMED = 3
 _INDENT = "  "
 _UNBOUNDED = 10_000
-_NARROWEST = 40
 
 
 def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bool = False) -> str:
-    """``width`` in cells wraps the tables, 0 does not: for a pipe. ``each`` gives every node a row of its own."""
+    """``width`` counts cells: tables that are wider become lists; 0 is for a pipe. ``each`` gives every node a row."""
     palette = Palette(color)
     groups = not each and len(found.nodes) > MANY
     blocks = [f"{palette.bold(visible(found.subject))} on {_count(len(found.nodes), 'node')}"]
-    blocks[0] += "".join(f"\n  {palette.dim('note: ' + visible(note))}" for note in found.notes)
+    for note in found.notes:
+        blocks[0] += "".join(f"\n  {palette.dim(line)}" for line in wrapped(f"note: {note}", max(width - 2, 0), 6))
     fitting = found.fitting
-    blocks.append(_outcome(found, palette))
+    blocks.append(_outcome(found, palette, width))
     if any(node.scores for node in fitting):
-        blocks.append(_rendered(_scores(found, groups), color, width))
+        table = _rendered(_scores(found, groups), color)
+        blocks.append(table if _has_room(table, width) else "\n".join(_scores_told(found, each, palette, width)))
         silent = [p for p in found.plugins if not any(node.scores.get(p) for node in fitting)]
         if silent:
             blocks[-1] += "\n" + palette.dim(f"0 for every node: {', '.join(silent)}")
@@ -39,15 +40,18 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
     refused = [node for node in found.nodes if not node.fits]
     if refused:
         blocks.append(f"{_count(len(refused), 'node')} {'does' if len(refused) == 1 else 'do'} not fit:")
-        blocks.append(_rendered(_refusals(refused, groups), color, width))
+        table = _rendered(_refusals(refused, groups), color)
+        blocks.append(table if _has_room(table, width) else "\n".join(_refusals_told(refused, each, palette, width)))
     return "\n\n".join(blocks)
 
 
-def _outcome(found: Explanation, palette: Palette) -> str:
+def _outcome(found: Explanation, palette: Palette, width: int) -> str:
     fitting = found.fitting
+    if found.made_for is not None:
+        return _of_daemons(found, found.made_for, palette, width)
     if not fitting:
         outcome = "No node of today fits." if found.may_grow else "No node fits: the pod stays Pending."
-        lines = [palette.bold(outcome), f"  {visible(found.message)}"]
+        lines = [palette.bold(outcome), *(f"  {line}" for line in wrapped(found.message, max(width - 2, 0)))]
         if found.nominated:
             victims = ", ".join(map(visible, found.victims))
             lines.append(f"Preemption evicts {victims} from {found.nominated}, and the pod waits for that node.")
@@ -55,12 +59,30 @@ def _outcome(found: Explanation, palette: Palette) -> str:
     winners = [node.node for node in fitting if node.may_win]
     count = f"{len(fitting)} of {_count(len(found.nodes), 'node')} {'fits' if len(fitting) == 1 else 'fit'}"
     if not fitting[0].scores:
-        return palette.good(f"{count}.")
+        return _sentence(palette.good, f"{count}.", width)
     if found.sampled:
-        return palette.good(f"{count}; the scheduler scores only some of them, so that any may be chosen.")
+        return _sentence(
+            palette.good, f"{count}; the scheduler scores only some of them, so that any may be chosen.", width
+        )
     if len(winners) == 1:
-        return palette.good(f"{count}; the scheduler chooses {winners[0]}.")
-    return palette.good(f"{count}; the scheduler draws one of {_names(winners)}.")
+        return _sentence(palette.good, f"{count}; the scheduler chooses {winners[0]}.", width)
+    return _sentence(palette.good, f"{count}; the scheduler draws one of {_names(winners)}.", width)
+
+
+def _of_daemons(found: Explanation, made_for: int, palette: Palette, width: int) -> str:
+    waiting = made_for - len(found.fitting)
+    if not made_for:
+        return _sentence(palette.bold, "No pod is made: labels or taints of every node keep it out.", width)
+    made = f"A pod is made for {made_for:,} of {_count(len(found.nodes), 'node')}"
+    if waiting:
+        return _sentence(
+            palette.bold, f"{made}; {waiting:,} of them {'stays' if waiting == 1 else 'stay'} Pending.", width
+        )
+    return _sentence(palette.good, f"{made}; {'it fits' if made_for == 1 else 'all of them fit'}.", width)
+
+
+def _sentence(paint: Callable[[str], str], text: str, width: int) -> str:
+    return "\n".join(paint(line) for line in wrapped(text, width, 2))
 
 
 # --- the tables -----------------------------------------------------------------------------------------------------
@@ -102,6 +124,40 @@ def _refusals(refused: Sequence[NodeVerdict], grouped: bool) -> Table:
     return table
 
 
+def _has_room(table: str, width: int) -> bool:
+    """Whether a table keeps its words whole on this terminal."""
+    return not width or all(_cells(line) <= width for line in table.splitlines())
+
+
+def _cells(line: str) -> int:
+    from rich.text import Text
+
+    return Text.from_ansi(line).cell_len
+
+
+def _scores_told(found: Explanation, each: bool, palette: Palette, width: int) -> Iterator[str]:
+    """The table for a narrow terminal: below each node what adds up to its total."""
+    ranked = sorted(found.fitting, key=lambda node: -(node.total or 0))
+    for nodes in _grouped(ranked, not each, lambda n: (tuple(n.scores.items()), n.may_win)):
+        one = nodes[0]
+        for line in wrapped(f"{_names([n.node for n in nodes], MANY)}: {one.total}", max(width - 2, 24)):
+            yield _INDENT + (palette.good(line) if one.may_win and not found.sampled else line)
+        parts = ", ".join(f"{plugin} {points}" for plugin, points in one.scores.items() if points)
+        yield from (f"{_INDENT * 2}{text}" for text in wrapped(parts, max(width - 4, 24)))
+
+
+def _refusals_told(refused: Sequence[NodeVerdict], each: bool, palette: Palette, width: int) -> Iterator[str]:
+    """The same of nodes that do not fit, those that are turned down alike together."""
+    for nodes in _grouped(refused, not each, lambda n: n.obstacles):
+        for line in wrapped(_names([n.node for n in nodes], MANY), max(width - 2, 24)):
+            yield _INDENT + palette.bold(line)
+        for obstacle in nodes[0].obstacles:
+            evicting = "evicting pods might help" if obstacle.removable else "evicting pods cannot help"
+            detail = f": {obstacle.detail}" if obstacle.detail else ""
+            said = f"{obstacle.plugin}: {obstacle.reason}{detail}; {evicting}"
+            yield from (f"{_INDENT * 2}{line}" for line in wrapped(said, max(width - 4, 24), 2))
+
+
 def _details(nodes: Sequence[NodeVerdict], number: int) -> str:
     """What lies behind the same obstacle of several nodes, or an example where it differs."""
     details = [node.obstacles[number].detail for node in nodes]
@@ -128,11 +184,12 @@ def _table(*headers: str) -> Table:
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for header in headers:
-        table.add_column(header, vertical="top", overflow="fold")
+        table.add_column(header, vertical="top")
     return table
 
 
-def _rendered(table: Table, color: bool, width: int) -> str:
+def _rendered(table: Table, color: bool) -> str:
+    """As wide as it needs to be."""
     from io import StringIO
 
     from rich.console import Console
@@ -140,7 +197,7 @@ def _rendered(table: Table, color: bool, width: int) -> str:
     out = StringIO()
     console = Console(
         file=out,
-        width=max(width - len(_INDENT), _NARROWEST) if width else _UNBOUNDED,
+        width=_UNBOUNDED,
         force_terminal=color,
         color_system="standard" if color else None,
         no_color=not color,
@@ -187,6 +244,7 @@ def as_json(found: Explanation) -> str:
             "nominated": found.nominated or None,
             "victims": list(found.victims),
             "notes": list(found.notes),
+            **({} if found.made_for is None else {"madeFor": found.made_for}),
             "nodes": [_node(node) for node in found.nodes],
         },
         indent=2,

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.engine.naming import NamingError, find
+from kubesched_lint.engine.question import Question, answer
 from kubesched_lint.engine.why import explain
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement, Selector
@@ -208,12 +210,41 @@ def test_where_details_differ_a_shared_row_gives_an_example():
     assert "n0: taint t=0:NoSchedule" in as_text(explain(pod(), state_of(nodes)))
 
 
-def test_a_narrow_terminal_loses_nothing():
-    found = explain(pod(), state_of([node("a-node-with-a-rather-long-name" * 2, unschedulable=True), node("b")]))
-    wide, narrow = as_text(found), as_text(found, width=60)
-    assert max(map(len, narrow.splitlines())) <= 60
+def test_a_narrow_terminal_loses_nothing_and_breaks_no_word():
+    found = explain(pod(), state_of([node("a-node-with-a-rather-long-name", unschedulable=True), node("b")]))
+    wide, narrow = as_text(found), as_text(found, width=40)
+    assert max(map(len, narrow.splitlines())) <= 40
     assert len(wide.splitlines()) < len(narrow.splitlines())
-    assert "…" not in narrow
+    obstacle = found.nodes[0].obstacles[0]
+    for words in (found.nodes[0].node, f"{obstacle.plugin}: {obstacle.reason}"):
+        assert words in " ".join(narrow.split())
+
+
+def test_a_narrow_table_of_scores_becomes_a_list():
+    found = explain(pod(), state_of([node("a-node-with-a-rather-long-name"), node("b")]))
+    narrow = as_text(found, width=40)
+    assert max(map(len, narrow.splitlines())) <= 40
+    for verdict in found.nodes:
+        assert verdict.node in narrow
+        assert str(verdict.total) in narrow
+        for plugin, points in verdict.scores.items():
+            assert not points or f"{plugin} {points}" in " ".join(narrow.split())
+
+
+def test_a_daemonset_without_nodes_makes_no_pod_that_could_wait():
+    agent = Workload("DaemonSet", "ops", "agent", pod(node_selector={"pool": "nowhere"}))
+    nodes = (node("a"), node("b"), node("full", allocatable={"cpu": 0, "memory": 0, "pods": 0}))
+    live = Cluster(inventory=Inventory(nodes=nodes))
+    found = answer(Question("agent"), Inventory(workloads=(agent,)), live)
+    assert found.made_for == 0
+    assert "No pod is made: labels or taints of every node keep it out." in as_text(found)
+    assert "Pending" not in as_text(found)
+    free = Workload("DaemonSet", "ops", "agent", pod())
+    found = answer(Question("agent"), Inventory(workloads=(free,)), live)
+    assert "A pod is made for 3 of 3 nodes; 1 of them stays Pending." in as_text(found)
+    assert json.loads(as_json(found))["madeFor"] == 3
+    found = answer(Question("agent"), Inventory(workloads=(free,)), Cluster(inventory=Inventory(nodes=nodes[:2])))
+    assert "A pod is made for 2 of 2 nodes; all of them fit." in as_text(found)
 
 
 def test_text_for_a_pipe_has_neither_colour_nor_trailing_blanks():

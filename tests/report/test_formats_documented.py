@@ -1,0 +1,72 @@
+"""docs/formats.md: what it shows is what is printed. ``pytest --update-golden`` writes the page anew."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kubesched_lint.report.formats import FORMATS
+
+ROOT = Path(__file__).parent.parent.parent
+PAGE = ROOT / "docs" / "formats.md"
+RULE = ("--select", "anti-affinity-exceeds-domains")
+
+
+def fences(kind: str) -> dict[str, str]:
+    """``name`` → text of the fences whose info is ``kind=name``."""
+    found = re.finditer(rf"^(`{{3,}})\w+ {kind}=(\S+)\n(.*?)^\1$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    return {fence[2]: fence[3] for fence in found}
+
+
+def lint(folder: Path, *arguments: str) -> str:
+    for name, text in fences("file").items():
+        (folder / name).write_text(text)
+    command = [sys.executable, "-m", "kubesched_lint", "lint", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "100"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("name", sorted(fences("shows")))
+def test_the_page_shows_what_is_printed(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    printed = lint(tmp_path, "web.yaml", "-c", "cluster.yaml", *RULE, "--format", name)
+    if request.config.getoption("--update-golden"):
+        fence = re.compile(rf"^((`{{3,}})\w+ shows={name}\n).*?^\2$", re.MULTILINE | re.DOTALL)
+        PAGE.write_text(fence.sub(lambda found: f"{found[1]}{printed}{found[2]}", PAGE.read_text()))
+    assert fences("shows")[name] == printed, "if that is meant, run pytest --update-golden"
+
+
+def test_the_excerpt_of_sarif_is_part_of_what_is_printed(tmp_path: Path) -> None:
+    printed = json.loads(lint(tmp_path, "web.yaml", "-c", "cluster.yaml", *RULE, "--format", "sarif"))
+
+    def holds(whole: Any, part: Any) -> bool:
+        if isinstance(part, dict):
+            return isinstance(whole, dict) and all(key in whole and holds(whole[key], part[key]) for key in part)
+        if isinstance(part, list):
+            return len(whole) == len(part) and all(map(holds, whole, part))
+        return bool(whole == part)
+
+    assert holds(printed, json.loads(fences("excerpt")["sarif"]))
+    assert not holds(printed, {"runs": [{"results": []}]})
+
+
+def test_every_command_of_the_page_runs(tmp_path: Path) -> None:
+    commands = re.findall(r"^kubesched-lint lint (.+)$", PAGE.read_text(), re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        lint(tmp_path, *command.split())
+    assert (tmp_path / "lint.sarif").is_file()
+    assert "</html>" in (tmp_path / "lint.html").read_text()
+
+
+def test_the_page_has_every_format() -> None:
+    assert set(re.findall(r"^## (\w+)$", PAGE.read_text(), re.MULTILINE)) == set(FORMATS)
+    assert set(re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE)) == set(FORMATS)

@@ -34,6 +34,7 @@ from kubesched_lint.rulebook.wording import fill
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.namesakes import Namesakes
+    from kubesched_lint.model.inventory import Inventory
 
 _ON_NAMESAKES = "defined-twice"
 """The one rule that looks at several definitions of one object."""
@@ -100,6 +101,7 @@ class _Run:
         self.ran = 0
         self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], Sequence[Workload]] = {}
         self._views: dict[object, tuple[Facts, ...]] = {}
+        self._parts: dict[tuple[int, int], Facts] = {}
         self._heard: dict[tuple[object, ...], Sequence[Judged]] = {}
 
     def rules(self, rules: Iterable[Rule], facts: Facts) -> None:
@@ -151,9 +153,18 @@ class _Run:
         assert self.namesakes is not None
         key = (self.namesakes.view(source), id(facts))
         if key not in self._views:
-            sets = self.namesakes.seen_from(source)
-            self._views[key] = tuple(Facts(manifests, facts.cluster, facts.premises) for manifests in sets)
+            self._views[key] = tuple(self._facts_of(manifests, facts) for manifests in self.namesakes.seen_from(source))
         return self._views[key]
+
+    def _facts_of(self, manifests: Inventory, facts: Facts) -> Facts:
+        """Facts of a part of the set on the same nodes."""
+        key = (id(manifests), id(facts))
+        if key not in self._parts:
+            part = Facts(manifests, facts.cluster, facts.premises)
+            if facts.cluster is not None and not facts.pools:
+                part.index = facts.index
+            self._parts[key] = part
+        return self._parts[key]
 
     @cached_property
     def namesakes(self) -> Namesakes | None:

@@ -46,7 +46,7 @@ class Namesakes:
         """The set with one definition of each object: the nearest to ``source``; two where that is no clear choice."""
         late = self._chosen(source, last=True)
         early = self._chosen(source, last=False)
-        return (late,) if late == early else (late, early)
+        return (late,) if late is early else (late, early)
 
     def view(self, source: Source) -> object:
         """What is equal for sources from which the set is seen alike."""
@@ -54,18 +54,34 @@ class Namesakes:
             return id(source)
         return source.path if source.path in self._paths else source.path.rpartition("/")[0] + "/"
 
+    @cached_property
+    def _alike(self) -> Mapping[int, int]:
+        """``id`` of a definition → that of the first one that says the same."""
+        return {
+            id(item): next(id(other) for other in items if other is item or not _differ((other, item)))
+            for items in self.groups.values()
+            for item in items
+        }
+
+    @cached_property
+    def _sets(self) -> dict[frozenset[int], Inventory]:
+        return {}
+
     def _chosen(self, source: Source, last: bool) -> Inventory:
-        left = set()
-        for items in self.groups.values():
-            kept = _nearest(items, source, last)
-            left |= {id(item) for item in items if item is not kept}
-        left |= set(self._strange_scalers(left, last))
-        return Inventory(
-            **{
-                field.name: tuple(item for item in getattr(self.manifests, field.name) if id(item) not in left)
-                for field in fields(self.manifests)
-            }
-        )
+        """One Inventory for all sources that mean the same: what is computed of it is computed once."""
+        kept = {id(_nearest(items, source, last)) for items in self.groups.values()}
+        left = {id(item) for items in self.groups.values() for item in items} - kept
+        strange = set(self._strange_scalers(left, last))
+        own = {id(item) for items in self.groups.values() for item in items if item.source is source}
+        key = frozenset({self._alike[item] for item in kept} | own | {-scaler for scaler in strange})
+        if key not in self._sets:
+            self._sets[key] = Inventory(
+                **{
+                    f.name: tuple(i for i in getattr(self.manifests, f.name) if id(i) not in left | strange)
+                    for f in fields(self.manifests)
+                }
+            )
+        return self._sets[key]
 
     def _strange_scalers(self, left: set[int], last: bool) -> Iterator[int]:
         """Autoscalers that are meant for another definition of their target than the one that is chosen."""

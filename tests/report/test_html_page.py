@@ -17,6 +17,7 @@ import pytest
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.session import Checked, Request, checked
 from kubesched_lint.findings import (
+    Edit,
     Finding,
     Fix,
     InputError,
@@ -213,6 +214,26 @@ def test_the_underlined_source_is_the_span_of_the_finding(reports: dict[str, Rep
     marked = unescape(re.sub(r"<[^>]+>", "", "".join(re.findall(r'<b class="u">(.*?)</b>', row))))
     assert marked == lines[span.line - 1][span.column - 1 :]
     assert re.search(r'<span class="label">6 replicas</span>', text)
+
+
+def test_a_fix_shows_which_lines_go_and_which_come(context: Context) -> None:
+    lines = ["spec:", "  topologySpreadConstraints:", "  - maxSkew: 1", "    topologyKey: zone", "  containers: []"]
+    edits = (
+        Edit("a.yaml", Span(4, 22, 4, 22), "\n    matchLabelKeys: [pod-template-hash]"),
+        Edit("a.yaml", Span(3, 14, 3, 15), "2"),
+    )
+    place = Location("a.yaml", Span(3, 5, 3, 12))
+    one = Finding(
+        "r", Severity.NOTE, "m", "", pattern(), ObjectRef("Pod", "s", "p"), place, fixes=(Fix("mend", True, edits),)
+    )
+    text = "".join(render(Report((one,)), replace(context(), sources=lambda path: lines)))
+    diff = re.findall(r'<span class="no">([-+ ])</span><span class="code">(.*?)</span>', text)
+    assert diff == [
+        ("-", "  - maxSkew: 1"),
+        ("+", "  - maxSkew: 2"),
+        (" ", "    topologyKey: zone"),
+        ("+", "    matchLabelKeys: [pod-template-hash]"),
+    ]
 
 
 def test_every_finding_with_its_reasons_is_on_the_page(reports: dict[str, Report], context: Context) -> None:

@@ -9,6 +9,7 @@ from kubesched_lint.findings import Finding, InputError, Location, Report, Span
 from kubesched_lint.report.causes import Cause, causes, difference, distinct_place, ordered
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import many, open_findings
+from kubesched_lint.report.html.edits import changes
 from kubesched_lint.report.html.source import Mark, excerpt
 from kubesched_lint.report.html.tags import esc
 
@@ -70,7 +71,7 @@ def _article(cause: Cause, number: int, context: RenderContext) -> Iterator[str]
         f'<a href="#f{number}">{esc(_place(finding.location))}</a></p>\n'
     )
     yield from _sources(finding, context)
-    yield f'<dl class="why">{"".join(_why(finding))}</dl>\n'
+    yield f'<dl class="why">{"".join(_why(finding, context))}</dl>\n'
     if cause.others:
         yield from _others(cause)
     yield (
@@ -93,7 +94,7 @@ def _sources(finding: Finding, context: RenderContext) -> Iterator[str]:
             yield f'<p class="meta">{esc(path)} {esc(labels)}</p>\n'
 
 
-def _why(finding: Finding) -> Iterator[str]:
+def _why(finding: Finding, context: RenderContext) -> Iterator[str]:
     evidence = finding.evidence
     if evidence.text or evidence.trace:
         events = "".join(f"<li>{esc(event)}</li>" for event in evidence.trace[:_MOST_EVENTS])
@@ -106,7 +107,9 @@ def _why(finding: Finding) -> Iterator[str]:
     if finding.help:
         yield f'<dt>help</dt><dd class="help">{esc(finding.help)}</dd>'
     for fix in finding.fixes:
-        yield f"<dt>fix</dt><dd>{esc(fix.title)} <small>({'safe' if fix.safe else 'may change placement'})</small></dd>"
+        safety = "safe" if fix.safe else "may change placement"
+        shown = "".join(changes(fix, context))
+        yield f"<dt>fix</dt><dd>{esc(fix.title)} <small>({safety})</small>{shown}</dd>"
 
 
 def _others(cause: Cause) -> Iterator[str]:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from kubesched_lint.manifests.files import InputFile
 
 
+_MOST_NAMED = 3
+
+
 @record
 class Request:
     """What to read. ``elastic`` None: seen from the nodes' labels.
@@ -298,7 +301,7 @@ def _set_notes(manifests: ManifestSet) -> Iterator[str]:
     for unread in manifests.unread:
         if unread.wraps_pod_template:
             wrapping[unread.kind] = wrapping.get(unread.kind, 0) + 1
-    overlays = [u.path for u in manifests.unread if u.kind == "Kustomization"]
+    overlays = [u.path for u in manifests.unread if u.kind == "Kustomization" and "fluxcd" not in u.api_version]
     if overlays:
         from shutil import which
 
@@ -308,8 +311,10 @@ def _set_notes(manifests: ManifestSet) -> Iterator[str]:
             f"{len(overlays)} Kustomization: bases and patches were read as they stand{why}; to lint what is applied: "
             f"kubectl kustomize {where} | kubesched-lint lint -"
         )
-    rendered = dict.fromkeys(d.rendering.how for d in manifests.documents if d.rendering is not None)
+    rendered = tuple(dict.fromkeys(d.rendering.how for d in manifests.documents if d.rendering is not None))
     if rendered:
-        yield f"rendered with {', '.join(rendered)}: lines that no file has are marked (rendered)"
+        more = f" and {len(rendered) - _MOST_NAMED} more" if len(rendered) > _MOST_NAMED else ""
+        named = ", ".join(rendered[:_MOST_NAMED])
+        yield f"rendered with {named}{more}: lines that no file has are marked (rendered)"
     for kind, count in wrapping.items():
         yield f"{count} {kind}: wraps a pod template that is not checked; render it to a workload to have it checked"

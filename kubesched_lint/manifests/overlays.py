@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from kubesched_lint.findings import InputError
@@ -108,12 +108,15 @@ def applied_in(folders: Iterable[str], named: str) -> Applied:
     tool = kustomizer()
     if tool is None:
         return Applied()
-    trees = (tree_of(folder or ".") for folder in folders)
+    found = (tree_of(folder or ".") for folder in folders)
+    trees = outermost((tree for tree in found if tree is not None), named)
     instead: dict[str, tuple[InputFile | Skipped | InputError, ...]] = {}
     consumed: set[str] = set()
     done: set[str] = set()
-    for tree in outermost((tree for tree in trees if tree is not None), named):
-        outcome = rendered(tree, tool)
+    for tree, outcome in zip(trees, _all_rendered(trees, tool), strict=True):
+        if outcome is tree.obstacle and isinstance(outcome, InputError) and not _is_same(tree.folder, named):
+            # Nobody asked for this one: trees hold templates of overlays, too, which are complete elsewhere.
+            outcome = Skipped(outcome.path, outcome.line, f"not rendered, for {outcome.message}: {_AS_IT_STANDS}")
         instead[next(iter(tree.kustomizations))] = (outcome,)
         if isinstance(outcome, InputFile):
             consumed |= {*tree.kustomizations, *tree.files}
@@ -121,12 +124,25 @@ def applied_in(folders: Iterable[str], named: str) -> Applied:
     return Applied(instead, frozenset(consumed), frozenset(done))
 
 
+def _all_rendered(trees: Sequence[Tree], tool: Tool) -> Iterator[InputFile | Skipped | InputError]:
+    """In their order; the tools run side by side."""
+    if len(trees) < 2:
+        return iter([rendered(tree, tool) for tree in trees])
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(len(trees), os.cpu_count() or 1)) as pool:
+        return iter(list(pool.map(lambda tree: rendered(tree, tool), trees)))
+
+
 def outermost(trees: Iterable[Tree], named: str) -> tuple[Tree, ...]:
     """Those which no other one builds on, and the one in the folder that was named."""
     trees = tuple(trees)
     used = {folder for tree in trees for folder in list(tree.folders)[1:]}
-    own = os.path.realpath(named)
-    return tuple(tree for tree in trees if (real := os.path.realpath(tree.folder)) == own or real not in used)
+    return tuple(t for t in trees if _is_same(t.folder, named) or os.path.realpath(t.folder) not in used)
+
+
+def _is_same(folder: str, other: str) -> bool:
+    return os.path.realpath(folder) == os.path.realpath(other)
 
 
 def rendered(tree: Tree, tool: Tool) -> InputFile | Skipped | InputError:

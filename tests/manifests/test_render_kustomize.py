@@ -353,6 +353,19 @@ def test_a_resource_that_is_not_there_is_told_at_its_line(tmp_path: Path, monkey
     assert "db.yaml" in error.message
 
 
+def test_in_a_tree_an_overlay_without_its_base_is_told_as_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop(tmp_path, "")
+    write(tmp_path, {"templates/cluster/kustomization.yaml": "resources: ['../{{ ring }}']\n"})
+    stand_in(tmp_path, monkeypatch, 'cat "$2/../base/web.yaml"')
+    manifests = read_manifests([str(tmp_path)], Options())
+    assert not manifests.errors
+    (told,) = manifests.skipped
+    assert "not rendered, for it lists ../{{ ring }}, and there is no such file or folder" in told.reason
+    assert read_manifests([str(tmp_path / "templates" / "cluster")], Options()).errors
+
+
 def test_a_tool_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kubesched_lint.manifests import rendering
 

@@ -1,8 +1,8 @@
 """Every command in the documentation runs as it stands there, or is listed here with the reason why it cannot.
 
 The commands of one page run one after another in a folder that holds what the pages speak of: manifests, a sketch,
-nodes.json, this repository's fixtures and examples. A fence of YAML whose first line is a comment with a file's name is
-saved under that name before.
+nodes.json, this repository's fixtures and examples. A fence of YAML or TOML whose first line is a comment with a file's
+name is saved under that name before.
 """
 
 from __future__ import annotations
@@ -175,8 +175,8 @@ def test_the_commands_of_a_page_run(page: Path, prepared: Path, tmp_path: Path) 
     if any("-o cluster.yaml" in c and "--force" not in c for fence in fences(page) for c in commands(fence)):
         (work / "cluster.yaml").unlink()  # the page shows how it is made
     for fence in fences(page):
-        named = re.match(r"# ([\w./-]+\.ya?ml)\n", fence.text)
-        if fence.kind == "yaml" and named and not named[1].startswith("."):
+        named = re.match(r"# ([\w./-]+\.(?:ya?ml|toml))\n", fence.text)
+        if fence.kind in ("yaml", "toml") and named and not named[1].startswith("."):
             (work / named[1]).write_text(fence.text)
         for command in commands(fence):
             if is_left_out(command) is None:

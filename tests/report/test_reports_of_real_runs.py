@@ -6,9 +6,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from jsonschema import Draft4Validator, Draft202012Validator
+
+from kubesched_lint.report.formats import FORMATS
 
 ROOT = Path(__file__).parent.parent.parent
 SEEDS = ROOT / "fixtures" / "seeds"
@@ -25,7 +28,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reports")
     broken = folder / "broken.yaml"
     broken.write_text("kind: [\n")
-    files = [f"--format={name}={folder / name}" for name in ("json", "sarif", "github")]
+    files = [f"--format={name}={folder / name}" for name in FORMATS if name != "text"]
     done = lint("fixtures/seeds", str(broken), "-c", "fixtures/seeds/B5/cluster.yaml", "--format", "text", *files)
     assert done.returncode == 2, done.stderr
     assert done.stderr == ""
@@ -84,6 +87,31 @@ def test_text_shows_what_counts_and_github_has_a_command_for_each(written: Path)
     assert len([c for c in commands if c.startswith("::")]) == len(counted) + len(report["errors"])
     for finding in counted:
         assert f"{finding['location']['path']}:{finding['location']['line']}:{finding['location']['column']}" in text
+
+
+def test_services_for_ci_get_every_finding_that_counts(written: Path) -> None:
+    report = json.loads((written / "json").read_bytes())
+    counted = [f for f in report["findings"] if f["suppressed"] is None]
+    entries = json.loads((written / "gitlab").read_bytes())
+    assert len(entries) == len(counted) + len(report["errors"])
+    assert {f["fingerprint"] for f in counted} <= {entry["fingerprint"] for entry in entries}
+    root = ElementTree.parse(written / "junit").getroot()
+    assert len(list(root.iter("failure"))) == sum(f["severity"] == "error" for f in counted)
+    assert len(list(root.iter("error"))) == len(report["errors"])
+    suites = {suite.get("name") for suite in root}
+    assert {"fixtures/seeds/B5/1-a.yaml", "fixtures/seeds/B5/2-b.yaml"} <= suites, "files without findings are told too"
+    assert len((written / "markdown").read_text()) < 65_536
+    assert "### What happens when" in (written / "markdown").read_text()
+
+
+def test_the_page_of_a_real_run_has_matrix_picture_and_findings(written: Path) -> None:
+    page = (written / "html").read_text()
+    report = json.loads((written / "json").read_bytes())
+    assert page.count('<article class="finding') >= 10
+    assert '<table class="matrix">' in page
+    assert '<svg class="topology"' in page
+    for finding in report["findings"]:
+        assert finding["suppressed"] or f'id="rule-{finding["rule"]}"' in page
 
 
 def test_a_format_that_is_not_there_is_a_usage_error() -> None:

@@ -296,6 +296,10 @@ class _Bench:
 def remedies(judged: Judged, facts: Facts) -> Iterator[Remedy]:
     """What the fix of its rule proposes for a finding, the best first."""
     subject = judged.workload or judged.hazard.source
+    if judged.rule.code is not None:
+        for remedy in judged.rule.mender()(judged.hazard, subject, facts) if judged.rule.mender else ():
+            yield remedy if remedy.title else replace(remedy, title=judged.finding.help)
+        return
     module = import_module(f"kubesched_lint.fixes.{module_name(judged.rule.slug)}")
     yield from module.fixes(judged.hazard, subject, facts)
 

@@ -11,7 +11,7 @@ from kubesched_lint.findings import Path, Severity
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.frontmatter import CardError, FrontMatter, front_matter
 from kubesched_lint.rulebook.markdown import Fence, Heading, blocks
-from kubesched_lint.rulebook.rule import Check, Rule, Templates
+from kubesched_lint.rulebook.rule import Check, Mend, Rule, Templates
 from kubesched_lint.rulebook.wording import WordingError, placeholders
 
 if TYPE_CHECKING:
@@ -90,8 +90,8 @@ def faults(card: Card) -> Iterator[CardError]:
     yield from _heading_faults(card)
 
 
-def to_rule(card: Card, code: Callable[[], Check] | None = None) -> Rule:
-    """The rule that a card without faults describes; ``code`` gives the check of one that is not shipped."""
+def to_rule(card: Card, code: Callable[[], Check] | None = None, mender: Callable[[], Mend] | None = None) -> Rule:
+    """The rule that a card without faults describes; ``code`` and ``mender`` are those of one that is not shipped."""
     front = cast("dict[str, Any]", card.front.value)
     evidence = front["evidence"]
     return Rule(
@@ -115,6 +115,7 @@ def to_rule(card: Card, code: Callable[[], Check] | None = None) -> Rule:
         since=front["since"],
         code=code,
         card=card.path if code else "",
+        mender=mender,
     )
 
 

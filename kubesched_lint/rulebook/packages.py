@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path as File
+from typing import Any
 
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import entry_names
-from kubesched_lint.rulebook.rule import Check, Rule, module_name
+from kubesched_lint.rulebook.rule import Check, Mend, Rule, module_name
 
 
 @record
@@ -32,20 +33,25 @@ class Package:
 
     def check(self, slug: str) -> Callable[[], Check]:
         """Gives the check of a rule, importing it."""
-        return Imported(f"{self.name}.checks.{module_name(slug)}")
+        return Imported(f"{self.name}.checks.{module_name(slug)}", "check")
+
+    def fixes(self, slug: str) -> Callable[[], Mend] | None:
+        """Gives the fixes of a rule, importing them; None where the package has none for it."""
+        there = (self.folder / "fixes" / f"{module_name(slug)}.py").is_file()
+        return Imported(f"{self.name}.fixes.{module_name(slug)}", "fixes") if there else None
 
 
 @record
 class Imported:
-    """Gives the function ``check`` of a module. Raises whatever the module raises when it is imported."""
+    """Gives a function of a module. Raises whatever the module raises when it is imported."""
 
     module: str
+    name: str
 
-    def __call__(self) -> Check:
+    def __call__(self) -> Any:
         from importlib import import_module
 
-        check: Check = import_module(self.module).check
-        return check
+        return getattr(import_module(self.module), self.name)
 
 
 def rulebook_packages(path: Iterable[str] | None = None) -> tuple[Package, ...]:

@@ -11,9 +11,12 @@ from kubesched_lint.findings import Hazard, Severity
 from kubesched_lint.record import record
 
 if TYPE_CHECKING:
+    from kubesched_lint.analysis.remedy import Remedy
     from kubesched_lint.model.workload import Workload
 
 Check = Callable[..., Iterator[Hazard]]
+Mend = Callable[..., Iterator["Remedy"]]
+"""``fixes(hazard, subject, facts)``; a remedy without a title has the finding's help for one."""
 Templates = Mapping[str, str]
 """Variant → template. The one key ``""`` stands for every variant: the card gave a plain string."""
 
@@ -69,6 +72,8 @@ class Rule:
     since: str = ""
     code: Callable[[], Check] | None = None
     """Gives the check of a rule that is not shipped."""
+    mender: Callable[[], Mend] | None = None
+    """Gives the fixes of such a rule."""
     card: str = ""
     """The path of its card, where it is not shipped."""
 

@@ -11,7 +11,7 @@ from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.guess import did_you_mean
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
 from kubesched_lint.rulebook.packages import Package, rulebook_packages
-from kubesched_lint.rulebook.rule import Check, Rule, module_name
+from kubesched_lint.rulebook.rule import Check, Mend, Rule, module_name
 
 NOT_CARDS = ("README", "CARDS")
 
@@ -67,10 +67,13 @@ class _Home:
             from kubesched_lint.rulebook.cel.cards import expression_rule
 
             return expression_rule(card)
-        return to_rule(card, self._code(card.slug)), ()
+        return to_rule(card, self._code(card.slug), self._mender(card.slug)), ()
 
     def _code(self, slug: str) -> Callable[[], Check] | None:
         return None if self._package is None else self._package.check(slug)
+
+    def _mender(self, slug: str) -> Callable[[], Mend] | None:
+        return None if self._package is None else self._package.fixes(slug)
 
     def _faults(self, card: Card) -> Iterator[CardError]:
         if self._is_ours:

@@ -401,3 +401,37 @@ def test_a_cluster_is_only_asked_for_where_a_fact_needs_it(tmp_path: Path) -> No
     report = check(Request((str(tmp_path / "m.yaml"),)), Options(select=("policy",)), book)
     assert {s.rule for s in report.skipped} == {"gpu-nodes-are-tainted", "payments-one-per-zone"}
     assert {f.rule for f in report.findings} == {"priority-class-by-namespace"}
+
+
+STRAY = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: a, namespace: shop, labels: {team: checkout}}
+spec:
+  tolerations:
+  - {key: example.com/database, operator: Exists}
+  - {key: example.com/spot, operator: Exists}
+  containers: [{name: a, image: "registry.example.com/shop/a:1.0"}]
+"""
+
+
+def test_a_fix_is_put_or_removed_when_somebody_asks_for_it(tmp_path: Path) -> None:
+    manifest = tmp_path / "m.yaml"
+    manifest.write_text(STRAY)
+    ours = ("--rules", EXAMPLES, "--ignore", "no-bare-pods", "--no-config")
+    assert run("lint", manifest, *ours, "--fix").returncode == 1
+    assert manifest.read_text() == STRAY, "they say that they are unsafe"
+    done = run("lint", manifest, *ours, "--fix", "--unsafe-fixes")
+    assert done.returncode == 0, done.stdout
+    text = manifest.read_text()
+    assert "example.com/database" not in text
+    assert "nodeSelector: {example.com/pool: checkout}\n" in text
+
+
+def test_what_a_fix_writes_is_checked_as_well(folder: Folder) -> None:
+    place = folder({"at: spec.replicas": "at: spec.replicas\nfix: safe\nput: params.lest"})
+    assert "put: the card has no parameter `lest`; did you mean `least`?" in linted(place).errors[0].message
+    place = folder({"at: spec.replicas": "at: spec.replicas\nfix: safe\nput: params.least"})
+    done = run("lint", "m.yaml", "--rules", "rules", "--fix", cwd=place)
+    assert done.returncode == 0, done.stdout
+    assert (place / "m.yaml").read_text().count("replicas: 2\n") == 2

@@ -44,7 +44,7 @@ def expression_rule(card: Card) -> tuple[Rule | None, tuple[CardError, ...]]:
         return None, (_at(card, fault),)
     except MissingCelError as error:
         return None, (CardError(card.path, card.front.line(("require",)), str(error)),)
-    rule = to_rule(card, code)
+    rule = to_rule(card, code, code.mender if "fix" in card.front.value else None)
     wrong = tuple(_unmet(card, rule, needs))
     if wrong:
         return None, wrong
@@ -66,6 +66,9 @@ def _texts(card: Card) -> Texts:
         at=tuple(_step(step) for step in at.split(".")) if isinstance(at, str) else tuple(at),
         params=params,
         is_policy=front["evidence"] == "policy",
+        put=_text(front.get("put", "")),
+        remove="remove" in front,
+        safe=front.get("fix") == "safe",
     )
 
 

@@ -15,11 +15,14 @@ from kubesched_lint.rulebook.cel.structs import BOOL, PLAIN, Each, Place, Show, 
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.facts import Facts
+    from kubesched_lint.analysis.remedy import Remedy
     from kubesched_lint.model.workload import Workload
 
 STANDARD = ("object", "kind", "namespace", "name")
 """Placeholders that every finding fills."""
 _LONGEST_TEXT = 120
+_PUT = "put it"
+"""Among the values of a hazard what its fix writes; no placeholder is called so."""
 _CONVERT: Mapping[str, Callable[[Any], Any]] = {"double": float, "list(string)": list}
 
 
@@ -37,6 +40,10 @@ class Texts:
     at: Path = ()
     params: Mapping[str, str] = field(default_factory=dict)
     is_policy: bool = True
+    put: str = ""
+    """What a fix writes at what is to blame."""
+    remove: bool = False
+    safe: bool = False
 
 
 class UnusableError(Exception):
@@ -63,6 +70,17 @@ class ExpressionRule:
         compiled = self._compiled or self.compile()
         return compiled.of_set if EACH[self._texts.each].by_set else compiled.of_workload
 
+    def mender(self) -> Callable[..., Iterator[Remedy]]:
+        """The fixes, as ``Rule.mender`` gives them."""
+        return self._remedies
+
+    def _remedies(self, hazard: Hazard, subject: object, facts: Facts) -> Iterator[Remedy]:
+        from kubesched_lint.analysis.remedy import Remedy
+        from kubesched_lint.manifests.changes import Put, Remove
+
+        change = Remove(hazard.at) if self._texts.remove else Put(hazard.at, hazard.values[_PUT])
+        yield Remedy("", self._texts.safe, (change,))
+
     def compile(self) -> _Compiled:
         """Raises UnusableError for the first expression that cannot be used, MissingCelError without the extra."""
         if self._compiled is None:
@@ -83,6 +101,8 @@ class _Compiled:
         self._where = self._condition(texts.where, "where") if texts.where else None
         self._require = self._condition(texts.require, "require")
         self._values = {name: self._value(text, ("values", name)) for name, text in texts.values.items()}
+        if texts.put:
+            self._values[_PUT] = self._value(texts.put, ("put",))
         asked, told = [self._where] if self._where else [], list(self._values.values())
         self.uses = _joined([*asked, self._require, *told])
         self._evidence = _evidence(texts)

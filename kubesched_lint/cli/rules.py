@@ -231,6 +231,7 @@ def _as_json(rule: Rule) -> dict[str, object]:
         "default": rule.default,
         "summary": rule.summary,
         "params": rule.params,
+        "fix": rule.fix,
         "yieldsTo": rule.yields_to,
         "formerly": rule.formerly,
         "since": rule.since,

@@ -29,6 +29,12 @@ def _facts(rule: Rule, card: Card) -> Iterator[str]:
     params = cast("Mapping[str, Mapping[str, Any]]", card.front.value.get("params", {}))
     for name, default in rule.params.items():
         yield f"- **Parameter** `{name}` (default `{default}`): {params[name]['description']}"
+    if rule.fix:
+        yield (
+            "- **Fix:** `--fix` may apply one"
+            if rule.fix == "safe"
+            else "- **Fix:** `--fix --unsafe-fixes` may apply one"
+        )
     if rule.yields_to:
         yield f"- **Yields to:** {', '.join(rule.yields_to)}"
     if rule.formerly:

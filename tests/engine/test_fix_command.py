@@ -248,3 +248,46 @@ def test_fixing_stays_out_of_the_way_of_an_ordinary_run(tmp_path: Path) -> None:
     )
     loaded = [name for name in done.stdout.splitlines()[-1].strip("[]").split(", ") if "kubesched" in name]
     assert loaded == []
+
+
+HELM = f"---\n# Source: shop/templates/web.yaml\n{WEB}"
+
+
+def test_what_a_tool_rendered_has_no_file_to_mend(tmp_path: Path) -> None:
+    done = run("-", "--diff", cwd=tmp_path, stdin=HELM.encode())
+    assert done.stdout == ""
+    assert "is not fixed: a tool rendered it" in done.stderr
+    assert "would fix none of 1 finding" in done.stderr
+
+
+def test_findings_with_one_cause_are_mended_once(tmp_path: Path) -> None:
+    """A toleration that is nearly right is corrected; none is added beside it for the taint that it was meant for."""
+    (tmp_path / "cluster.yaml").write_text(
+        "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes:\n"
+        "- {name: gpu, count: 2, zones: [a], labels: {pool: gpu}, taints: [dedicated=gpu:NoSchedule]}\n"
+        "- {name: worker, count: 2, zones: [a]}\n"
+    )
+    spec = "nodeSelector: {pool: gpu}\n      tolerations:\n      - {key: dedicated, value: gpus, effect: NoSchedule}\n"
+    text = CACHE[: CACHE.index("      affinity:")] + f"      {spec}" + CACHE[CACHE.index("      containers:") :]
+    (tmp_path / "cache.yaml").write_text(text)
+    done = run("cache.yaml", "-c", "cluster.yaml", "--fix", "--unsafe-fixes", cwd=tmp_path)
+    assert done.stderr == "fixed 2 of 2 findings in 1 file\n"
+    assert (tmp_path / "cache.yaml").read_text() == text.replace("gpus", "gpu")
+
+
+def test_what_would_bring_another_finding_is_not_done(tmp_path: Path) -> None:
+    """Anti-affinity over a mistyped key keeps nothing apart; mended, it would leave replicas over."""
+    text = PENDING.replace("topology.kubernetes.io/zone", "topology.kubernetes.io/zones")
+    (tmp_path / "cache.yaml").write_text(text)
+    done = run("cache.yaml", "-c", str(ZONES), "--fix", "--unsafe-fixes", cwd=tmp_path)
+    assert done.stderr.startswith("fixed none of ")
+    assert (tmp_path / "cache.yaml").read_text() == text
+
+
+def test_to_fix_again_changes_nothing(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "fixtures/shop", tmp_path / "shop")
+    flags = ("-c", str(ZONES), "--fix", "--unsafe-fixes")
+    run("shop", *flags, cwd=tmp_path)
+    before = {file.name: file.read_bytes() for file in (tmp_path / "shop").iterdir()}
+    assert run("shop", *flags, cwd=tmp_path).stderr.startswith("fixed none of 1 finding")
+    assert {file.name: file.read_bytes() for file in (tmp_path / "shop").iterdir()} == before

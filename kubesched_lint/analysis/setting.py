@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import fields, replace
 
-from kubesched_lint.analysis.claims import without_unknown_storage
+from kubesched_lint.analysis.claims import bound_volume, claim_named, without_unknown_storage
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
 
 
@@ -22,7 +24,7 @@ def setting_of(facts: Facts) -> Setting:
     objects = _overlaid(facts.manifests, cluster.inventory)
     return Setting(
         tuple(cluster.inventory.nodes),
-        replace(objects, pods=facts.other_pods),
+        replace(objects, pods=facts.other_pods, storage_classes=(*objects.storage_classes, UNKNOWN_CLASS)),
         sized,
         {i: pods for i, pods in running.items() if pods},
         scalers,
@@ -32,13 +34,27 @@ def setting_of(facts: Facts) -> Setting:
 
 def _sized(workload: Workload, facts: Facts) -> Workload:
     known = without_unknown_storage(facts, workload)
+    tied = tuple(replace(t, storage_class=UNKNOWN_CLASS.name) for t in _tied_templates(workload, known, facts))
+    if tied:
+        known = replace(known, claim_templates=(*known.claim_templates, *tied))
     return known if workload.kind in ("DaemonSet", "Pod") else replace(known, replicas=facts.replicas(workload))
+
+
+def _tied_templates(workload: Workload, known: Workload, facts: Facts) -> Iterator[Claim]:
+    """Templates of an unknown class of which some ordinal has its volume already: that is where its pod goes."""
+    for template in workload.claim_templates:
+        if template in known.claim_templates:
+            continue
+        names = [f"{template.name}-{workload.name}-{ordinal}" for ordinal in range(facts.replicas(workload))]
+        bound = [name for name in names if bound_volume(facts, workload.namespace, name) is not None]
+        if bound and all(name in bound or claim_named(facts, workload.namespace, name) is None for name in names):
+            yield template
 
 
 def _overlaid(upper: Inventory, lower: Inventory) -> Inventory:
     """Both sides' objects; of two that share namespace and name, the manifest's."""
     merged = {}
-    for name in Inventory.__slots__:
+    for name in (f.name for f in fields(Inventory)):
         found: dict[object, object] = {}
         for item in (*getattr(lower, name), *getattr(upper, name)):
             found[getattr(item, "kind", ""), getattr(item, "namespace", ""), getattr(item, "name", id(item))] = item

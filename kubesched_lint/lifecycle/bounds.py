@@ -136,17 +136,28 @@ def _tainted(setting: Setting) -> NodeSet:
 
 
 def least_placed(
-    setting: Setting, number: int, wanted: int, without: NodeSet = 0, *, nodes_fewer: int = 0, gone: bool = True
+    setting: Setting,
+    number: int,
+    wanted: int,
+    without: NodeSet = 0,
+    *,
+    nodes_fewer: int = 0,
+    gone: bool = True,
+    fresh: bool = False,
 ) -> Counted:
     """Every order binds at least so many of ``wanted`` pods: as long as fewer stand, some node takes one more.
 
     All pods of the set together can fill only so many nodes that one more pod finds no room there (``_fillable``);
     whichever nodes these are, the others stay open. ``without`` are nodes that are gone, ``nodes_fewer`` counts
-    further ones, whichever they are, gone or, else, cordoned.
+    further ones, whichever they are, gone or, else, cordoned. ``fresh``: no pod of it ran before, so that its claims
+    are still to be bound.
     """
     pod, index = setting.pods[number], setting.index
     if pod.required_affinity:
         return Counted(0, "required pod affinity depends on where others land")
+    templates = setting.workloads[number].claim_templates
+    if any(v.claim for v in pod.volumes) or (templates and not (fresh and _made_anywhere(setting, number, wanted))):
+        return Counted(0, "its volumes may tie it to where they are")
     hard = [c for c in pod.spread if c.is_hard]
     apart = [t for t in pod.required_anti_affinity if setting.selects(t, pod, pod)]
     if len(hard) + len(apart) > 1 or len(apart) < len(pod.required_anti_affinity):
@@ -179,11 +190,34 @@ def least_placed(
     return Counted(wanted if left > 0 else 0, why)
 
 
+def _made_anywhere(setting: Setting, number: int, wanted: int) -> bool:
+    """Whether each pod's claims are new, and their class makes a volume on whichever node the pod lands."""
+    workload, objects = setting.workloads[number], setting.objects
+    if objects.volumes or objects.csi_nodes or objects.storage_capacities:
+        return False
+    anywhere = {
+        c.name
+        for c in objects.storage_classes
+        if c.binding_mode == "WaitForFirstConsumer" and not c.allowed_topologies and c.provisioner != _NO_PROVISIONER
+    }
+    taken = {c.name for c in objects.claims if c.namespace == workload.namespace}
+    return all(
+        t.storage_class in anywhere and f"{t.name}-{workload.name}-{i}" not in taken
+        for t in workload.claim_templates
+        for i in range(wanted)
+    )
+
+
+_NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+
 def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
     """Every order binds at least so many of a DaemonSet's pods: one on each node that others cannot fill."""
     pod = setting.pods[number]
     if pod.required_affinity or pod.required_anti_affinity or any(c.is_hard for c in pod.spread):
         return Counted(0, "its pods look at where others are")
+    if any(v.claim for v in pod.volumes):
+        return Counted(0, "its volumes may tie it to where they are")
     if _is_repelled(setting, number):
         return Counted(0, "pods of others may repel it")
     open_ = diagnose(pod, setting.cluster).feasible

@@ -95,13 +95,13 @@ def _placed(setting: Setting, number: int, wanted: int) -> Tally:
     exact = placed(setting, number, wanted)
     if exact is not None:
         return Tally(wanted, exact, exact)
-    return Tally(wanted, _least(setting, number, wanted), most_placed(setting, number, wanted))
+    return Tally(wanted, _least(setting, number, wanted, fresh=True), most_placed(setting, number, wanted))
 
 
-def _least(setting: Setting, number: int, wanted: int) -> Counted:
+def _least(setting: Setting, number: int, wanted: int, *, fresh: bool = False) -> Counted:
     if setting.workloads[number].kind == "DaemonSet":
         return least_daemons(setting, number, wanted)
-    return least_placed(setting, number, wanted)
+    return least_placed(setting, number, wanted, fresh=fresh)
 
 
 def _rollout(setting: Setting, number: int) -> Tally:
@@ -120,7 +120,8 @@ def _rollout(setting: Setting, number: int) -> Tally:
     told.never_stuck = more.pods >= wanted + surge
     if told.never_stuck:
         return told
-    told.least = Counted(0 if workload.kind == "Deployment" else told.least.pods, more.why)
+    kept = workload.kind != "Deployment" and not workload.claim_templates
+    told.least = Counted(told.least.pods if kept else 0, more.why)
     if told.most.pods < wanted:
         told.always_stuck = True
     elif workload.kind == "Deployment" and surge and not unavailable and wanted:

@@ -232,6 +232,8 @@ class Story:
             phase = self.rollout(workload)
             phase.name = "deploy"
         workloads = [w for w in workloads if w not in known]
+        if phase is not None and not workloads:
+            return phase
         for group in [workloads] if together else [[w] for w in workloads]:
             for workload in group:
                 self.enter(workload)

@@ -13,9 +13,10 @@ from kubesched_lint.lifecycle.counted import Tally, count
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.judging import budgets_of, explained, judged, known_by
 from kubesched_lint.lifecycle.outcomes import Range
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
 from kubesched_lint.lifecycle.telling import End, Telling, size_after, zones
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, nothing, words
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 
 EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")
@@ -61,7 +62,10 @@ class Simulation:
         reason = self._idle(event, number)
         if reason:
             return nothing(event, reason)
-        return self._answer(event, number)
+        cell, workload = self._answer(event, number), self.setting.workloads[number]
+        if cell.proven and event != "deploy" and _has_unknown_class(workload):
+            cell = replace(cell, proven=False)
+        return _taking_turns(cell) if workload.kind == "Job" else cell
 
     def _answer(self, event: str, number: int) -> Cell:
         told = count(self.setting, event, number)
@@ -115,6 +119,8 @@ class Simulation:
             return "no HPA"
         if event == "scale-down" and not (scalable and size_after(self.setting, event, number) < workload.replicas):
             return "–"
+        if not self.setting.nodes and event in ("node-loss", "drain"):
+            return "no nodes"
         if event == "zone-loss" and not zones(self.setting):
             return "no zones"
         if not self.setting.wanted(number):
@@ -296,6 +302,12 @@ class Simulation:
         found = ["pods become ready as soon as they are bound", "nothing else is created"]
         if number in self.setting.never_ready:
             found[0] = f"the pods that an event makes of {self.setting.workloads[number]} never become ready"
+        if _has_unknown_class(self.setting.workloads[number]):
+            found.append(
+                "volumes of a class that the snapshot does not tell of are made in their pod's zone, and stay there"
+            )
+        if any(w.kind == "Job" for w in self.setting.workloads):
+            found.append("no pod of a Job has ended yet")
         rivals = self._contests[next(c for c in self.setting.components if number in c)]
         if rivals.strong and not rivals.open_:
             found.append("pods preempt as the default scheduler does it, and victims are gone at once")
@@ -318,6 +330,21 @@ def story_nodes(story: Story) -> dict[str, int]:
 def _doubted(cell: Cell, missing: str) -> Cell:
     text = cell.text if cell.text.endswith("?") else f"{cell.text} ?"
     return replace(cell, verdict=UNKNOWN, proven=False, text=text, missing=(*cell.missing, missing))
+
+
+def _has_unknown_class(workload: Workload) -> bool:
+    return any(t.storage_class == UNKNOWN_CLASS.name for t in workload.claim_templates)
+
+
+def _taking_turns(cell: Cell) -> Cell:
+    """Pods of a Job end: while one can run always, the others have their turn after it."""
+    if cell.verdict != BAD or not cell.bound.most:
+        return cell
+    if not cell.bound.least:
+        return replace(cell, verdict=DEPENDS, proven=False)
+    why = f"{cell.why}; a Job's pods end, and the others have their turn then"
+    text = f"{cell.bound}/{cell.wanted} at once"
+    return replace(cell, verdict=FINE, text=text, why=why, message="", blamed=None, at=(), worst=None)
 
 
 def _busiest(nodes: dict[str, int], most: int) -> list[str]:

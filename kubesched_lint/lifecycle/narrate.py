@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kubesched_lint.lifecycle.telling import End
 from kubesched_lint.lifecycle.trace import Scene, trace
@@ -10,6 +10,8 @@ from kubesched_lint.lifecycle.verdicts import Witness
 from kubesched_lint.lifecycle.world import Cast, State, Step
 
 MOST_STEPS = 40
+Newest = Mapping[int, int]
+"""By workload, where there are several, the revision that counts as new."""
 
 
 def witness(end: End) -> Witness:
@@ -34,13 +36,13 @@ def _happening(scene: Scene, where: str) -> str:
 
 
 def _line(scene: Scene, name: str) -> str:
-    revised = _revised(scene)
+    newest = _newest(scene)
     told = []
     before = scene.start
     for step, after in scene.steps:
-        words = _words(scene, step, revised)
+        words = _words(scene, step, newest)
         if step.what == "preempt":
-            words = _driven_out(scene, step, revised, before, after)
+            words = _driven_out(scene, step, newest, before, after)
         if words is not None:
             told.append(words)
         before = after
@@ -61,13 +63,17 @@ def _folded(told: list[tuple[str, str]]) -> Iterator[str]:
             run = []
 
 
-def _revised(scene: Scene) -> frozenset[int]:
-    """Workloads of which pods of several revisions, or of a later one, have a part in the scene."""
+def _newest(scene: Scene) -> Newest:
+    """The newest revision that has a part in the scene, of the workloads that have several."""
     cast = scene.stage.cast
     slots = {step.slot for step, _ in scene.steps if step.slot >= 0}
     for state in (scene.start, scene.end):
         slots.update(_present(state))
-    return frozenset(cast.slots[slot].workload for slot in slots if cast.slots[slot].revision)
+    found: dict[int, int] = {}
+    for slot in slots:
+        workload, revision, _ = cast.slots[slot]
+        found[workload] = max(found.get(workload, 0), revision)
+    return {workload: revision for workload, revision in found.items() if revision}
 
 
 def _present(state: State) -> Iterator[int]:
@@ -77,11 +83,11 @@ def _present(state: State) -> Iterator[int]:
         yield from (slot for slot, _, _ in queue)
 
 
-def _words(scene: Scene, step: Step, revised: frozenset[int]) -> tuple[str, str] | None:
+def _words(scene: Scene, step: Step, newest: Newest) -> tuple[str, str] | None:
     """What happens to which pod, and the node."""
     if step.slot < 0:
         return ("the drain gives up", "") if step.what == "give up" else None
-    name = pod_name(scene.stage.cast, step.slot, revised)
+    name = pod_name(scene.stage.cast, step.slot, newest)
     node = scene.stage.index.names[step.position] if step.position >= 0 else ""
     match step.what:
         case "bind":
@@ -93,25 +99,25 @@ def _words(scene: Scene, step: Step, revised: frozenset[int]) -> tuple[str, str]
     return (f"{name} deleted on", node) if node else (f"{name} deleted", "")
 
 
-def _driven_out(scene: Scene, step: Step, revised: frozenset[int], before: State, after: State) -> tuple[str, str]:
+def _driven_out(scene: Scene, step: Step, newest: Newest, before: State, after: State) -> tuple[str, str]:
     """Whom a pod preempts, and where."""
     left = dict(after.bound[step.position])
     gone = [
-        f"{count - left.get(slot, 0)} × {pod_name(scene.stage.cast, slot, revised)}"
+        f"{count - left.get(slot, 0)} × {pod_name(scene.stage.cast, slot, newest)}"
         for slot, count in before.bound[step.position]
         if left.get(slot, 0) < count
     ]
     return (
-        f"{pod_name(scene.stage.cast, step.slot, revised)} drives out {' and '.join(gone)} on",
+        f"{pod_name(scene.stage.cast, step.slot, newest)} drives out {' and '.join(gone)} on",
         scene.stage.index.names[step.position],
     )
 
 
-def pod_name(cast: Cast, slot: int, revised: frozenset[int]) -> str:
+def pod_name(cast: Cast, slot: int, newest: Newest) -> str:
     """``web``, ``old web`` and ``new web`` where there are both, ``db-1``."""
     number, revision, ordinal = cast.slots[slot]
     workload = cast.revisions[number][revision]
     name = f"{workload.name}-{ordinal}" if ordinal >= 0 else workload.name
-    if number in revised:
-        name = f"{'new' if revision + 1 == len(cast.revisions[number]) else 'old'} {name}"
+    if number in newest:
+        name = f"{'new' if revision == newest[number] else 'old'} {name}"
     return name

@@ -17,9 +17,13 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.policy import Autoscaler
+from kubesched_lint.model.storage import StorageClass
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
+
+UNKNOWN_CLASS = StorageClass("unknown to kubesched-lint", "unknown", "WaitForFirstConsumer")
+"""What a class that no snapshot told of may do for all we know: make a volume where a pod lands."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions
@@ -23,7 +24,7 @@ from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.scheduler.binding import bind, with_topology_labels
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose
-from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED
+from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED, SELECTED_NODE
 from kubesched_lint.scheduler.sampling import is_sampled
 from kubesched_lint.scheduler.scoring import Scoring
 
@@ -60,7 +61,7 @@ class Stage:
             self.symmetry = Symmetry(
                 index,
                 [*pods, *foreseen, *(b.pod for b in objects.pods)],
-                [(mark, self._residents(p)) for p, mark in enumerate(marks or [0] * len(index))],
+                [(mark, self._residents(p), self._storage_at(p)) for p, mark in enumerate(marks or [0] * len(index))],
             )
         else:
             self.symmetry = Symmetry.none(len(index))
@@ -80,6 +81,36 @@ class Stage:
             number = placement.pod_class.number
             numbers[number] = numbers.get(number, 0) + 1
         return tuple(sorted(numbers.items()))
+
+    def _storage_at(self, position: int) -> Hashable:
+        """What volumes, classes and drivers read of a node."""
+        node = self.index.nodes[position]
+        drivers = tuple(frozenset(c.limits.items()) for c in self.objects.csi_nodes if c.name == node.name)
+        read = tuple((key, node.labels.get(key)) for key in self._storage_keys)
+        return read, drivers, node.name if node.name in self._named_by_storage else ""
+
+    @cached_property
+    def _storage_keys(self) -> tuple[str, ...]:
+        """Label keys that storage objects of the snapshot look at."""
+        found: set[str] = set()
+        objects = self.objects
+        for volume in objects.volumes:
+            found |= {e.key for term in volume.node_terms or () for e in term.expressions}
+            found |= volume.labels.keys()
+        for storage_class in objects.storage_classes:
+            found |= {key for term in storage_class.allowed_topologies for key in term}
+        for room in objects.storage_capacities:
+            found |= {r.key for r in room.topology.requirements} if room.topology is not None else set()
+        return tuple(sorted(found))
+
+    @cached_property
+    def _named_by_storage(self) -> frozenset[str]:
+        """Nodes that storage objects of the snapshot name."""
+        objects = self.objects
+        terms = [term for volume in objects.volumes for term in volume.node_terms or ()]
+        named = {value for term in terms for e in term.fields for value in e.values}
+        named |= {attachment.node for attachment in objects.volume_attachments}
+        return frozenset(named | {c.annotations.get(SELECTED_NODE, "") for c in objects.claims})
 
     def may_miss(self) -> bool:
         """Whether a waiting pod of the cast can overlook that it could run now."""

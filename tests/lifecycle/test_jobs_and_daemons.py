@@ -6,6 +6,7 @@ import pytest
 
 from kubesched_lint.lifecycle.controllers.daemonset import pinned, pinned_to
 from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, Node
@@ -29,11 +30,19 @@ def test_a_job_runs_as_many_pods_as_parallelism_allows_and_completions_need(para
     assert here.text == (f"{wanted}/{wanted} ok" if wanted else "no pods")
 
 
-def test_a_jobs_pods_may_lack_room_and_are_made_again_after_a_loss():
+def test_a_jobs_pods_take_turns_where_room_is_short():
     outlook = told(sketch(1, "abc", "4"), job(4, None, "3"), events=("deploy", "node-loss", "rollout"))
-    assert cell(outlook, "once", "deploy").text == "3/4 −1"
-    assert cell(outlook, "once", "node-loss").text == "2/4 −2"
+    assert cell(outlook, "once", "deploy").text == "3/4 at once"
+    assert cell(outlook, "once", "deploy").verdict == FINE, "pods of a Job end, and the fourth has its turn"
+    assert cell(outlook, "once", "node-loss").text == "2/4 at once"
     assert cell(outlook, "once", "rollout").text == "–"
+    assert "no pod of a Job has ended yet" in cell(outlook, "once", "deploy").assumes
+    never = cell(told(sketch(), job(2, None, "5"), events=("deploy",)), "once", "deploy")
+    assert (never.verdict, never.proven) == (BAD, True)
+    crowded = told(
+        sketch(1, "a", "4"), job(2, None, "3"), workload("Deployment", "web", 1, asking("3")), events=("deploy",)
+    )
+    assert cell(crowded, "once", "deploy").verdict == DEPENDS, "the Deployment's pod does not end"
 
 
 def test_a_cronjob_is_left_out_and_the_report_says_so():

@@ -271,3 +271,63 @@ def test_ordinals_below_the_partition_come_back_at_the_revision_they_had(tmp_pat
     for state in phase.found.finals:
         end = outcome(phase.motion, story.wishes[0], state)
         assert (end.bound, end.new, end.old) == (3, 1, 2)
+
+
+# --- volumes --------------------------------------------------------------------------------------------------------
+
+
+def test_a_volume_of_an_ordinal_keeps_its_pod_where_it_is_and_those_after_it_from_being_made():
+    """The class of the claims is not in the snapshot; where the bound volume is, is."""
+    from tests.lifecycle import simulated as made
+
+    volume = made.other(
+        "PersistentVolume",
+        "pv-0",
+        spec={
+            "capacity": {"storage": "10Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "gp3",
+            "csi": {"driver": "ebs.csi.aws.com", "volumeHandle": "vol-1"},
+            "claimRef": {"namespace": "default", "name": "data-db-0", "uid": "1"},
+            "nodeAffinity": {
+                "required": {
+                    "nodeSelectorTerms": [{"matchExpressions": [{"key": made.ZONE, "operator": "In", "values": ["a"]}]}]
+                }
+            },
+        },
+    )
+    claim = made.other(
+        "PersistentVolumeClaim",
+        "data-db-0",
+        spec={
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "gp3",
+            "volumeName": "pv-0",
+            "resources": {"requests": {"storage": "10Gi"}},
+        },
+        status={"phase": "Bound"},
+    )
+    claim["metadata"] |= {
+        "namespace": "default",
+        "uid": "1",
+        "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
+    }
+    template = {
+        "metadata": {"name": "data"},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "gp3",
+            "resources": {"requests": {"storage": "10Gi"}},
+        },
+    }
+    cluster = made.sketch(2, "abc", "4", "110", volume, claim)
+    pinned = made.workload("StatefulSet", "db", 3, {"nodeSelector": {made.ZONE: "b"}}, volumeClaimTemplates=[template])
+    here = cell(made.told(cluster, pinned, events=("deploy",)), "db", "deploy")
+    assert (here.verdict, here.bound.least, here.bound.most) == ("bad", 0, 0)
+    free = made.workload("StatefulSet", "db", 3, volumeClaimTemplates=[template])
+    told = made.told(cluster, free, events=("deploy", "zone-loss"))
+    assert cell(told, "db", "deploy").text == "3/3 ok"
+    loss = cell(told, "db", "zone-loss")
+    assert (loss.verdict, loss.proven) == ("bad", False), "each zone keeps a volume, if the class makes them there"
+    assert "in their pod's zone" in " ".join(loss.assumes)
+    assert "db-0 → w-a-" in loss.worst.lines[0], "zones are told apart by what volumes read of them"

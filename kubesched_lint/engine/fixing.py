@@ -63,6 +63,7 @@ def mend(
     bench = _Bench(cluster, options, rulebook, frozenset(map(told, wanted)), unsafe)
     start = bench.seen(Desk(manifests))
     safe = bench.mended(start, unsafe=False)
+    taken = dict(bench.fixes)
     further = bench.mended(safe, unsafe=True)
     result = further if unsafe else safe
     return Mended(
@@ -71,7 +72,7 @@ def mend(
         findings=len(wanted),
         unsafe=bench.count(result) - bench.count(further),
         refused=bench.refused(result),
-        fixes={key: fix for key, fix in bench.fixes.items() if fix.safe or unsafe},
+        fixes=bench.fixes if unsafe else taken,
     )
 
 
@@ -143,11 +144,20 @@ class _State:
     def is_no_worse_than(self, before: _State) -> bool:
         if self.errors > before.errors or not self.skipped <= before.skipped:
             return False
+        return not any(True for _ in self._worse_than(before))
+
+    def _worse_than(self, before: _State) -> Iterator[Told]:
+        """Of which objects a rule says more than before, or says it more gravely."""
         nothing = (0, Severity.NOTE)
-        return all(
-            number <= before.worst.get(key, nothing)[0] and severity <= before.worst[key][1]
-            for key, (number, severity) in self.worst.items()
-        )
+        for key, (number, severity) in self.worst.items():
+            if number > before.worst.get(key, nothing)[0] or severity > before.worst[key][1]:
+                yield key
+
+    def spares(self, finding: Finding, before: _State, gone: int) -> bool:
+        """Whether so many findings like this one are gone, and its object has no new one."""
+        if self.counts[told(finding)] > before.counts[told(finding)] - gone:
+            return False
+        return all(subject != finding.object for _, subject in self._worse_than(before))
 
 
 class _Bench:
@@ -267,6 +277,9 @@ class _Bench:
         if len(made) == 1:
             self._tried.add(made[0].key)
             return before
+        guilty = [o for o in made if not after.spares(o.judged.finding, before, gone[told(o.judged.finding)])]
+        if 0 < len(guilty) < len(made):
+            return self._with(self._with(before, [offer for offer in made if offer not in guilty]), guilty)
         half = len(made) // 2
         return self._with(self._with(before, made[:half]), made[half:])
 

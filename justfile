@@ -14,7 +14,8 @@ test *args:
 check:
     ruff check . && ruff format --check . && mypy && lint-imports
 
-# Regenerate what is generated: the rule index, rules/README.md and the pictures.
+# Regenerate what is generated: the rule index, rules/README.md, the configuration's schema and the pictures.
 generate:
     python -m kubesched_lint.rulebook.build
+    python -m kubesched_lint.engine.config_schema
     python scripts/draw_pictures.py

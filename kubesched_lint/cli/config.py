@@ -154,15 +154,20 @@ def _as_text(settings: Settings, rulebook: Rulebook) -> Iterator[str]:
 
     rows = [(name, _toml(given.value), given.origin) for name, given in settings.values.items()]
     rows += [(f"rules.{slug}.{name}", _toml(v), origin) for slug, name, v, origin in _of_rules(settings, rulebook)]
-    for override in settings.config.overrides:
-        parts = [f"{name} {shown(value)}" for name, value in _override(override).items() if isinstance(value, list)]
-        parts += [f"{slug} {severity.word}" for slug, severity in override.severities.items()]
-        rows.append(("overrides", ", ".join(parts), override.origin))
+    for number, override in enumerate(settings.config.overrides):
+        for name, value in _override(override).items():
+            if value:
+                told = shown(value) if isinstance(value, list) else _severities(override)
+                rows.append((f"overrides[{number}].{name}", told, override.origin))
     yield f"configuration: {settings.config.file or 'none found'}"
     yield ""
     wide = [min(56, max(len(row[column]) for row in rows)) for column in (0, 1)]
     for name, value, origin in rows:
         yield f"{name:{wide[0]}}  {value:{wide[1]}}  {origin}"
+
+
+def _severities(override: Override) -> str:
+    return ", ".join(f"{slug} = {_toml(severity.word)}" for slug, severity in override.severities.items())
 
 
 def _toml(value: object) -> str:

@@ -60,11 +60,6 @@ def _is_ours(path: str) -> bool:
 
 def read_config(path: str, rulebook: Rulebook) -> Config:
     """What the file says. Raises ConfigError when it cannot be read or followed."""
-    import tomllib
-
-    from kubesched_lint.engine.config_reading import Where, config_of
-    from kubesched_lint.engine.toml_places import places
-
     file = _as_seen(path)
     try:
         data = _content(path)
@@ -74,14 +69,24 @@ def read_config(path: str, rulebook: Rulebook) -> Config:
         raise ConfigError([InputError(file, "larger than 1 MiB: that is no configuration")])
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
-        table: Any = tomllib.loads(text)
+        return _config_in(text, file, path, rulebook)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError([InputError(file, "not UTF-8", line, 1)]) from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError([_syntax(file, str(error), text)]) from None
     except RecursionError:
         raise ConfigError([InputError(file, "nested too deeply")]) from None
+
+
+def _config_in(text: str, file: str, path: str, rulebook: Rulebook) -> Config:
+    import tomllib
+
+    from kubesched_lint.engine.config_reading import Where, config_of
+    from kubesched_lint.engine.toml_places import places
+
+    try:
+        table: Any = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError([_syntax(file, str(error), text)]) from None
     top = _TABLE if os.path.basename(path) == SHARED else ()
     for key in top:
         if not isinstance(table, dict) or key not in table:

@@ -81,7 +81,7 @@ def skips(report: Report, most_names: int = _MOST_NAMES) -> Iterator[str]:
         elif _lacks(reason):
             yield f"{rules} need{'s' if len(named) == 1 else ''} {_needed(reason)}: {_named(named, most_names)}"
         else:
-            yield f"{rules} skipped, for {reason}: {_named(named, most_names)}"
+            yield f"{_named(named, most_names)}: {reason}"
 
 
 def skip_counts(report: Report) -> Iterator[str]:

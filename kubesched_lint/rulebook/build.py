@@ -1,21 +1,25 @@
-"""Regenerates what is generated from the cards: the index that the linter loads, and the table in rules/README.md.
+"""Regenerates what is generated from the cards: the index that the linter loads, the table in rules/README.md, and what
+the schema of the configuration says of rules.
 
-``python -m kubesched_lint.rulebook.build`` writes both, ``--check`` only says whether they are fresh. Nobody merges or
+``python -m kubesched_lint.rulebook.build`` writes them, ``--check`` only says whether they are fresh. Nobody merges or
 edits them by hand: after a conflict, run it again.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path as File
+from typing import cast
 
 from kubesched_lint.findings import Severity
-from kubesched_lint.rulebook.card import to_rule
+from kubesched_lint.rulebook.card import Card, to_rule
 from kubesched_lint.rulebook.families import FAMILIES
 from kubesched_lint.rulebook.library import cards_folder, checks_folder
 from kubesched_lint.rulebook.rule import Rule, module_name
+from kubesched_lint.rulebook.settings_schema import Params, schema_text, with_rules
 from kubesched_lint.rulebook.shelf import card_files, usable_cards
 
 _INDEX_HEAD = '''\
@@ -80,9 +84,11 @@ def main(arguments: Sequence[str] = ()) -> int:
     cards, wrong = usable_cards(folder)
     rules = [to_rule(card) for card in cards]
     index, readme = File(__file__).with_name("index.py"), folder / "README.md"
+    schema = File(__file__).parent.parent / "schemas" / "config.schema.json"
     wanted = {
         index: index_text(rules),
         readme: readme_text(rules, readme.read_text(encoding="utf-8")),
+        schema: _schema_text(schema.read_text(encoding="utf-8"), cards, rules),
     }
     stale = [f for f, text in wanted.items() if not f.exists() or f.read_text(encoding="utf-8") != text]
     for error in wrong:
@@ -100,6 +106,11 @@ def main(arguments: Sequence[str] = ()) -> int:
         file.write_text(wanted[file], encoding="utf-8")
     print(f"{len(rules)} rules indexed, {len(stale)} files written" + (f", {len(wrong)} faults" if wrong else ""))
     return 1 if wrong or unlike else 0
+
+
+def _schema_text(current: str, cards: Sequence[Card], rules: Sequence[Rule]) -> str:
+    params = (cast("Params", card.front.value.get("params", {})) for card in cards)
+    return schema_text(with_rules(json.loads(current), zip(rules, params, strict=True)))
 
 
 def _unlike_its_fixes(rule: Rule) -> str:

@@ -238,3 +238,38 @@ def test_sarif_says_of_a_known_finding_that_it_is_accepted(shop: Path) -> None:
     log = json.loads(run(shop, "lint", *paths, "--baseline", "known.json", "--format", "sarif").stdout)
     (accepted,) = {json.dumps(result["suppressions"]) for result in log["runs"][0]["results"]}
     assert json.loads(accepted) == [{"kind": "external", "status": "accepted", "justification": "known in known.json"}]
+
+
+def test_a_waiver_of_what_an_override_leaves_out_is_not_called_unused(shop: Path) -> None:
+    cache = shop / "manifests" / "cache.yaml"
+    term = "            - labelSelector"
+    waiver = "            # kubesched: ignore[anti-affinity-exceeds-domains] three zones will do"
+    cache.write_text(cache.read_text().replace(term, f"{waiver}\n{term}", 1))
+    assert "waiver-unused" not in findings(shop, "manifests", "-c", "cluster.yaml")
+    override = "[[overrides]]\npaths = ['cache.yaml']\nignore = ['anti-affinity-exceeds-domains']\n"
+    (shop / "kubesched.toml").write_text(override)
+    assert "waiver-unused" not in findings(shop, "manifests", "-c", "cluster.yaml")
+
+
+def test_a_fleet_is_held_against_one_baseline(shop: Path) -> None:
+    (shop / "clusters").mkdir()
+    for name in ("eu", "us"):
+        shutil.copy(shop / "cluster.yaml", shop / "clusters" / f"{name}.yaml")
+    run(shop, "baseline", "write", "manifests", "-c", "cluster.yaml", "-o", "known.json")
+    fleet = ("fleet", "manifests", "-c", "clusters", "--executor", "serial")
+    assert run(shop, *fleet).returncode == 1
+    done = run(shop, *fleet, "--baseline", "known.json")
+    assert done.returncode == 0
+    assert done.stdout.count("no findings (4 known)") == 2
+
+
+def test_show_tells_overrides_and_parameters_with_their_lines(shop: Path) -> None:
+    (shop / "kubesched.toml").write_text(
+        "[rules.deploy-leaves-pending]\nmost_pods = 7\n"
+        "[[overrides]]\npaths = ['a/**']\nseverities = {spread-rollout-skew = 'note'}\n"
+    )
+    rows = [line.split("  ") for line in run(shop, "config", "show").stdout.splitlines()]
+    told = {row[0]: [cell.strip() for cell in row[1:] if cell] for row in rows}
+    assert told["rules.deploy-leaves-pending.most_pods"] == ["7", "kubesched.toml:2"]
+    assert told["overrides[0].paths"] == ['["a/**"]', "kubesched.toml:3"]
+    assert told["overrides[0].severities"] == ['spread-rollout-skew = "note"', "kubesched.toml:3"]

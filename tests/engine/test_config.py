@@ -198,6 +198,12 @@ def test_what_is_no_text_or_far_too_large_is_one_fault(tmp_path: Path) -> None:
         assert len(caught.value.problems) == 1
 
 
+def test_however_deep_it_is_nested_there_is_one_fault_and_no_traceback(tmp_path: Path) -> None:
+    for depth in range(50, 1200, 50):
+        for opening, closing in (("[", "]"), ("{a = ", "}")):
+            assert len(faults(tmp_path, f"namespace = {opening * depth}1{closing * depth}")) == 1
+
+
 # --- where it lies --------------------------------------------------------------------------------------------------
 
 

@@ -120,18 +120,34 @@ def to_rule(card: Card, code: Callable[[], Check] | None = None, mender: Callabl
 
 
 @cache
-def _validator() -> Validator:
+def _schema() -> Mapping[str, Any]:
     import json
-
-    import jsonschema
 
     from kubesched_lint.rulebook.library import cards_folder
 
-    schema = json.loads((cards_folder() / "card.schema.json").read_text(encoding="utf-8"))
-    return jsonschema.Draft202012Validator(schema)
+    return cast("dict[str, Any]", json.loads((cards_folder() / "card.schema.json").read_text(encoding="utf-8")))
+
+
+@cache
+def _validator() -> Validator:
+    import jsonschema
+
+    return jsonschema.Draft202012Validator(_schema())
+
+
+def _fits(value: object) -> bool:
+    """Whether nothing has to be explained."""
+    from kubesched_lint.rulebook.fits import UnknownKeywordError, fits
+
+    try:
+        return fits(value, _schema(), _schema())
+    except UnknownKeywordError:
+        return False
 
 
 def _schema_faults(card: Card) -> Iterator[CardError]:
+    if _fits(card.front.value):
+        return
     from jsonschema.exceptions import best_match
 
     for error in sorted(

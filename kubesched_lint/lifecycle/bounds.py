@@ -28,13 +28,16 @@ class Counted(NamedTuple):
     why: str
 
 
-def most_placed(setting: Setting, number: int, wanted: int, without: NodeSet = 0) -> Counted:
-    """No order binds more pods of a workload at once than this; ``without`` are nodes that are gone or cordoned."""
-    found = [Counted(wanted, "all that are wanted"), *_ceilings(setting, number, wanted, without)]
+def most_placed(setting: Setting, number: int, wanted: int, without: NodeSet = 0, *, mixed: bool = False) -> Counted:
+    """No order binds more pods of a workload at once than this; ``without`` are nodes that are gone or cordoned.
+
+    ``mixed``: some of the pods are of another revision, which not every selector reaches.
+    """
+    found = [Counted(wanted, "all that are wanted"), *_ceilings(setting, number, wanted, without, mixed)]
     return min(found, key=lambda c: c.pods)
 
 
-def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet) -> Iterator[Counted]:
+def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixed: bool) -> Iterator[Counted]:
     pod, cluster, index = setting.pods[number], setting.cluster, setting.index
     if pod.scheduling_gates:
         yield Counted(0, "scheduling gates hold its pods back")
@@ -47,13 +50,22 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet) -> I
         yield Counted(0, "no node that it may use")
         return
     room = dict(copies(pod, cluster, usable, wanted))
-    for term in pod.required_anti_affinity:
-        if setting.selects(term, pod, pod) and not usable & ~index.with_key(term.topology_key):
+    apart = [
+        t
+        for t in pod.required_anti_affinity
+        if setting.selects(t, pod, pod) and (not mixed or setting.reaches_old(t.selector, number))
+    ]
+    if any(index.one_node_each(t.topology_key) and not usable & ~index.with_key(t.topology_key) for t in apart):
+        room = {position: min(here, 1) for position, here in room.items()}
+    for term in apart:
+        if not usable & ~index.with_key(term.topology_key):
             domains = [d for d in index.domains(term.topology_key).values() if d & usable]
             open_ = sum(any(room[p] for p in positions(d & usable)) for d in domains)
             yield Counted(open_, f"each needs a domain of {term.topology_key} to itself, and {open_} can hold one")
     # A DaemonSet's pod is pinned to one node, whose domain is then the only one that counts.
     for constraint in pod.spread if setting.workloads[number].kind != "DaemonSet" else ():
+        if mixed and not setting.reaches_old(constraint.selector, number):
+            continue
         ceiling = _spread_ceiling(setting, number, constraint, room, without)
         if ceiling is not None:
             yield ceiling

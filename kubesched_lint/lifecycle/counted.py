@@ -125,7 +125,7 @@ def _rollout(setting: Setting, number: int) -> Tally:
     if told.most.pods < wanted:
         told.always_stuck = True
     elif workload.kind == "Deployment" and surge and not unavailable and wanted:
-        room = most_placed(setting, number, wanted + 1)
+        room = most_placed(setting, number, wanted + 1, mixed=True)
         if room.pods <= wanted:
             told.always_stuck = True
             told.most = Counted(room.pods, f"{room.why}; {_NO_WAY}")

@@ -226,7 +226,9 @@ class Simulation:
         bound = Range(least, most, "closed-form" if least == most else "bound")
         blocked = self._budget(event, number, not told.never_stuck)
         fine = told.is_fine
-        if fine or told.always_stuck or told.most.pods < wanted:
+        ends = [] if fine else self._run_ends(event, number)
+        # No course may end well where counting says that none does: better say less than what is wrong.
+        if fine or ((told.always_stuck or told.most.pods < wanted) and (not ends or judged(event, ends)[0] == BAD)):
             stuck = told.always_stuck and event in ("deploy", "rollout", "drain")
             cell = Cell(
                 event,
@@ -240,11 +242,10 @@ class Simulation:
                 why=told.least.why if fine else told.most.why,
                 assumes=self._premises(number),
             )
-            return cell if fine else explained(cell, self._run_ends(event, number), self.setting, number)
-        return self._from_runs(event, number, told, bound, blocked)
+            return cell if fine else explained(cell, ends, self.setting, number)
+        return self._from_runs(event, number, told, bound, blocked, ends)
 
-    def _from_runs(self, event: str, number: int, told: Tally, bound: Range, blocked: str) -> Cell:
-        ends = self._run_ends(event, number)
+    def _from_runs(self, event: str, number: int, told: Tally, bound: Range, blocked: str, ends: Sequence[End]) -> Cell:
         why = f"counting leaves {bound} of {told.wanted}: {told.least.why}"
         seen, stuck, always = judged(event, ends)
         verdict = DEPENDS if seen == DEPENDS else UNKNOWN

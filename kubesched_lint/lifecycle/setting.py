@@ -14,6 +14,7 @@ from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_b
 from kubesched_lint.lifecycle.controllers.daemonset import targets
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.policy import Autoscaler
@@ -57,6 +58,15 @@ class Setting:
         """The admitted pod of each workload."""
         book = Story((), self.objects)
         return tuple(book.admitted(w, 0) for w in self.workloads)
+
+    def reaches_old(self, selector: Selector | None, number: int) -> bool:
+        """Whether a selector of the pods matches those of another revision too: none by a revision's hash does."""
+        return selector is not None and selector.matches(self._later[number].labels)
+
+    @cached_property
+    def _later(self) -> tuple[Pod, ...]:
+        book = Story((), self.objects)
+        return tuple(book.admitted(w, 1) for w in self.workloads)
 
     @cached_property
     def usable(self) -> tuple[int, ...]:

@@ -33,7 +33,8 @@ def workload(draw, app: str, kinds=("Deployment", "StatefulSet"), most: int = 3)
     spec: dict = {"containers": [{"name": "c", "resources": {"requests": requests}}]}
 
     def selects(name: str) -> dict:
-        return {"labelSelector": {"matchLabels": {"app": name}}, "topologyKey": draw(key)}
+        found = {"labelSelector": {"matchLabels": {"app": name}}, "topologyKey": draw(key)}
+        return {**found, "matchLabelKeys": ["pod-template-hash"]} if draw(st.integers(0, 3)) == 0 else found
 
     match draw(st.integers(0, 5)):
         case 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +15,8 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import Telling, size_after
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import ZONE, Node
+from kubesched_lint.model.node import HOSTNAME, ZONE, Node
+from tests.lifecycle import simulated
 from tests.lifecycle.made_settings import nodes, workload
 
 thorough = settings(
@@ -95,3 +97,48 @@ def _apart(replicas: int):
     }
     value = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": body}
     return decode_workload(value, "default")
+
+
+@pytest.mark.parametrize("shape", ["apart", "spread"])
+@pytest.mark.parametrize("keys", [[], ["pod-template-hash"]])
+def test_revisions_that_do_not_see_each_other_are_not_said_to_be_stuck(shape, keys):
+    """Found on a large cluster, where nobody searches: with matchLabelKeys the new pods have domains of their own."""
+    if shape == "apart":
+        spec = simulated.apart("web")
+        terms = spec["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    else:
+        terms = [
+            {
+                "maxSkew": 1,
+                "topologyKey": ZONE,
+                "whenUnsatisfiable": "DoNotSchedule",
+                "minDomains": 5,
+                "labelSelector": {"matchLabels": {"app": "web"}},
+            }
+        ]
+        spec = {"topologySpreadConstraints": terms}
+    if keys:
+        terms[0]["matchLabelKeys"] = keys
+    for count in (2, 10):
+        outlook = simulated.told(
+            simulated.sketch(count), simulated.workload("Deployment", "web", 3, spec), events=("rollout",)
+        )
+        here = simulated.cell(outlook, "web", "rollout")
+        assert (here.verdict == "bad") == (not keys), here
+        assert here.proven == (not keys) or here.verdict == "fine"
+
+
+def test_one_per_node_bounds_what_a_spread_over_unequal_zones_lets_in():
+    """Zones of 3, 3 and 1 nodes, one pod a node, skew 1: 2 + 2 + 1, fewer than the seven nodes or the zones' room."""
+    cluster = tuple(
+        Node(f"n{i}", {ZONE: f"z{i // 3}", HOSTNAME: f"n{i}"}, allocatable={"cpu": 4000, "pods": 110}) for i in range(7)
+    )
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": ZONE,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "web"}},
+    }
+    spec = {**simulated.apart("web", HOSTNAME), "topologySpreadConstraints": [spread]}
+    web = decode_workload(simulated.workload("Deployment", "web", 7, spec), "default")
+    assert count(Setting(cluster, Inventory(), (web,)), "deploy", 0).most.pods == 5

@@ -26,6 +26,9 @@ def _facts(rule: Rule, card: Card) -> Iterator[str]:
     yield f"- **Family:** {rule.family}"
     yield f"- **Evidence:** {', '.join(rule.evidence)}"
     yield f"- **Needs:** {', '.join(rule.needs)}" + (f"; also reads {', '.join(rule.uses)}" if rule.uses else "")
+    for key, label in (("each", "Of each"), ("where", "Where"), ("require", "Requires")):
+        if "require" in card.front.value and key in card.front.value:
+            yield f"- **{label}:** `{' '.join(str(card.front.value[key]).split())}`"
     params = cast("Mapping[str, Mapping[str, Any]]", card.front.value.get("params", {}))
     for name, default in rule.params.items():
         yield f"- **Parameter** `{name}` (default `{default}`): {params[name]['description']}"

@@ -285,6 +285,43 @@ def test_a_name_is_used_once(folder: Folder, tmp_path: Path) -> None:
     assert [fault.message for fault in book.faults] == [f"there is a rule `enough-replicas` in {place}/rules as well"]
 
 
+def test_the_list_and_the_explanation_know_own_rules(folder: Folder) -> None:
+    folder(slug="another-rule")
+    place = folder({"workload.replicas >=": "workload.replicsa >="})
+    done = run("rules", "list", "--rules", "rules", "--family", "policy", cwd=place)
+    assert (done.returncode, "another-rule" in done.stdout, "enough-replicas" in done.stdout) == (2, True, False)
+    assert "error: rules/enough-replicas.md:7: require: Workload has no field" in done.stderr
+    done = run("rules", "explain", "another-rule", "--rules", "rules", cwd=place)
+    assert "- **Requires:** `workload.replicas >= params.least`" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "require", "found"),
+    [
+        ("number", "1", "double(workload.replicas) * 1.5 > params.x", False),
+        ("number", "1.5", "double(workload.replicas) > params.x", True),
+        ("boolean", "true", "!params.x", True),
+        ("strings", "[shop]", "workload.namespace in params.x", False),
+        ("string", "shop", "workload.namespace == params.x + params.x", True),
+    ],
+)
+def test_parameters_have_the_types_that_the_card_says(
+    kind: str, default: str, require: str, found: bool, folder: Folder
+) -> None:
+    place = folder(
+        {
+            "least: {type: integer, default: 2": f"x: {{type: {kind}, default: {default}",
+            "workload.replicas >= params.least": f"'{require}'",
+            "we ask for {least}": "so {x}",
+            "replicas to {least}": "it",
+            "param.least=1": "",
+        }
+    )
+    report = linted(place)
+    assert report.errors == ()
+    assert bool(report.findings) is found
+
+
 def test_a_folder_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     book = rulebook_with([str(tmp_path / "empty"), str(tmp_path / "none")])

@@ -17,5 +17,6 @@ check:
 # Regenerate what is generated: the rule index, rules/README.md, the configuration's schema and the pictures.
 generate:
     python -m kubesched_lint.rulebook.build
+    python -m kubesched_lint.rulebook.cel.page
     python -m kubesched_lint.engine.config_schema
     python scripts/draw_pictures.py

@@ -29,6 +29,7 @@ OURS = ("kubesched-lint ", "$ kubesched-lint ", "kubectl ", "$ kubectl ", "helm 
 NOT_RUN = {
     r"python -m pip install \.": "downloads; test_ci_files.py installs the package into a fresh environment",
     r"python -m pip install -e ": "downloads; .ci/run does precisely this",
+    r"pip install ": "downloads",
     r"kubectl get ": "asks a live cluster; tests/cluster/test_kubectl_output.py reads recorded answers",
     r"kubesched-lint snapshot ": "asks a live cluster; tests/capture runs it against a recorded one",
     r"kubesched-lint lint DIR ": "DIR stands for each of the repositories that were read",
@@ -103,6 +104,7 @@ def prepare(folder: Path) -> None:
     for name in ("fixtures", "examples", "rules"):
         shutil.copytree(ROOT / name, folder / name)
     sketch = (ROOT / "fixtures" / "clusters" / "three-zones.yaml").read_text()
+    (folder / "web.yaml").write_text(WEB)
     (folder / "manifests").mkdir()
     (folder / "manifests" / "web.yaml").write_text(WEB)
     overlays = folder / "manifests" / "overlays" / "prod"

@@ -20,7 +20,7 @@ from random import Random
 
 ROOT = Path(__file__).parents[1]
 SKETCH = ROOT / "fixtures/clusters/three-zones.yaml"
-GOAL_START, GOAL_VERSION, GOAL_LOADING = 7.0, 7.0, 0.7
+GOAL_START, GOAL_VERSION, GOAL_LOADING, GOAL_AGAIN = 7.0, 7.0, 0.7, 0.2
 COUNTS = (1, 100, 10_000)
 PYTHON = (sys.executable, "-X", "utf8")
 BARE = (*PYTHON, "-c", "pass")
@@ -153,11 +153,14 @@ def figures(files: Sequence[Path], folder: Path, rounds: int) -> Iterator[bool]:
             continue
         # Folders as far as they go: ten thousand names are more than a command line holds.
         paths = [str(folder)] if count == len(files) else list(map(str, some))
-        ours = (*lint, "-c", str(SKETCH), *paths)
+        ours = (*lint, "--no-cache", "-c", str(SKETCH), *paths)
         loading = (*PYTHON, "-c", LOADING)
         goal = GOAL_LOADING if count >= COUNTS[-1] else None
         measured = beside(ours, loading, "\n".join(map(str, some)), rounds)
         yield _told(f"{count:,} file{'' if count == 1 else 's'}, three zones", *measured, "CSafeLoader", goal)
+        if goal is not None:
+            again = beside((*lint, "-c", str(SKETCH), *paths), ours, "", rounds)  # its first run is not counted
+            yield _told("   a second time", *again, "--no-cache", GOAL_AGAIN)
 
 
 def _told(name: str, ours: float, reference: float, peak: float, beside_what: str, goal: float | None) -> bool:

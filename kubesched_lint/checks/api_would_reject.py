@@ -13,6 +13,7 @@ from kubesched_lint.validation.refusals import refusals
 from kubesched_lint.validation.validate import Verdict
 
 _MISMATCH = "`selector` does not match template `labels`"
+_NAMED_ANEW = (("metadata", "name"), ("metadata", "namespace"))
 _GONE = 404
 _UNDECODED = 400
 
@@ -34,8 +35,10 @@ def check(document: Document, facts: Facts) -> Iterator[Hazard]:
 
 
 def _is_rendered_away(document: Document, cause: Cause, code: int) -> bool:
-    """Whether a kustomization may mend it: it adds labels, selectors and images, and quotes what it writes anew."""
+    """Whether a kustomization may mend it: it adds labels, selectors, images and names, and quotes what it writes."""
     if code != _UNDECODED:
+        if cause.path in _NAMED_ANEW:
+            return True  # namePrefix and nameSuffix; ``namespace`` names a Namespace itself
         return cause.message.startswith("Required value") or cause.message.endswith(_MISMATCH)
     span = document.span(cause.path)
     written = document.line_text(span.line)[span.column - 1 : span.end_column - 1]

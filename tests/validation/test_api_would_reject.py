@@ -167,3 +167,12 @@ def test_every_wrong_type_is_a_finding_of_its_own_and_unknown_fields_come_with_t
     text = POD + "  dnsPolicy: 5\n  hostPID: maybe\n  subdomains: a\n"
     found = [(f.location.span.line, f.message.partition(": ")[2][:12]) for f in report_on(text).findings]
     assert found == [(8, "json: cannot"), (9, "json: cannot"), (10, "unknown fiel")]
+
+
+def test_a_name_that_a_kustomization_may_still_give_is_not_refused():
+    """``namespace: shop`` of a kustomization names a Namespace that it lists (``kubectl kustomize`` 5.5)."""
+    text = "apiVersion: v1\nkind: Namespace\nmetadata: {name: _}\n"
+    for unrendered, expected in ((True, 0), (False, 1)):
+        manifests = manifest_set(documents("ns.yaml", text.encode(), is_read, unrendered=unrendered), "default")
+        rules = Rulebook.shipped().select("ci", ("api-would-reject",))
+        assert len(lint(manifests, None, Options(), rules)[0].findings) == expected

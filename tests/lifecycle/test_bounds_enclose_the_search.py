@@ -119,9 +119,9 @@ def test_revisions_that_do_not_see_each_other_are_not_said_to_be_stuck(shape, ke
         spec = {"topologySpreadConstraints": terms}
     if keys:
         terms[0]["matchLabelKeys"] = keys
-    for count in (2, 10):
+    for each in (2, 10):
         outlook = simulated.told(
-            simulated.sketch(count), simulated.workload("Deployment", "web", 3, spec), events=("rollout",)
+            simulated.sketch(each), simulated.workload("Deployment", "web", 3, spec), events=("rollout",)
         )
         here = simulated.cell(outlook, "web", "rollout")
         assert (here.verdict == "bad") == (not keys), here

@@ -22,7 +22,11 @@ def find_config(paths: Sequence[str]) -> str | None:
     Searched from that path's folder (the current one for standard input or no path) up to the folder that holds
     ``.git``, else to the top of the file system.
     """
-    for folder in _upwards(_start(paths)):
+    try:
+        start = _start(paths)
+    except OSError:  # somebody removed the current folder
+        return None
+    for folder in _upwards(start):
         own = os.path.join(folder, NAME)
         if os.path.isfile(own):
             return own

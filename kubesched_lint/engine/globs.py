@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 
+from kubesched_lint.manifests.document import RENDERED
+
 
 @dataclass(frozen=True)
 class Globs:
@@ -24,7 +26,7 @@ class Globs:
         if not self.patterns or path.startswith("<"):  # <stdin>
             return False
         head = self.base.rstrip(os.sep) + os.sep
-        absolute = os.path.normpath(os.path.join(self.here, path))
+        absolute = os.path.normpath(os.path.join(self.here, path.removesuffix(RENDERED)))
         parts = tuple(absolute[len(head) :].split(os.sep))
         return absolute.startswith(head) and any(_matches(pattern, parts) for pattern in self._split)
 

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3
 
 
+_LARGEST_BASELINE = 64 << 20
+"""Bytes; an entry has some 200."""
+
+
 @record
 class Request:
     """What to read. ``elastic`` None: seen from the nodes' labels.
@@ -199,11 +203,14 @@ def read_baseline(path: str, rulebook: Rulebook) -> tuple[Entry, ...]:
 
     try:
         with open(path, "rb") as file:
-            return entries_in(file.read(), path, rulebook)
+            data = file.read(_LARGEST_BASELINE + 1)
     except FileNotFoundError:
         raise BaselineError(f"{path}: no such file; `kubesched-lint baseline write` makes one") from None
     except OSError as error:
         raise BaselineError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+    if len(data) > _LARGEST_BASELINE:
+        raise BaselineError(f"{path}: larger than {_LARGEST_BASELINE >> 20} MiB: that is no baseline")
+    return entries_in(data, path, rulebook)
 
 
 def _known(

@@ -88,8 +88,9 @@ def skip_counts(report: Report) -> Iterator[str]:
     """One line for all that is lacking: ``9 rules: 6 need running pods, 3 need claims``; one for any other reason."""
     lacking = [(reason, len(named)) for reason, named in _reasons(report) if named and _lacks(reason)]
     if lacking:
-        told = (f"{n} need{'s' if n == 1 else ''} {_gist(_needed(reason))}" for reason, n in lacking)
-        yield f"{many(sum(n for _, n in lacking), 'rule')}: {', '.join(told)} (--verbose says more)"
+        needs = [(n, f"need{'s' if n == 1 else ''} {_gist(_needed(reason))}") for reason, n in lacking]
+        told = f" {needs[0][1]}" if len(needs) == 1 else ": " + ", ".join(f"{n} {words}" for n, words in needs)
+        yield f"{many(sum(n for _, n in lacking), 'rule')}{told} (--verbose says more)"
     for reason, named in _reasons(report):
         if not named:
             yield reason

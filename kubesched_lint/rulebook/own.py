@@ -34,7 +34,7 @@ def entry_names(path: Iterable[str] | None = None) -> Iterator[str]:
 
     The current folder does not count, though Python may look there: what lies beside manifests is not installed.
     """
-    group, here = GROUP.encode(), os.getcwd()
+    group, here = GROUP.encode(), _current()
     for folder in sys.path if path is None else path:
         for name in _metadata(folder) if folder and folder != here else ():
             try:
@@ -44,6 +44,13 @@ def entry_names(path: Iterable[str] | None = None) -> Iterator[str]:
                 continue
             if group in data:
                 yield from _named(data.decode("utf-8", "replace"))
+
+
+def _current() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # somebody removed it
+        return ""
 
 
 def _metadata(folder: str) -> Iterable[str]:

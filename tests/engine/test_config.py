@@ -290,6 +290,7 @@ def test_every_value_that_tomllib_reads_stands_where_we_say(written: str) -> Non
         ("./apps", "apps/a.yaml", True),
         ("apps", "../apps/a.yaml", False),
         ("apps", "<stdin>", False),
+        ("overlays/prod", "overlays/prod (rendered)", True),
     ],
 )
 def test_patterns_are_read_as_gitignore_reads_them(pattern: str, path: str, is_covered: bool) -> None:

@@ -20,7 +20,7 @@ _NEEDS_PLUGIN = ("must specify --enable-helm", "external plugins disabled", "una
 
 @dataclass(slots=True)
 class Tree:
-    """What one kustomization builds on. ``folders``, ``files`` and ``missing`` are real paths, the root's own first."""
+    """What the kustomization in ``folder`` builds on: real paths, its own first."""
 
     folder: str
     kustomizations: dict[str, bytes] = field(default_factory=dict)

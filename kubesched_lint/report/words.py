@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.findings import Finding, Location
+from kubesched_lint.findings import Finding, Location, Span
+from kubesched_lint.manifests.document import RENDERED
 
 
 def annotated(location: Location) -> Location:
     """Where a service can show a remark: the file nearest to a text that was rendered, and is in no file."""
+    if location.near is None and location.path.endswith(RENDERED):  # a template that is not here
+        return Location(location.path.removesuffix(RENDERED), Span(1, 1, 1, 1))
     return location.near or location
 
 
 def explanation(finding: Finding) -> Iterator[str]:
     evidence, where = finding.evidence, finding.location
-    if where.near is not None:
+    if where.path.endswith(RENDERED):
         yield f"in what is rendered: {where.path}:{where.span.line}:{where.span.column}"
     if evidence.text:
         yield f"{evidence.kind}: {evidence.text}"

@@ -1,7 +1,7 @@
 """What Helm renders is blamed on its templates.
 
-``fixtures/charts/recorded`` holds what Helm's library made of the chart beside it. The program was not at hand when this
-was written: a script that prints the recording stands in for ``helm``, and is held against the real one where that is.
+``fixtures/charts/recorded`` holds what Helm's library made of the chart beside it. The program was not at hand when
+this was written: a script that prints the recording stands in for ``helm``. Where the real one is, it is asked as well.
 """
 
 from __future__ import annotations
@@ -70,6 +70,9 @@ def test_templates_that_are_elsewhere_are_named_all_the_same(tmp_path: Path) -> 
     shown = lint(tmp_path, "-", piped=RECORDED.read_bytes()).stdout.decode()
     assert "--> shop/templates/web.yaml (rendered):29:15" in shown
     assert "= from:" not in shown
+    github = lint(tmp_path, "-", "--format", "github", piped=RECORDED.read_bytes()).stdout.decode()
+    assert "::error file=shop/templates/web.yaml,line=1," in github
+    assert "in what is rendered: shop/templates/web.yaml (rendered):29:15" in github
 
 
 def test_inside_the_chart_the_template_is_found_as_well(charts: Path) -> None:

@@ -63,6 +63,11 @@ def lint(
     if cluster is not None and settled is not cluster:
         run.today(rules, Facts(manifests.inventory, cluster, premises), cluster)
     judged = tuple(_without_yielding(_told_once(_not_ignored(run.judged, options), manifests)))
+    if judged:
+        from kubesched_lint.engine.unfilled import without_open_text  # a clean set never asks
+
+        judged, unfilled = without_open_text(judged)
+        run.skipped.extend(unfilled)
     findings = sorted((j.finding for j in judged), key=lambda f: (f.location.path, f.location.span, f.rule))
     report = Report(
         tuple(numbered(findings)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from kubesched_lint.findings import Path
@@ -46,6 +47,22 @@ def placeholder_of(value: Any, path: Path) -> str | None:
     """The placeholder in the text at ``path``; None where there is none, or no text."""
     found = value_at(value, path)
     return placeholder(found) if isinstance(found, str) else None
+
+
+_EXPANDED = frozenset(("args", "command", "env", "image", "annotations"))
+"""Where such text is Kubernetes' own (``$(NAME)``), or decides nothing."""
+
+
+def unfilled(value: Any) -> str | None:
+    """The first placeholder anywhere in a value that decides about scheduling."""
+    if isinstance(value, str):
+        return placeholder(value) if "$" in value or "{" in value or "<" in value else None
+    inner: Iterable[Any] = ()
+    if isinstance(value, dict):
+        inner = (item for key, child in value.items() if key not in _EXPANDED for item in (key, child))
+    elif isinstance(value, list):
+        inner = value
+    return next((found for item in inner if (found := unfilled(item)) is not None), None)
 
 
 def value_at(value: Any, path: Path) -> Any:

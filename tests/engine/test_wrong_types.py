@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet, manifest_set
@@ -240,3 +242,49 @@ def test_what_kustomize_keeps_is_a_wrong_type_before_and_after(kept: str) -> Non
     told = [*manifests.errors, *report.findings]
     assert len(told) == 1
     assert "number" in told[0].message
+
+
+OPEN = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  replicas: 7
+  selector: {matchLabels: {app: "${APP}"}}
+  template:
+    metadata: {labels: {app: "${APP}"}}
+    spec:
+      affinity:
+        podAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - {labelSelector: {matchLabels: {app: "${OTHER}"}}, topologyKey: "${KEY}"}
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+          - {labelSelector: {matchLabels: {app: "${APP}"}}, topologyKey: "${KEY:-topology.kubernetes.io/zone}"}
+      topologySpreadConstraints:
+      - {maxSkew: 1, topologyKey: "${ZONE}", whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {a: b}}}
+      volumes: [{name: data, persistentVolumeClaim: {claimName: "${CLAIM}"}}]
+      containers: [{name: web, image: "${IMAGE}", args: [$(POD_NAME)]}]
+"""
+SKETCH = b"""apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+kinds: [Pod, PersistentVolumeClaim, PersistentVolume, StorageClass]
+nodes:
+- {name: worker, count: 2, zones: [a, b, c], allocatable: {cpu: "16", memory: 64Gi}}
+"""
+
+
+def test_what_hangs_on_text_still_to_be_filled_in_is_skipped_and_never_an_error() -> None:
+    cluster = cluster_from([("c.yaml", SKETCH)], "c.yaml")
+    report, _ = lint(read(OPEN), cluster, Options(), Rulebook.shipped().select("ci"))
+    assert {f.rule for f in report.findings} == {"spread-selector-misses-self"}
+    skipped = {skip.rule: skip.reason for skip in report.skipped if "is to be filled in" in skip.reason}
+    assert skipped.keys() >= {"api-would-reject", "affinity-selector-matches-nothing", "topology-key-missing-on-nodes"}
+    assert skipped["pvc-missing"] == "m.yaml:19: ${CLAIM} is to be filled in, render it first"
+
+
+def test_filled_in_the_same_text_is_judged() -> None:
+    cluster = cluster_from([("c.yaml", SKETCH)], "c.yaml")
+    text = re.sub(r"\$\{(\w+)[^}]*\}", lambda found: found[1].lower(), OPEN)
+    report, _ = lint(read(text), cluster, Options(), Rulebook.shipped().select("ci"))
+    spoken = {(f.rule, f.severity.word) for f in report.findings}
+    assert spoken >= {("affinity-selector-matches-nothing", "error"), ("topology-key-missing-on-nodes", "error")}

@@ -19,6 +19,7 @@ from kubesched_lint.cluster.nodeset import first, only, positions
 from kubesched_lint.record import record
 
 if TYPE_CHECKING:
+    from kubesched_lint.analysis.neighbours import Alike
     from kubesched_lint.analysis.plan import Plan
     from kubesched_lint.analysis.potential import Potential
     from kubesched_lint.analysis.spread import SpreadRoom
@@ -158,6 +159,18 @@ class Facts:
             return ()
         ours = {id(p) for w in self.manifests.workloads for p in self.running_pods(w)}
         return tuple(p for p in self.cluster.inventory.pods if id(p) not in ours)
+
+    @cached_property
+    def neighbours(self) -> tuple[Alike, ...]:
+        """``other_pods`` on nodes that we know, those that are alike together."""
+        from kubesched_lint.analysis.neighbours import alike
+
+        return alike(self.other_pods, self.index)
+
+    @cached_property
+    def repelling(self) -> tuple[Alike, ...]:
+        """Those of ``neighbours`` with required anti-affinity."""
+        return tuple(group for group in self.neighbours if group.pod.required_anti_affinity)
 
     # -- premises ----------------------------------------------------------------------------------------------------
 

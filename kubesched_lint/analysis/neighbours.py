@@ -2,24 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import BoundPod, PodAffinityTerm
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
+
+if TYPE_CHECKING:
+    from kubesched_lint.analysis.facts import Facts
+    from kubesched_lint.cluster.index import NodeIndex
+
+
+@record
+class Alike:
+    """Running pods of others that are alike: thousands of replicas are asked about once."""
+
+    pod: Pod
+    terminating: bool
+    bound: tuple[BoundPod, ...]
+    positions: tuple[int, ...]
+    """Of their nodes, one for each pod."""
+    nodes: NodeSet
+
+
+def alike(pods: Iterable[BoundPod], index: NodeIndex) -> tuple[Alike, ...]:
+    """Pods on nodes of the index, by the template that they share; ask ``Facts.neighbours``."""
+    found: dict[tuple[int, bool], tuple[list[BoundPod], list[int]]] = {}
+    for bound in pods:
+        position = index.positions.get(bound.node)
+        if position is not None:
+            members, positions = found.setdefault((id(bound.pod), bound.terminating), ([], []))
+            members.append(bound)
+            positions.append(position)
+    return tuple(
+        Alike(members[0].pod, members[0].terminating, tuple(members), tuple(positions), of(positions))
+        for members, positions in found.values()
+    )
 
 
 def matching_running_pods(facts: Facts, namespace: str, selector: Selector, among: NodeSet) -> int:
     """How many running pods of others on ``among`` a spread constraint counts."""
     return sum(
-        1
-        for bound, position in _placed(facts)
-        if among >> position & 1
-        and bound.pod.namespace == namespace
-        and not bound.terminating
-        and selector.matches(bound.pod.labels)
+        sum(among >> position & 1 for position in group.positions)
+        for group in facts.neighbours
+        if group.pod.namespace == namespace
+        and not group.terminating
+        and group.nodes & among
+        and selector.matches(group.pod.labels)
     )
 
 
@@ -36,26 +68,26 @@ def repelled_by_running(facts: Facts, workload: Workload) -> tuple[NodeSet, tupl
     """
     pod = facts.pod(workload)
     blocked: NodeSet = EMPTY
-    holders = []
-    for bound, position in _placed(facts):
-        for term in bound.pod.required_anti_affinity:
-            domain = facts.index.domain_of(term.topology_key, position)
-            if domain & ~blocked and facts.namespaces.selects(term, bound.pod.namespace, pod, unknown=False):
-                blocked |= domain
-                holders.append(bound)
+    holders: list[BoundPod] = []
+    for group in facts.repelling:
+        for term in group.pod.required_anti_affinity:
+            if not facts.namespaces.selects(term, group.pod.namespace, pod, unknown=False):
+                continue
+            for bound, position in zip(group.bound, group.positions, strict=True):
+                domain = facts.index.domain_of(term.topology_key, position)
+                if domain & ~blocked:
+                    blocked |= domain
+                    holders.append(bound)
     return blocked, tuple(holders)
 
 
 def held_domains(facts: Facts, workload: Workload, term: PodAffinityTerm) -> frozenset[str]:
     """Domains of a term's key where a running pod of others sits that the term repels."""
-    held = set()
-    for bound, position in _placed(facts):
-        value = facts.index.nodes[position].labels.get(term.topology_key)
-        if value in held or value is None:
-            continue
-        if facts.namespaces.selects(term, workload.namespace, bound.pod, unknown=False):
-            held.add(value)
-    return frozenset(held)
+    holding: NodeSet = EMPTY
+    for group in facts.neighbours:
+        if facts.namespaces.selects(term, workload.namespace, group.pod, unknown=False):
+            holding |= group.nodes
+    return frozenset(value for value, nodes in facts.index.domains(term.topology_key).items() if nodes & holding)
 
 
 def nodes_near_running(facts: Facts, workload: Workload) -> NodeSet | None:
@@ -64,19 +96,15 @@ def nodes_near_running(facts: Facts, workload: Workload) -> NodeSet | None:
     One pod must match all terms; each term then asks for that pod's domain of its own key.
     """
     terms = facts.pod(workload).required_affinity
-    answering = [
-        position
-        for bound, position in _placed(facts)
-        if all(facts.namespaces.selects(t, workload.namespace, bound.pod, unknown=True) for t in terms)
-    ]
+    answering: NodeSet = EMPTY
+    for group in facts.neighbours:
+        if all(facts.namespaces.selects(t, workload.namespace, group.pod, unknown=True) for t in terms):
+            answering |= group.nodes
     if not answering:
         return None
     near = facts.index.all
     for term in terms:
-        domains: NodeSet = EMPTY
-        for position in answering:
-            domains |= facts.index.domain_of(term.topology_key, position)
-        near &= domains
+        near &= facts.index.spanned(term.topology_key, answering)
     return near
 
 
@@ -84,11 +112,3 @@ def may_be_answered_by_set(facts: Facts, workload: Workload) -> bool:
     """Whether another workload of the set may answer the affinity somewhere else."""
     terms = facts.pod(workload).required_affinity
     return any(other is not workload for other in facts.selection.selected_by_all(terms, workload.namespace))
-
-
-def _placed(facts: Facts) -> Iterator[tuple[BoundPod, int]]:
-    positions = facts.index.positions
-    for bound in facts.other_pods:
-        position = positions.get(bound.node)
-        if position is not None:
-            yield bound, position

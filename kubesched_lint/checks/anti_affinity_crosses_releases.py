@@ -46,8 +46,9 @@ def _others(
         if other.stays and facts.surely_selects(workload, term, other):
             place = Place(other.pod.labels_path, "is matched as well", other.source, other.ref)
             yield str(other), (other.pod.labels, place)
-    for bound in facts.other_pods:
-        if bound.namespace == workload.namespace and facts.namespaces.selects(
-            term, workload.namespace, bound.pod, unknown=False
+    for group in facts.neighbours:
+        if group.pod.namespace == workload.namespace and facts.namespaces.selects(
+            term, workload.namespace, group.pod, unknown=False
         ):
-            yield f"the running {bound.owner.name if bound.owner else bound.name}", (bound.pod.labels, None)
+            for bound in group.bound:
+                yield f"the running {bound.owner.name if bound.owner else bound.name}", (group.pod.labels, None)

@@ -34,6 +34,7 @@ class NodeIndex:
         self._terms: dict[NodeSelectorTerm, NodeSet] = {}
         self._allocatable: dict[str, list[float]] = {}
         self._short: dict[tuple[str, int], NodeSet] = {}
+        self._images: dict[str, tuple[int, NodeSet]] = {}
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -101,6 +102,14 @@ class NodeIndex:
 
     def with_label(self, key: str, value: str) -> NodeSet:
         return self.domains(key).get(value, EMPTY)
+
+    def image(self, name: str) -> tuple[int, NodeSet]:
+        """The nodes that hold an image, and its size in bytes as the first of them tells (0 where none does)."""
+        found = self._images.get(name)
+        if found is None:
+            holders = [i for i, node in enumerate(self.nodes) if name in node.images]
+            found = self._images[name] = (self.nodes[holders[0]].images[name] if holders else 0, of(holders))
+        return found
 
     def domain_of(self, key: str, position: int) -> NodeSet:
         """All nodes that share this node's domain of ``key``; empty where it lacks the key."""

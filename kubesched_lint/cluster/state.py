@@ -38,6 +38,26 @@ class Placement:
         return f"Placement({self.bound.name if self.bound else self.pod_class.number} at {self.position})"
 
 
+class Touched:
+    """Nodes whose numbers have changed, one after the other, so that who scores nodes looks at those alone.
+
+    ``positions`` only grows while ``epoch`` stays; with a new one everything may have changed.
+    """
+
+    __slots__ = ("epoch", "positions")
+    _MOST = 1 << 16
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        self.positions: list[int] = []
+
+    def note(self, position: int) -> None:
+        if len(self.positions) >= self._MOST:
+            self.epoch += 1
+            self.positions.clear()
+        self.positions.append(position)
+
+
 class ClusterState:
     """Mutable: pods by class and node, requested resources, host ports, claims in use, and the storage objects.
 
@@ -60,6 +80,7 @@ class ClusterState:
         self._storage = Storage.of(objects)
         self._ports: dict[tuple[str, int], dict[str, Tally]] = {}
         self._claims: dict[tuple[str, str], Tally] = {}
+        self.touched = Touched()
         self._on: list[list[Placement]] = [[] for _ in range(len(index))]
         self._log: list[tuple[str, Any]] = []
         self.nominated: dict[str, list[BoundPod]] = {}
@@ -143,6 +164,7 @@ class ClusterState:
 
     def _count(self, placement: Placement, sign: int) -> None:
         position, pod_class = placement.position, placement.pod_class
+        self.touched.note(position)
         pod = pod_class.pod
         self.ledger.book(position, pod_class.requests, sign)
         self.ledger.book_pod(position, sign)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, among, level, raised
@@ -25,21 +25,12 @@ class ImageLocality:
     weight = WEIGHT
 
     def __init__(self, pod: Pod, state: ClusterState) -> None:
-        nodes = state.index.nodes
-        sizes: dict[str, int] = {}
-        holders: dict[str, NodeSet] = {}
-        wanted = [normalized_image_name(image) for image in _images(pod)]
-        for position, node in enumerate(nodes):
-            if node.images:
-                for name in dict.fromkeys(wanted):
-                    if name in node.images:
-                        sizes.setdefault(name, node.images[name])
-                        holders[name] = holders.get(name, EMPTY) | only(position)
+        count = len(state.index)
         sums = level(0, state.index.all)
-        for name in wanted:
-            if name in holders:
-                share = holders[name].bit_count() / len(nodes)
-                sums = raised(sums, holders[name], int(sizes[name] * share))
+        for image in _images(pod):
+            size, holders = state.index.image(normalized_image_name(image))
+            if holders:
+                sums = raised(sums, holders, int(size * (holders.bit_count() / count)))
         containers = len(pod.init_containers) + len(pod.containers)
         self._levels: dict[int, NodeSet] = {}
         for value, members in sums.items():

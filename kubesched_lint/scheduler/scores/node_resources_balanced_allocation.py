@@ -26,6 +26,7 @@ class NodeResourcesBalancedAllocation:
             (index.allocatable("cpu"), index.allocatable("memory")),
             (ledger.requested("cpu"), ledger.requested("memory")),
             self._score,
+            state.touched,
         )
 
     def levels(self, feasible: NodeSet) -> Levels | None:

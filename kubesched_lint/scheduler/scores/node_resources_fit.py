@@ -29,6 +29,7 @@ class NodeResourcesFit:
             (index.allocatable("cpu"), index.allocatable("memory")),
             (state.nonzero_cpu, state.nonzero_memory),
             self._score,
+            state.touched,
         )
 
     def levels(self, feasible: NodeSet) -> Levels:

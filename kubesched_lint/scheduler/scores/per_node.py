@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only
+from kubesched_lint.cluster.state import Touched
 from kubesched_lint.scheduler.scores.levels import Levels, among
 
 Score = Callable[[float, float, int, int], int]
@@ -12,13 +13,17 @@ Score = Callable[[float, float, int, int], int]
 
 
 class PerNode:
-    """Levels of one score for all nodes, kept up to date by looking at the numbers it is made from."""
+    """Levels of one score for all nodes, kept up to date by looking at the nodes that were touched."""
 
-    def __init__(self, allocatable: Sequence[Sequence[float]], taken: Sequence[list[int]], score: Score) -> None:
+    def __init__(
+        self, allocatable: Sequence[Sequence[float]], taken: Sequence[list[int]], score: Score, touched: Touched
+    ) -> None:
         self._cpu, self._memory = allocatable
         self._taken = taken
-        self._seen: list[list[int]] = []
         self._score = score
+        self._touched = touched
+        self._epoch = -1
+        self._at = 0
         self._known: dict[tuple[float, float, int, int], int] = {}
         self._values: list[int] = []
         self._levels: dict[int, NodeSet] = {}
@@ -28,23 +33,25 @@ class PerNode:
         return among(self._levels, nodes)
 
     def _look(self) -> None:
-        if not self._seen:
-            self._values = list(map(self._value, range(len(self._cpu))))
+        touched = self._touched
+        if touched.epoch == self._epoch:
+            for position in touched.positions[self._at :]:
+                self._move(position)
+        else:
+            self._values = [
+                self._value(*numbers) for numbers in zip(self._cpu, self._memory, *self._taken, strict=True)
+            ]
             members: dict[int, list[int]] = {}
             for position, value in enumerate(self._values):
                 members.setdefault(value, []).append(position)
             self._levels = {value: of(at) for value, at in members.items()}
-            self._seen = [list(numbers) for numbers in self._taken]
-            return
-        for now, then in zip(self._taken, self._seen, strict=True):
-            if now != then:
-                for position, number in enumerate(now):
-                    if number != then[position]:
-                        then[position] = number
-                        self._move(position)
+            self._epoch = touched.epoch
+        self._at = len(touched.positions)
 
     def _move(self, position: int) -> None:
-        before, after = self._values[position], self._value(position)
+        cpu, memory = self._taken
+        numbers = self._cpu[position], self._memory[position], cpu[position], memory[position]
+        before, after = self._values[position], self._value(*numbers)
         if before == after:
             return
         bit = only(position)
@@ -56,10 +63,8 @@ class PerNode:
         self._levels[after] = self._levels.get(after, EMPTY) | bit
         self._values[position] = after
 
-    def _value(self, position: int) -> int:
-        cpu, memory = self._taken
-        key = (self._cpu[position], self._memory[position], cpu[position], memory[position])
-        value = self._known.get(key)
+    def _value(self, *numbers: *tuple[float, float, int, int]) -> int:
+        value = self._known.get(numbers)
         if value is None:
-            value = self._known[key] = self._score(*key)
+            value = self._known[numbers] = self._score(*numbers)
         return value

@@ -55,6 +55,7 @@ class _Nothing(Struct, gc=False):
 _NOTHING = msgspec.json.Decoder(_Nothing)
 _DOCUMENT = msgspec.json.Decoder(_Document)
 _HEAD = msgspec.json.Decoder(_Head)
+_UNSOUND = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def read_json(name: str, data: bytes, collector: Collector) -> frozenset[str]:
@@ -67,20 +68,30 @@ def read_json(name: str, data: bytes, collector: Collector) -> frozenset[str]:
         try:
             met.add(_document(view[start:end], collector))
         except DecodeError as error:
-            error = explained(msgspec.json.decode(view[start:end]), error)
-            text = data.decode("utf-8", "replace")
-            line, column = place_of(
-                text, error.path, len(data[:start].decode("utf-8", "replace")), key=isinstance(error, UnknownFieldError)
-            )
-            raise ClusterError(name, line, column, error.message) from None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            # Strings and numbers that were skipped at first are only now looked into.
-            found = _syntax_error(data, start, str(error))
-            raise ClusterError(name, found.line, found.column, found.message) from None
+            raise _told(name, data, start, end, error) from None
+        except _UNSOUND as error:
+            raise _unsound(name, data, start, error) from None
         while end < len(data) and data[end] in b" \t\r\n":
             end += 1
         start = end
     return frozenset(met) - {""}
+
+
+def _told(name: str, data: bytes, start: int, end: int, error: DecodeError) -> ClusterError:
+    try:
+        error = explained(msgspec.json.decode(memoryview(data)[start:end]), error)
+        text = data.decode("utf-8", "replace")
+        before = len(data[:start].decode("utf-8", "replace"))
+        line, column = place_of(text, error.path, before, key=isinstance(error, UnknownFieldError))
+    except _UNSOUND as unsound:
+        return _unsound(name, data, start, unsound)
+    return ClusterError(name, line, column, error.message)
+
+
+def _unsound(name: str, data: bytes, start: int, error: Exception) -> ClusterError:
+    """Of strings and numbers that were skipped at first: only now they are looked into."""
+    found = _syntax_error(data, start, str(error))
+    return ClusterError(name, found.line, found.column, found.message)
 
 
 def read_blocks(blocks: Iterator[bytes], collector: Collector) -> frozenset[str] | None:
@@ -131,6 +142,8 @@ def _syntax_error(data: bytes, start: int, message: str) -> JsonSyntaxError:
         return JsonSyntaxError(error.lineno, error.colno, f"is not valid JSON: {error.msg}{hint}")
     except RecursionError:
         return JsonSyntaxError(1, 1, "is nested too deeply")
+    except ValueError:  # json says this of nothing else
+        message = "a number of too many digits"
     return JsonSyntaxError(1, 1, f"is not valid JSON: {message}")
 
 

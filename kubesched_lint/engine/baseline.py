@@ -112,6 +112,8 @@ def entries_in(data: bytes, path: str, rulebook: Rulebook) -> tuple[Entry, ...]:
         raise BaselineError(f"{path}:{error.lineno}:{error.colno}: not JSON{hint}: {error.msg}") from None
     except RecursionError:
         raise BaselineError(f"{path}: nested too deeply for a baseline") from None
+    except ValueError:
+        raise BaselineError(f"{path}: a number of too many digits, so it is no baseline") from None
     if not isinstance(content, dict) or _MARK not in content:
         raise BaselineError(f"{path}: not a baseline; `kubesched-lint baseline write` makes one")
     version, findings = content[_MARK], content.get("findings")

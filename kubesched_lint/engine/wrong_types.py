@@ -6,18 +6,18 @@ A template's placeholder is no wrong type: what fills it in knows the right one.
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.findings import InputError, Path
-from kubesched_lint.manifests.aside import set_aside
+from kubesched_lint.manifests.aside import affordable, set_aside
 from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.manifests.recognise import braces, placeholder_of, rendered_text, value_at
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object
 from kubesched_lint.record import record
 
-_MOST = 50
-"""A document with more wrong types than this is no manifest at all; the first ones tell."""
+if TYPE_CHECKING:
+    from kubesched_lint.validation.validate import Verdict
 
 
 @record
@@ -43,9 +43,10 @@ def decoded_anyway(document: Document, first: DecodeError, namespace: str, order
         path, text = next(iter(filled.items()))
         reason = f"a template, render it first: {text} is to be filled in, and nothing of this object was checked"
         return Decoded(skipped=Skipped(document.path, document.span(path).line, reason))
+    verdict = _verdict(document)
     told = sorted(
         (
-            InputError(document.path, _in_its_words(document, error), span.line, span.column)
+            InputError(document.path, _in_its_words(verdict, error), span.line, span.column)
             for span, error in places
             if error.path not in filled
         ),
@@ -60,12 +61,13 @@ def _all_wrong(
     """Every wrong type but those that a kustomization mends, and what decodes without them. Changes ``value``."""
     met: list[Path] = []
     wrong: list[DecodeError] = []
+    most = affordable(value)
     while True:
         known = error.path in met
         text = None if known else _as_rendered(document, value, error.path)
         if text is None and not known:
             wrong.append(error)
-        if len(met) >= _MOST or not set_aside(value, error.path, text, met.count(error.path)):
+        if len(met) >= most or not set_aside(value, error.path, text, met.count(error.path)):
             return wrong or [error], None
         met.append(error.path)
         try:
@@ -88,11 +90,14 @@ def _to_fill_in(document: Document, error: DecodeError, line: int) -> str | None
     return placeholder_of(document.value, error.path) or braces(document.line_text(line))
 
 
-def _in_its_words(document: Document, error: DecodeError) -> str:
-    """What is wrong with a value, and what the API server would say of it if it is the one that it stumbles over."""
+def _verdict(document: Document) -> Verdict:
     from kubesched_lint.validation.validate import validate  # only few sets ever need it
 
-    verdict = validate(document.value)
+    return validate(document.value)
+
+
+def _in_its_words(verdict: Verdict, error: DecodeError) -> str:
+    """What is wrong with a value, and what the API server would say of it if it is the one that it stumbles over."""
     if verdict.code == 400 and verdict.causes and verdict.causes[0].path == error.path:
         words = verdict.causes[0].message
         return error.message if words in error.message else f"{error.message}; the API server would say: {words}"

@@ -7,6 +7,25 @@ from typing import Any
 from kubesched_lint.findings import Path
 
 
+MOST = 50
+"""A document with more wrong types than this is no manifest at all; the first ones tell."""
+_WORK = 500_000
+"""Values that all readings of one document may look at: aliases make few lines as large as a whole cluster."""
+
+
+def affordable(value: Any) -> int:
+    """How often a document may be read again in search of what else is wrong with it."""
+    size, waiting = 0, [value]
+    while waiting and size < _WORK:
+        item = waiting.pop()
+        size += 1
+        if isinstance(item, dict):
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+    return min(MOST, _WORK // size)
+
+
 def set_aside(value: Any, path: Path, instead: str | None = None, times: int = 0) -> bool:
     """Puts a text, else nothing, at ``path`` of ``value``; False where that cannot be done.
 

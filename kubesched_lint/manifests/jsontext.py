@@ -30,19 +30,38 @@ def objects(text: str) -> Iterator[tuple[Any, str, int]]:
         try:
             value, end = decoder.raw_decode(text, at)
             _check_depth(value, text[at:end])
+            if "\\u" in text[at:end]:
+                value = _without_surrogates(value)
         except json.JSONDecodeError as error:
             raise BuildError(f"not JSON: {error.msg}", error.lineno, error.colno) from None
         except _TwiceError as error:
             raise _placed(text, at, str(error)) from None
         except RecursionError:
             raise BuildError(f"not JSON: {_TOO_DEEP}", *_place(text, at)) from None
-        except ValueError as error:  # NaN, or a number of more digits than Python converts
+        except _RefusedError as error:
             raise BuildError(f"not JSON: {error}", *_place(text, at)) from None
+        except ValueError:  # json says this of nothing else
+            raise BuildError("not JSON: a number of too many digits", *_place(text, at)) from None
         # Blanks in the stead of an object before it in the same line keep the columns right.
         yield value, " " * (at - text.rfind("\n", 0, at) - 1) + text[at:end], line
         behind = _skip(text, end)
         line += text.count("\n", at, behind)
         at = behind
+
+
+class _RefusedError(ValueError):
+    """What json reads and kubectl does not."""
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Half of a pair of surrogates is no character: Go reads U+FFFD, and no file could hold what is told of it."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+    return value
 
 
 class _TwiceError(Exception):
@@ -59,7 +78,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number that JSON knows")
+    raise _RefusedError(f"{word} is no number that JSON knows")
 
 
 def _placed(text: str, at: int, words: str) -> BuildError:
@@ -84,7 +103,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _check_depth(value: Any, text: str) -> None:
-    """Raises ValueError. Only a text of many brackets is looked into."""
+    """Raises _RefusedError. Only a text of many brackets is looked into."""
     if text.count("{") + text.count("[") <= MOST_DEPTH:
         return
     level = [value]
@@ -97,4 +116,4 @@ def _check_depth(value: Any, text: str) -> None:
         ]
         if not level:
             return
-    raise ValueError(_TOO_DEEP)
+    raise _RefusedError(_TOO_DEEP)

@@ -17,9 +17,8 @@ _ANNOTATIONS = ("metadata", "annotations")
 # A template where a value or a line begins: no YAML that anybody means.
 _BARE_TEMPLATE = re.compile(r"^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?(?:\{\{|\{%)", re.MULTILINE)
 _OF_HELM = re.compile(r"\{\{-?\s*(?:\.|\$|include\b|template\b|printf\b|default\b)")
-_BRACES = re.compile(r"\{\{.*?\}\}|\{%.*?%\}")
 # ``${NAMESPACE}``, ``${REPLICAS:-1}``, ``$NAME``, ``$(name)``, ``{{ .Values.x }}``, ``<your-node>``.
-_PLACEHOLDER = re.compile(r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{.*?(?:\}\}|$)|\{%.*?(?:%\}|$)|\(\$|<[^<>]+>")
+_PLACEHOLDER = re.compile(r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{(?:.*?\}\}|.*)|\{%(?:.*?%\}|.*)|\(\$|<[^<>]+>")
 # Truth in YAML 1.1, by which kubectl reads; text in 1.2, by which Kustomize reads, and writes it quoted.
 _OLD_TRUTH = re.compile(r"(?:y|yes|on|n|no|off)$", re.IGNORECASE)
 _HEADER = re.compile(r"(?:(?:---)?[ \t]*(?:#[^\n]*)?\n)*")
@@ -32,9 +31,13 @@ def is_templated(text: str) -> bool:
 
 
 def braces(text: str) -> str | None:
-    """A template action of Helm or Jinja in a text; None where there is none."""
-    found = _BRACES.search(text)
-    return None if found is None else found[0]
+    """A template action of Helm or Jinja in a line; None where there is none."""
+    for begin, end in (("{{", "}}"), ("{%", "%}")):
+        start = text.find(begin)
+        stop = text.find(end, start + 2)
+        if 0 <= start < stop:
+            return text[start : stop + 2]
+    return None
 
 
 def placeholder(text: str) -> str | None:

@@ -9,8 +9,6 @@ from kubesched_lint.findings import Path
 from kubesched_lint.validation.causes import Cause
 from kubesched_lint.validation.validate import Verdict, validate
 
-_MOST = 50
-"""An object with more wrong types than this is no manifest at all; the first ones tell."""
 _UNDECODED = 400
 
 
@@ -26,12 +24,13 @@ def _further(obj: dict[Any, Any], verdict: Verdict, version: str) -> Iterator[tu
     """What decoding stumbles over next: wrong types, then unknown fields. Rules are asked of what decodes only."""
     from copy import deepcopy
 
-    from kubesched_lint.manifests.aside import set_aside
+    from kubesched_lint.manifests.aside import affordable, set_aside
 
     value = deepcopy(obj)
     told = {cause.path for cause in verdict.causes}
     met: list[Path] = []
-    while len(met) < _MOST and not any(cause.message.startswith("unknown field ") for cause in verdict.causes):
+    most = affordable(value)
+    while len(met) < most and not any(cause.message.startswith("unknown field ") for cause in verdict.causes):
         path = verdict.causes[0].path
         if not set_aside(value, path, times=met.count(path)):
             return

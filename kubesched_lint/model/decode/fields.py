@@ -40,12 +40,19 @@ def describe(value: object) -> str:
         case str():
             return f"the string {value[:40]!r}"
         case int() | float():
-            return f"the number {value}"
+            return f"the number {shortened(value)}"
         case list():
             return "a list"
         case dict():
             return "a mapping"
     return "null" if value is None else f"a {type(value).__name__}"
+
+
+def shortened(number: float) -> str:
+    """For a message; Python writes out no integer beyond some thousand digits."""
+    if isinstance(number, int) and abs(number) >= 10**40:
+        return f"about {'-' if number < 0 else ''}2^{abs(number).bit_length() - 1}"
+    return str(number)
 
 
 def mapping(value: Value, key: str, path: Path) -> Value:
@@ -131,11 +138,9 @@ def labels(value: Value, key: str, path: Path) -> dict[str, str]:
     for name, item in found.items():
         if not isinstance(name, str):
             raise wrong((*path, key, name), "a string as the key", name)
-        if not isinstance(item, str):
-            if item is None:
-                return {k: "" if v is None else v for k, v in found.items()}
+        if not isinstance(item, str) and item is not None:
             raise wrong((*path, key, name), "a string", item)
-    return found
+    return {k: v or "" for k, v in found.items()} if None in found.values() else found
 
 
 def resources(value: Value, key: str, path: Path) -> dict[str, int]:

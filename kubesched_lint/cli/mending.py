@@ -40,7 +40,8 @@ def mend(run: Checked, mending: Mending, rulebook: Rulebook, again: Callable[[],
     """The run to report, and the least exit code: 1 for a diff, 2 for a file that could not be written."""
     import gc
 
-    gc.enable()  # the set is linted many times over
+    gc.freeze()  # what has been read stays
+    gc.enable()  # and the set is linted many times over
     mended = fixing.mend(run.manifests, run.cluster, run.options, rulebook, run.report, unsafe=mending.unsafe)
     return _written(run, mended, again) if mending.write else (_shown(run, mended), int(bool(mended.sheets)))
 
@@ -84,7 +85,8 @@ def _tell(verb: str, mended: Mended) -> None:
     files = len(mended.sheets)
     count = f"{mended.fixed}" if mended.fixed else "none"
     where = f" in {files} {'file' if files == 1 else 'files'}" if files else ""
-    more = f" ({mended.unsafe} {'more ' if mended.fixed else ''}with --unsafe-fixes)" if mended.unsafe else ""
+    further = f"{'' if mended.counted else 'at least '}{mended.unsafe}{' more' if mended.fixed else ''}"
+    more = f" ({further} with --unsafe-fixes)" if mended.unsafe else ""
     of = f"{mended.findings} {'finding' if mended.findings == 1 else 'findings'}"
     typer.echo(f"{verb} {count} of {of}{where}{more}", err=True)
 

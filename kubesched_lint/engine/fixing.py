@@ -28,6 +28,8 @@ from kubesched_lint.rulebook.rule import module_name
 
 MOST_TRIALS = 200
 """How often a set is linted anew, whatever there is to mend."""
+_MOST_TO_COUNT = 10
+"""How often only to say how many more --unsafe-fixes would mend."""
 Told = tuple[str, ObjectRef]
 """Rule and object of a finding: what survives moved lines."""
 Placed = tuple[str, Location, str]
@@ -43,7 +45,9 @@ class Mended:
     findings: int = 0
     """Open findings before."""
     unsafe: int = 0
-    """Findings that remain and that --unsafe-fixes would mend as well."""
+    """Findings that remain and that --unsafe-fixes would mend as well, or some of them."""
+    counted: bool = True
+    """Whether ``unsafe`` is all of them: to find that out may cost too much."""
     refused: tuple[str, ...] = ()
     """Why remedies found no place in the text, one sentence each."""
     fixes: Mapping[Placed, Fix] = field(default_factory=dict)
@@ -64,13 +68,14 @@ def mend(
     start = bench.seen(Desk(manifests))
     safe = bench.mended(start, unsafe=False)
     taken = dict(bench.fixes)
-    further = bench.mended(safe, unsafe=True)
+    further = bench.mended(safe, unsafe=True, most=MOST_TRIALS if unsafe else _MOST_TO_COUNT)
     result = further if unsafe else safe
     return Mended(
         sheets=result.desk.differing,
         fixed=bench.count(start) - bench.count(result),
         findings=len(wanted),
         unsafe=bench.count(result) - bench.count(further),
+        counted=not bench.is_spent,
         refused=bench.refused(result),
         fixes=bench.fixes if unsafe else taken,
     )
@@ -176,9 +181,15 @@ class _Bench:
         self._wanted = wanted
         self._unsafe = unsafe
         self._trials = 0
+        self._last = MOST_TRIALS
         self._tried: set[tuple[Told, Path, str]] = set()
         self._refused: dict[Told, str] = {}
         self.fixes: dict[Placed, Fix] = {}
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether no trial is left."""
+        return self._trials >= self._last
 
     def count(self, state: _State) -> int:
         """Open findings among those that are wanted gone."""
@@ -206,9 +217,10 @@ class _Bench:
             frozenset(skip.rule for skip in every.skipped),
         )
 
-    def mended(self, state: _State, *, unsafe: bool) -> _State:
-        """After every remedy that helps and does no harm; the safe ones alone, or all."""
-        while self._trials < MOST_TRIALS:
+    def mended(self, state: _State, *, unsafe: bool, most: int = MOST_TRIALS) -> _State:
+        """After every remedy that helps and does no harm, in at most so many trials; the safe ones alone, or all."""
+        self._last = min(self._trials + most, MOST_TRIALS)
+        while not self.is_spent:
             desk, batch = self._batch(state, unsafe)
             if not batch:
                 break
@@ -259,20 +271,23 @@ class _Bench:
 
     def _with(self, before: _State, batch: Sequence[_Offer]) -> _State:
         """With all of a batch, or else with what of each half of it will do."""
-        desk, made = before.desk, []
+        desk, made, fixes = before.desk, [], {}
         for offer in batch:
             try:
-                desk = offer.made(desk)
+                after_this = offer.made(desk)
+                fixes[placed(offer.judged.finding)] = _fix(offer, desk, after_this)
+                desk = after_this
                 made.append(offer)
             except ChangeError as reason:
                 self._refuse(offer.judged, offer.remedy, reason)
-        if not made or self._trials >= MOST_TRIALS:
+        if not made or self.is_spent:
             return before
         after = self.seen(desk.reread(self._options.namespace))
         gone = Counter(told(offer.judged.finding) for offer in made)
         helps = all(after.counts[key] <= before.counts[key] - number for key, number in gone.items())
         if helps and after.is_no_worse_than(before):
-            self._take(before.desk, made)
+            self._tried.update(offer.key for offer in made)
+            self.fixes = {**{place: fix for place, fix in fixes.items() if fix is not None}, **self.fixes}
             return after
         if len(made) == 1:
             self._tried.add(made[0].key)
@@ -282,14 +297,6 @@ class _Bench:
             return self._with(self._with(before, [offer for offer in made if offer not in guilty]), guilty)
         half = len(made) // 2
         return self._with(self._with(before, made[:half]), made[half:])
-
-    def _take(self, before: Desk, offers: Sequence[_Offer]) -> None:
-        for offer in offers:
-            self._tried.add(offer.key)
-            sheet = before.sheets[offer.path]
-            if sheet is not None and sheet.data == sheet.first:  # else its lines are no longer those of the report
-                fix = Fix(offer.remedy.title, offer.remedy.safe, tuple(_edits(sheet, offer.made(before))))
-                self.fixes.setdefault(placed(offer.judged.finding), fix)
 
     def _refuse(self, judged: Judged, remedy: Remedy, reason: ChangeError) -> None:
         self._tried.add(_key(judged, remedy))
@@ -321,17 +328,24 @@ def _source(judged: Judged) -> Source | None:
     return judged.hazard.source or (judged.workload.source if judged.workload else None)
 
 
-def _edits(sheet: Sheet, desk: Desk) -> Iterator[Edit]:
-    """The one stretch of the file in which the change lies."""
-    after = desk.sheets[sheet.path]
-    old, new = text_of(sheet.path, sheet.data), text_of(sheet.path, after.data if after else b"")
+def _fix(offer: _Offer, before: Desk, after: Desk) -> Fix | None:
+    """As a report has it: None in a file that was changed before, whose lines are no longer those of the report."""
+    sheet, made = before.sheets[offer.path], after.sheets[offer.path]
+    if sheet is None or made is None or sheet.data != sheet.first:
+        return None
+    old, new = text_of(sheet.path, sheet.data), text_of(sheet.path, made.data)
     assert isinstance(old, str)
     assert isinstance(new, str)
-    least = min(len(old), len(new))
-    head = next((n for n in range(least) if old[n] != new[n]), least)
-    tail = next((n for n in range(least - head) if old[-1 - n] != new[-1 - n]), least - head)
-    start, end = _place(old, head), _place(old, len(old) - tail)
-    yield Edit(sheet.path, Span(*start, *end), new[head : len(new) - tail])
+    head = _alike(old, new)
+    tail = _alike(old[head:][::-1], new[head:][::-1])
+    span = Span(*_place(old, head), *_place(old, len(old) - tail))
+    return Fix(offer.remedy.title, offer.remedy.safe, (Edit(sheet.path, span, new[head : len(new) - tail]),))
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters the beginnings of two texts share."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _place(text: str, at: int) -> tuple[int, int]:

@@ -159,3 +159,19 @@ def test_all_findings_of_all_examples_together_are_mended_in_one_go(tmp_path: Pa
     assert mended.fixed > 20
     assert len(mended.sheets) > 10
     assert not any("trials" in words for words in mended.refused)
+
+
+def test_what_unsafe_fixes_would_mend_is_counted_at_a_bounded_cost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kubesched_lint.engine.fixing._MOST_TO_COUNT", 1)
+    example = next(iter(cases("affinity-deadlock-cycle")))
+    mended = Desk(example, tmp_path).mended(unsafe=False)
+    assert (mended.unsafe, mended.counted) == (2, False)
+    monkeypatch.setattr("kubesched_lint.engine.fixing._MOST_TO_COUNT", 3)
+    mended = Desk(example, tmp_path).mended(unsafe=False)
+    assert (mended.unsafe, mended.counted) == (2, True)
+    monkeypatch.setattr("kubesched_lint.engine.fixing.MOST_TRIALS", 1)
+    mended = Desk(example, tmp_path).mended(unsafe=True)
+    assert mended.fixed == 0
+    assert mended.refused == ("after 1 trials the rest is left as it is: fix again to go on",)

@@ -165,7 +165,7 @@ class Facts:
         """``other_pods`` on nodes that we know, those that are alike together."""
         from kubesched_lint.analysis.neighbours import alike
 
-        return alike(self.other_pods, self.index)
+        return alike(self.other_pods, self.index) if self.other_pods else ()
 
     @cached_property
     def repelling(self) -> tuple[Alike, ...]:

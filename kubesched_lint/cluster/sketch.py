@@ -26,6 +26,8 @@ API_VERSION = "kubesched-lint/v1"
 KIND = "ClusterSketch"
 OS = "kubernetes.io/os"
 MOST_NODES = 20_000
+_MOST_TEXT = 200 * MOST_NODES
+"""Labels, and characters of names, that the nodes of one entry may have together."""
 
 SKETCH_FIELDS = frozenset(
     [
@@ -100,6 +102,8 @@ def _entry(entry: Value, here: Path, whole: bool | None) -> Iterator[tuple[Node,
         raise DecodeError((*here, "count"), f"{words((*here, 'count'))}: expected 0 to {MOST_NODES:,}, found {count}")
     zones = _zones(entry, here)
     written = _labels(entry, here)
+    if count * len(zones) * (len(base) + len(written)) > _MOST_TEXT:
+        raise DecodeError(here, f"{words(here)}: so many nodes of so many labels or so long a name are no cluster")
     taints = tuple(taints_of(entry, here))
     allocatable = None if entry.get("allocatable") is None else resources(entry, "allocatable", here)
     if allocatable is not None:
@@ -150,11 +154,13 @@ def _zones(entry: Value, here: Path) -> tuple[str | None, ...]:
     here = (*here, "zones")
     if not isinstance(found, list):
         raise wrong(here, "a list of zone names", found)
+    met: set[str | None] = set()
     for i, zone in enumerate(found):
         if zone is not None and not isinstance(zone, str):
             raise wrong((*here, i), "a zone name (put it in quotes)", zone)
-        if zone in found[:i]:
+        if zone in met:
             raise DecodeError((*here, i), f"{words((*here, i))}: {zone} is listed twice")
+        met.add(zone)
     return tuple(found) or (None,)
 
 

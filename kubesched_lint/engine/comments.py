@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     import yaml
 
 _END_OF_LINE = 1 << 62
+_MOST_DEPTH = 200
+_DEEPER = {
+    "FlowSequenceStartToken": 1,
+    "FlowMappingStartToken": 1,
+    "FlowSequenceEndToken": -1,
+    "FlowMappingEndToken": -1,
+}
 
 
 @record
@@ -32,12 +39,13 @@ def comments_with(marker: str, text: str) -> Iterator[Comment]:
     import re
 
     lines = re.split("\r\n|[\r\n\x85\u2028\u2029]", text)  # the breaks of YAML 1.1, as libyaml counts them
+    ends = _block_ends(lines)
     for first, last in _documents(lines):
         if any(marker in line for line in lines[first:last]):
             hidden = _hidden(lines[first:last])
             for number in range(first, last):
                 if marker in lines[number]:
-                    yield from _comment(marker, number, lines, hidden.get(number - first, ()))
+                    yield from _comment(marker, number, lines, hidden.get(number - first, ()), ends)
 
 
 def _documents(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -50,18 +58,27 @@ def _documents(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
     yield first, len(lines)
 
 
-def _comment(marker: str, number: int, lines: Sequence[str], hidden: Sequence[tuple[int, int]]) -> Iterator[Comment]:
+def _comment(
+    marker: str, number: int, lines: Sequence[str], hidden: Sequence[tuple[int, int]], ends: Sequence[int]
+) -> Iterator[Comment]:
     line = lines[number]
     start = line.find("#")
-    while start >= 0 and any(left <= start < right for left, right in hidden):
-        start = line.find("#", start + 1)
+    for left, right in sorted(hidden):
+        if left <= start < right:
+            start = line.find("#", right)
     if start < 0 or marker not in line[start:]:
         return
     is_alone = not line[:start].strip(" \t\ufeff")
-    last = number
-    while is_alone and last + 1 < len(lines) and lines[last + 1].lstrip().startswith("#"):
-        last += 1
-    yield Comment(line[start:], number + 1, start + 1, last + 1, is_alone)
+    yield Comment(line[start:], number + 1, start + 1, (ends[number] if is_alone else number) + 1, is_alone)
+
+
+def _block_ends(lines: Sequence[str]) -> list[int]:
+    """For each line the last of the comment lines that follow it without another between."""
+    ends = list(range(len(lines)))
+    for number in range(len(lines) - 2, -1, -1):
+        if lines[number + 1].lstrip().startswith("#"):
+            ends[number] = ends[number + 1]
+    return ends
 
 
 def _hidden(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
@@ -69,9 +86,16 @@ def _hidden(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
     import yaml
 
     found: dict[int, list[tuple[int, int]]] = {}
+    text = "\n".join(lines)
+    if not text.isascii():  # bytes that are no UTF-8 were read as something that cannot be written
+        text = text.encode(errors="replace").decode()
     try:
-        for token in yaml.scan("\n".join(lines), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        depth = 0
+        for token in yaml.scan(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             _hide(found, token)
+            depth += _DEEPER.get(token.__class__.__name__, 0)
+            if depth > _MOST_DEPTH:  # each further bracket costs libyaml more than the one before
+                raise yaml.MarkedYAMLError(problem_mark=token.start_mark)
     except yaml.YAMLError as error:
         # An open quote breaks where the text ends; its context is where it was opened.
         mark = getattr(error, "context_mark", None) or getattr(error, "problem_mark", None)

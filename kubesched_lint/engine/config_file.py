@@ -14,6 +14,7 @@ NAME, SHARED = "kubesched.toml", "pyproject.toml"
 _TABLE: Path = ("tool", "kubesched-lint")
 _SPELLINGS = (b"tool.kubesched-lint", b'tool."kubesched-lint"', b"tool.'kubesched-lint'")
 _LARGEST = 1 << 20
+_MOST_PARTS = 1_000
 
 
 def find_config(paths: Sequence[str]) -> str | None:
@@ -87,10 +88,13 @@ def _config_in(text: str, file: str, path: str, rulebook: Rulebook) -> Config:
     from kubesched_lint.engine.config_reading import Where, config_of
     from kubesched_lint.engine.toml_places import places
 
+    _check_keys(file, text)
     try:
         table: Any = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError([_syntax(file, str(error), text)]) from None
+    except ValueError:  # tomllib says this of nothing else
+        raise ConfigError([InputError(file, "not TOML: a number of too many digits")]) from None
     top = _TABLE if os.path.basename(path) == SHARED else ()
     for key in top:
         if not isinstance(table, dict) or key not in table:
@@ -100,6 +104,15 @@ def _config_in(text: str, file: str, path: str, rulebook: Rulebook) -> Config:
     if not isinstance(table, dict):
         raise ConfigError([InputError(file, "expected the table [tool.kubesched-lint]", where.spot(()).line, 1)])
     return config_of(table, where, rulebook)
+
+
+def _check_keys(file: str, text: str) -> None:
+    """tomllib takes time with the square of the parts of a key."""
+    if text.count(".") <= _MOST_PARTS:
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.partition('"')[0].partition("'")[0].count(".") > _MOST_PARTS:
+            raise ConfigError([InputError(file, f"a key of more than {_MOST_PARTS:,} parts", number, 1)])
 
 
 def _content(path: str) -> bytes:

@@ -20,7 +20,15 @@ from kubesched_lint.engine.config import (
 )
 from kubesched_lint.engine.globs import Globs
 from kubesched_lint.engine.options import Override
-from kubesched_lint.engine.rule_settings import SEVERITY, SettingError, param_of, rule_named, severity_of, shown
+from kubesched_lint.engine.rule_settings import (
+    SEVERITY,
+    TOO_LARGE,
+    SettingError,
+    param_of,
+    rule_named,
+    severity_of,
+    shown,
+)
 from kubesched_lint.engine.toml_places import Spot
 from kubesched_lint.findings import InputError, Path, Severity
 from kubesched_lint.record import record
@@ -116,6 +124,8 @@ class _Reading:
         problem = ""
         if not item:
             problem = "an empty string names nothing"
+        elif "\0" in item:
+            problem = "the character U+0000 is in no name"
         elif key.kind == "rules":
             try:
                 self.rulebook.resolve(item)
@@ -237,7 +247,7 @@ def _misfit(key: Key, value: object) -> str:
     if key.kind == "boolean":
         return "" if isinstance(value, bool) else f"expected true or false, found {shown(value)}"
     if not isinstance(value, str) or not value:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < TOO_LARGE
         return f"expected a string, found {shown(value)}" + (f'; write "{value}", in quotes' if is_number else "")
     if key.choices and value not in key.choices:
         near = did_you_mean(value, key.choices)

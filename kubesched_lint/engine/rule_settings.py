@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from kubesched_lint.findings import Severity
+from kubesched_lint.model.decode.fields import shortened
 from kubesched_lint.rulebook.guess import did_you_mean
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.rulebook.rule import Rule
 
 SEVERITY = "severity"
+TOO_LARGE = 1 << 63
+"""Of an integer: TOML has those of 64 bits."""
 _WORDS = ("note", "warning", "error")
 _TYPES: Mapping[str, tuple[str, tuple[type, ...]]] = {
     "integer": ("a whole number", (int,)),
@@ -64,11 +68,14 @@ def param_of(name: str, value: object, rule: Rule, rulebook: Rulebook) -> object
     is_text = all(isinstance(item, str) for item in value) if isinstance(value, list | tuple) else True
     if not isinstance(value, types) or isinstance(value, bool) != (param["type"] == "boolean") or not is_text:
         raise SettingError(f"expected {words}, found {shown(value)}")
+    if isinstance(value, int) and not -TOO_LARGE <= value < TOO_LARGE:
+        raise SettingError(f"expected {words} of at most 64 bits, found {shown(value)}")
     if "enum" in param and value not in param["enum"]:
         hint = did_you_mean(str(value), map(str, param["enum"]))
         raise SettingError(f"expected one of {', '.join(map(str, param['enum']))}, found {shown(value)}{hint}")
-    for bound, word, is_wrong in (("minimum", "at least", float.__lt__), ("maximum", "at most", float.__gt__)):
-        if bound in param and is_wrong(float(cast("float", value)), float(param[bound])):
+    # Not as floats: TOML knows integers that are too large for one.
+    for bound, word, is_wrong in (("minimum", "at least", operator.lt), ("maximum", "at most", operator.gt)):
+        if bound in param and is_wrong(cast("float", value), param[bound]):
             raise SettingError(f"expected {word} {param[bound]}, found {shown(value)}")
     return tuple(value) if isinstance(value, list) else value
 
@@ -129,6 +136,8 @@ def shown(value: object) -> str:
             text = f"[{', '.join(map(shown, value))}]"
         case dict():
             return "a table"
+        case int():
+            text = shortened(value)
         case _:
             text = str(value)
     return text if len(text) <= 60 else f"{text[:59]}…"

@@ -6,7 +6,6 @@ from typing import Any
 
 from kubesched_lint.findings import Path
 
-
 MOST = 50
 """A document with more wrong types than this is no manifest at all; the first ones tell."""
 _WORK = 500_000

@@ -18,7 +18,9 @@ _ANNOTATIONS = ("metadata", "annotations")
 _BARE_TEMPLATE = re.compile(r"^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?(?:\{\{|\{%)", re.MULTILINE)
 _OF_HELM = re.compile(r"\{\{-?\s*(?:\.|\$|include\b|template\b|printf\b|default\b)")
 # ``${NAMESPACE}``, ``${REPLICAS:-1}``, ``$NAME``, ``$(name)``, ``{{ .Values.x }}``, ``<your-node>``.
-_PLACEHOLDER = re.compile(r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{(?:.*?\}\}|.*)|\{%(?:.*?%\}|.*)|\(\$|<[^<>]+>")
+_PLACEHOLDER = re.compile(
+    r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{(?:.*?\}\}|.*)|\{%(?:.*?%\}|.*)|\(\$|<\w[\w .:/-]*>"
+)
 # Truth in YAML 1.1, by which kubectl reads; text in 1.2, by which Kustomize reads, and writes it quoted.
 _OLD_TRUTH = re.compile(r"(?:y|yes|on|n|no|off)$", re.IGNORECASE)
 _HEADER = re.compile(r"(?:(?:---)?[ \t]*(?:#[^\n]*)?\n)*")
@@ -43,7 +45,9 @@ def braces(text: str) -> str | None:
 def placeholder(text: str) -> str | None:
     """Text that something or somebody fills in before it is applied; None where there is none."""
     found = _PLACEHOLDER.search(text)
-    return None if found is None else found[0]
+    if found is None or (found[0][0] == "<" and "</" in text):
+        return None  # a tag is closed somewhere; what is to be filled in is not
+    return found[0]
 
 
 def placeholder_of(value: Any, path: Path) -> str | None:

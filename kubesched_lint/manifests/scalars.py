@@ -110,11 +110,10 @@ def tagged(tag: str, text: str, *, plain: bool = True) -> Scalar:
 
 def _binary(text: str) -> str:
     from base64 import b64decode
-    from binascii import Error
 
     try:
         return b64decode("".join(text.split()), validate=True).decode("utf-8", "replace")
-    except Error:
+    except ValueError:
         raise ScalarError("!!binary without valid base64: kubectl refuses it") from None
 
 

@@ -5,6 +5,7 @@ Cards may come from anybody, so nothing here resolves tags, and size and depth a
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
@@ -60,7 +61,7 @@ def front_matter(text: str, path: str, first_line: int) -> FrontMatter:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = first_line + (mark.line if mark else 0)
+        where = first_line + (text.count("\n", 0, mark.index) if mark else 0)
         raise CardError(path, where, f"not YAML: {error.problem or error.context}") from None
     except yaml.YAMLError as error:
         raise CardError(path, first_line, f"not YAML: {str(error).splitlines()[0]}") from None
@@ -68,15 +69,16 @@ def front_matter(text: str, path: str, first_line: int) -> FrontMatter:
         raise CardError(path, first_line, "not YAML that a card may hold: it is nested too deeply") from None
     if not isinstance(node, yaml.MappingNode):
         raise CardError(path, first_line, "the front matter is not a mapping")
-    builder = _Builder(path, first_line)
+    builder = _Builder(path, first_line, text)
     value = builder.build(node, ())
     assert isinstance(value, dict)
     return FrontMatter(value, builder.lines)
 
 
 class _Builder:
-    def __init__(self, path: str, first_line: int) -> None:
+    def __init__(self, path: str, first_line: int, text: str) -> None:
         self.path = path
+        self._starts = [0, *(at + 1 for at, character in enumerate(text) if character == "\n")]
         self.first_line = first_line
         self.lines: dict[Path, int] = {(): first_line}
 
@@ -110,7 +112,8 @@ class _Builder:
         return found
 
     def _line(self, node: yaml.Node) -> int:
-        return int(self.first_line + node.start_mark.line)
+        # Not the mark's own line: to YAML 1.1 also U+0085 and U+2028 end one.
+        return self.first_line + bisect_right(self._starts, node.start_mark.index) - 1
 
     def _error(self, node: yaml.Node, message: str) -> CardError:
         return CardError(self.path, self._line(node), message)

@@ -6,6 +6,7 @@ checks in ``<package>/checks/``. Nothing of it is imported before one of its rul
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path as File
 from typing import Any
@@ -80,8 +81,9 @@ def joined(folders: Sequence[str]) -> Rulebook:
     wrong: list[CardError] = []
     given = dict.fromkeys(File(folder) for folder in folders)
     for folder in (*(package.cards for package in rulebook_packages()), *given):
-        if folder in given and not (folder.is_dir() and card_files(folder)):
-            what = "holds no card" if folder.is_dir() else "there is no such folder"
+        is_there = os.path.isdir(folder)  # unlike Path.is_dir also for a name that is too long to be one
+        if folder in given and not (is_there and card_files(folder)):
+            what = "holds no card" if is_there else "there is no such folder"
             wrong.append(CardError(str(folder), 0, f"{what}: no rule was read"))
             continue
         found, faults = usable(folder)

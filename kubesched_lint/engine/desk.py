@@ -12,6 +12,7 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.editing import splice_of
 from kubesched_lint.manifests.files import STDIN, standard_input
 from kubesched_lint.manifests.loader import Entry, documents
+from kubesched_lint.manifests.parting import text_of
 from kubesched_lint.manifests.splicing import spliced
 from kubesched_lint.model.decode.objects import is_read
 
@@ -24,7 +25,8 @@ class WriteError(Exception):
 class Sheet:
     """A file: ``first`` are its bytes as they were linted, ``data`` those after the changes made so far.
 
-    ``entries`` is what the loader makes of ``data``; its documents are as many as ever.
+    ``entries`` is what the loader makes of ``data``; its documents are as many as ever. ``made`` are those changes,
+    each with the number of its document, told from the root of the document's text.
     """
 
     path: str
@@ -33,6 +35,7 @@ class Sheet:
     entries: tuple[Entry, ...]
     in_kustomization: bool
     unrendered: bool
+    made: tuple[tuple[int, Change], ...] = ()
 
     @property
     def documents(self) -> tuple[Document, ...]:
@@ -41,11 +44,22 @@ class Sheet:
     def changed(self, number: int, change: Change) -> Sheet:
         """With one change in the object of document ``number``. Raises ChangeError."""
         document = self.documents[number]
-        data = spliced(self.data, document, splice_of(document.text, _within(change, document)))
-        made = replace(self, data=data, entries=tuple(self.read(data)))
+        change = _within(change, document)
+        data = spliced(self.data, document, splice_of(document.text, change))
+        made = replace(self, data=data, entries=tuple(self.read(data)), made=(*self.made, (number, change)))
         if [d.prefix for d in made.documents] != [d.prefix for d in self.documents]:
             raise ChangeError("the file would read otherwise")
         return made
+
+    def objection(self) -> str:
+        """What another YAML reader has against the changed bytes, to end "not fixed: …"; empty for nothing."""
+        from kubesched_lint.manifests.second_reader import Made, objection
+
+        before, after = text_of(self.path, self.first), text_of(self.path, self.data)
+        if not isinstance(before, str) or not isinstance(after, str):
+            return "the file is no text"
+        last_lines = [d.line + d.text.rstrip("\n").count("\n") for d in self.documents]
+        return objection(before, after, [Made(last_lines[number], change) for number, change in self.made])
 
     def read(self, data: bytes) -> Iterator[Entry]:
         return documents(self.path, data, is_read, in_kustomization=self.in_kustomization, unrendered=self.unrendered)
@@ -53,15 +67,21 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Desk:
-    """A manifest set of which some files lie open: ``sheets`` by path, None for a file that cannot be edited."""
+    """A manifest set of which some files lie open: ``sheets`` by path, None for a file that cannot be edited.
+
+    ``closed`` says of files why they are not to be edited.
+    """
 
     manifests: ManifestSet
     sheets: Mapping[str, Sheet | None] = field(default_factory=dict)
+    closed: Mapping[str, str] = field(default_factory=dict)
 
     def open(self, document: Document) -> tuple[Desk, int]:
         """The desk with the file of a document on it, and the document's number there. Raises ChangeError."""
         if getattr(document, "rendering", None) is not None:
             raise ChangeError("a tool rendered it: change what it was made of")
+        if document.path in self.closed:
+            raise ChangeError(self.closed[document.path])
         desk = self
         if document.path not in self.sheets:
             mine = [d for d in self.manifests.documents if d.path == document.path]

@@ -62,10 +62,23 @@ def mend(
     *,
     unsafe: bool = False,
 ) -> Mended:
-    """Mends in memory what can be of the open findings of ``report``. Reads the files concerned once more."""
+    """Mends in memory what can be of the open findings of ``report``. Reads the files concerned once more.
+
+    Each changed file is held against another YAML reader. One that it takes for something else is left as it is.
+    """
     wanted = [finding for finding in report.findings if finding.suppressed is None]
-    bench = _Bench(cluster, options, rulebook, frozenset(map(told, wanted)), unsafe)
-    start = bench.seen(Desk(manifests))
+    closed: dict[str, str] = {}
+    while True:
+        bench = _Bench(cluster, options, rulebook, frozenset(map(told, wanted)), unsafe)
+        mended = _mended(bench, Desk(manifests, closed=closed), len(wanted), unsafe)
+        objections = {sheet.path: words for sheet in mended.sheets if (words := sheet.objection())}
+        if not objections:
+            return mended
+        closed = {**closed, **objections}
+
+
+def _mended(bench: _Bench, desk: Desk, findings: int, unsafe: bool) -> Mended:
+    start = bench.seen(desk)
     safe = bench.mended(start, unsafe=False)
     taken = dict(bench.fixes)
     further = bench.mended(safe, unsafe=True, most=MOST_TRIALS if unsafe else _MOST_TO_COUNT)
@@ -73,7 +86,7 @@ def mend(
     return Mended(
         sheets=result.desk.differing,
         fixed=bench.count(start) - bench.count(result),
-        findings=len(wanted),
+        findings=findings,
         unsafe=bench.count(result) - bench.count(further),
         counted=not bench.is_spent,
         refused=bench.refused(result),

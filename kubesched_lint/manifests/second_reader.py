@@ -1,0 +1,188 @@
+"""An edit held against another reader: ruamel.yaml, or json for JSON, must read what the changes say, comments too.
+
+The edits are made and read again with libyaml and our own builder; what those get wrong together, this one tells.
+It reads the documents that were touched alone: of all others it is the text that must be the same.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import Any, TypeAlias
+
+from kubesched_lint.manifests.changes import Change, ChangeError, applied
+from kubesched_lint.manifests.nodes import BLOCKS
+from kubesched_lint.manifests.parting import is_json
+from kubesched_lint.record import record
+
+_MARKER = re.compile(r"^---(?=[ \t\n]|\Z)", re.MULTILINE)
+_COMMENT = re.compile(r"#.*")
+Mark: TypeAlias = tuple[int, int, str]
+"""Where a token begins and ends, and the style of a scalar."""
+
+
+class _ReadError(Exception):
+    """The second reader can make nothing of a text."""
+
+
+@record
+class Made:
+    """A change told from the root of a document; ``line`` is the last of that document in the changed text, from 1."""
+
+    line: int
+    change: Change
+
+
+@record
+class _Read:
+    value: Any
+    comments: tuple[str, ...]
+
+
+def objection(before: str, after: str, made: Sequence[Made]) -> str:
+    """Why the changed text is not to be trusted, to end the sentence "not changed: …"; empty where nothing is.
+
+    Nothing is where the second reader cannot read the text as it was: a tag, a duplicate key, a byte that is no text.
+    """
+    old, new = _documents(before), _documents(after)
+    if len(old) != len(new):
+        return "another YAML reader would find other documents"
+    first_lines = list(accumulate((part.count("\n") for part in new[:-1]), initial=1))
+    changes: dict[int, list[Change]] = {}
+    for one in made:
+        changes.setdefault(bisect_right(first_lines, one.line) - 1, []).append(one.change)
+    for number, (part, changed) in enumerate(zip(old, new, strict=True)):
+        words = _differs(part, changed, changes.get(number, ())) if part != changed or number in changes else ""
+        if words:
+            return words
+    return ""
+
+
+def _documents(text: str) -> list[str]:
+    """Cut before each marker ``---``: wherever it stands in column 0, a document begins (YAML 1.2, 9.1.2)."""
+    cuts = [0, *(found.start() for found in _MARKER.finditer(text)), len(text)]
+    return [text[start:end] for start, end in pairwise(cuts)]
+
+
+def _differs(before: str, after: str, changes: Sequence[Change]) -> str:
+    try:
+        old = _read(before)
+    except _ReadError:
+        return ""
+    try:
+        new = _read(after)
+        wanted = old.value
+        for change in changes:
+            wanted = applied(wanted, change)
+        if not _same(wanted, new.value):
+            return "another reader takes the changed text for something else"
+    except (_ReadError, ChangeError):
+        return "another reader cannot follow the change"
+    return "" if old.comments == new.comments else "a comment would be lost or moved"
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal, and true is not 1."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_same(held, other[key]) for key, held in one.items())
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other) or (one != one and other != other)  # not a number
+
+
+def _read(text: str) -> _Read:
+    try:
+        return _json(text) if is_json(text) else _yaml(text)
+    except RecursionError:
+        raise _ReadError from None
+
+
+def _json(text: str) -> _Read:
+    import json
+
+    try:
+        return _Read(json.loads(text), ())
+    except ValueError:
+        return _yaml(text)
+
+
+def _yaml(text: str) -> _Read:
+    """With ruamel's own scanner and parser, in Python from end to end: libyaml has no part in it."""
+    import warnings
+
+    from ruamel.yaml.error import YAMLError
+
+    marks: list[Mark] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # 1e3 has no dot
+        try:
+            value = _keyed(_reader(marks).load(text))
+        except (YAMLError, ValueError, OverflowError, TypeError, AttributeError, LookupError):
+            raise _ReadError from None
+    return _Read(value, tuple(_comments(text, marks)))
+
+
+def _reader(marks: list[Mark]) -> Any:
+    """A reader as kubectl's is one: YAML 1.1, with or without a directive, in which dates are text.
+
+    ``marks`` is where it notes each token: what stands between them is white space and comments.
+    """
+    from ruamel.yaml import YAML
+    from ruamel.yaml.constructor import SafeConstructor
+    from ruamel.yaml.resolver import VersionedResolver
+    from ruamel.yaml.scanner import Scanner
+
+    class Noting(Scanner):
+        def get_token(self) -> Any:
+            token = super().get_token()
+            marks.append((token.start_mark.index, token.end_mark.index, getattr(token, "style", None) or ""))
+            return token
+
+    class Dateless(SafeConstructor):
+        pass
+
+    class Eleven(VersionedResolver):
+        """ruamel.yaml falls back to 1.2 behind each ``---``, where 0600 is no octal and ``yes`` is text."""
+
+        @property
+        def processing_version(self) -> Any:
+            return (1, 1)
+
+    Dateless.add_constructor("tag:yaml.org,2002:timestamp", SafeConstructor.construct_yaml_str)
+    reader: Any = YAML(typ="safe", pure=True)
+    reader.Scanner, reader.Constructor, reader.Resolver = Noting, Dateless, Eleven
+    return reader
+
+
+def _keyed(value: Any) -> Any:
+    """With keys as JSON has them, which paths are told in."""
+    if isinstance(value, dict):
+        found = {_key(key): _keyed(held) for key, held in value.items()}
+        if len(found) < len(value):
+            raise _ReadError
+        return found
+    if isinstance(value, list):
+        return [_keyed(item) for item in value]
+    return value
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    if isinstance(key, (str, int, float)):
+        return str(key)
+    raise _ReadError
+
+
+def _comments(text: str, marks: Sequence[Mark]) -> Iterator[str]:
+    at = 0
+    for start, end, style in (*marks, (len(text), len(text), "")):
+        if start > at:
+            yield from map(str.rstrip, _COMMENT.findall(text, at, start))
+        if style in BLOCKS:  # behind the bar a comment may stand
+            yield from map(str.rstrip, _COMMENT.findall(text, start, text.find("\n", start)))
+        at = max(at, end)

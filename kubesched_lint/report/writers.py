@@ -87,7 +87,10 @@ def _replace(path: str, pieces: Iterable[str]) -> None:
 
 
 def write_stream(stream: TextIO, pieces: Iterable[str]) -> None:
-    """Writes to ``stream`` in its encoding. When the reader has gone, stops and lets the run end as it would."""
+    """Writes to ``stream`` in its encoding. When the reader has gone, stops and lets the run end as it would.
+
+    Raises OutputError when there is no room left to write to.
+    """
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
         for piece in pieces:
@@ -95,6 +98,9 @@ def write_stream(stream: TextIO, pieces: Iterable[str]) -> None:
         stream.flush()
     except BrokenPipeError:
         _forget(stream)
+    except OSError as error:
+        _forget(stream)
+        raise OutputError(f"standard output: {error.strerror or error}") from error
 
 
 def _forget(stream: TextIO) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -130,3 +131,17 @@ def test_a_part_of_a_set_proves_no_absence() -> None:
     partial = run("lint", *paths, "--partial")
     assert partial.returncode == 0
     assert "warning[affinity-selector-matches-nothing]" in partial.stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no full device")
+@pytest.mark.parametrize(
+    "command",
+    [("lint", SHOP), ("simulate", SHOP, "-c", ZONES), ("why", "shop/web", SHOP, "-c", ZONES), ("rules", "list")],
+)
+def test_output_that_finds_no_room_is_one_message(command: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        program = [sys.executable, "-c", "from kubesched_lint.cli import main; main()", *command]
+        done = subprocess.run(program, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "No space left on device" in done.stderr

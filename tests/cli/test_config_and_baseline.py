@@ -128,8 +128,8 @@ def test_no_toml_is_parsed_where_no_configuration_lies(shop: Path) -> None:
     (shop / "pyproject.toml").write_text('[project]\ndependencies = ["kubesched-lint"]\n')
     code = (
         "import sys; sys.argv[1:] = ['lint', 'manifests/db.yaml']\n"
-        "from kubesched_lint.cli import main\n"
-        "try: main()\n"
+        "from kubesched_lint.cli.app import app\n"
+        "try: app()\n"
         "except SystemExit: pass\n"
         "print(sorted({'tomllib', 'kubesched_lint.engine.config_reading'} & sys.modules.keys()))"
     )

@@ -132,6 +132,7 @@ def lint(
       kubesched-lint lint manifests/ -c cluster.yaml --diff
     """
     from kubesched_lint.cli.output import show
+    from kubesched_lint.cli.progress import Progress
     from kubesched_lint.cli.settings import settle
     from kubesched_lint.engine.options import BaselineError, ChangedError
     from kubesched_lint.engine.session import Request, checked
@@ -149,6 +150,7 @@ def lint(
     settings = settle(context, paths, rulebook_with(rule_folders or ()))
     rulebook = settings.rulebook
     failing = FAIL_ON[settings.text("fail-on")]
+    progress = Progress()
     try:
         chosen = targets(settings.names("formats"))
         request = Request(
@@ -159,8 +161,10 @@ def lint(
             render=settings.flag("render"),
             baseline=settings.maybe("baseline"),
             cache=not no_cache and mending is None,
+            progress=progress,
         )
         run = checked(request, settings.options, rulebook)
+        progress.end()
         least = 0
         if mending:
             run, least = mend(run, mending, rulebook, lambda: checked(request, settings.options, rulebook))

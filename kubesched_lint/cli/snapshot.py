@@ -55,10 +55,11 @@ def snapshot(
 
       kubesched-lint snapshot --context prod --redact -o prod.json.gz
     """
+    from kubesched_lint.cli.progress import Progress
     from kubesched_lint.cluster.capture import CaptureError, capture, connect
     from kubesched_lint.cluster.capture.live import now
 
-    progress = _Progress()
+    progress = Progress()
     try:
         connection = connect(context, read_seconds=request_timeout)
         found = capture(
@@ -88,25 +89,6 @@ def _redactor(key: str | None) -> Redactor:
     from kubesched_lint.cluster.redact import Redactor
 
     return Redactor(blake2b(key.encode()).digest() if key else secrets.token_bytes(32))
-
-
-class _Progress:
-    """One line on a terminal that changes as pages come; nothing where standard error is no terminal."""
-
-    def __init__(self) -> None:
-        import sys
-
-        self._stream = sys.stderr if sys.stderr.isatty() else None
-
-    def __call__(self, plural: str, count: int, total: int) -> None:
-        if self._stream is not None:
-            self._stream.write(f"\r\x1b[K{plural}: {count:,} of {total:,}")
-            self._stream.flush()
-
-    def end(self) -> None:
-        if self._stream is not None:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
 
 
 def _write(found: Snapshot, output: str) -> int:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from kubesched_lint.engine.baseline import Entry
     from kubesched_lint.engine.panorama import Panorama
-    from kubesched_lint.manifests.files import InputFile
+    from kubesched_lint.manifests.files import InputFile, Progress
 
 
 _MOST_NAMED = 3
@@ -49,6 +49,7 @@ class Request:
     changed: str | None = None
     render: bool = True
     """Whether kustomizations and charts are rendered where a tool for it is there."""
+    progress: Progress | None = None
     cache: bool = False
     """Whether the report of an earlier run that read the very same may be told again, and this one kept."""
     baseline: str | None = None
@@ -120,7 +121,7 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
     rulebook.select(options.profile, options.select, options.ignore)  # before anything is read
     entries = None if request.baseline is None else read_baseline(request.baseline, rulebook)
     narrow = None if request.changed is None else _narrowing(request.changed, request.paths)
-    files = _files(request.paths, options, render=request.render)
+    files = _files(request.paths, options, render=request.render, progress=request.progress)
     if request.cache:
         read = list(files)
         material = Material(request, options, read)
@@ -248,11 +249,13 @@ def read_manifests(paths: Sequence[str], options: Options, *, render: bool = Tru
     return manifest_set(entries_of(_files(paths, options, render=render)), options.namespace)
 
 
-def _files(paths: Sequence[str], options: Options, *, render: bool) -> Iterator[InputFile | Skipped | InputError]:
+def _files(
+    paths: Sequence[str], options: Options, *, render: bool, progress: Progress | None = None
+) -> Iterator[InputFile | Skipped | InputError]:
     from kubesched_lint.manifests.loader import find_files
 
     is_excluded = options.exclude.covers if options.exclude.patterns else None
-    return find_files(paths, is_excluded, render=render)
+    return find_files(paths, is_excluded, render=render, progress=progress)
 
 
 def entries_of(files: Iterable[InputFile | Skipped | InputError]) -> Iterator[Document | Unread | Skipped | InputError]:

@@ -23,6 +23,8 @@ LARGEST = 16 * 1024 * 1024
 """Bytes of one file. A Kubernetes object cannot be larger than 1.5 MiB (etcd)."""
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 STDIN = "<stdin>"
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how many are done, and of how many."""
 _OF_CHARTS = ("Chart.yaml", "values.yaml")
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 # A pipe somebody left in a folder must not stop us until another writes to it.
@@ -76,7 +78,11 @@ class _Lists:
 
 
 def find_files(
-    paths: Sequence[str], is_excluded: Callable[[str], bool] | None = None, *, render: bool = True
+    paths: Sequence[str],
+    is_excluded: Callable[[str], bool] | None = None,
+    *,
+    render: bool = True,
+    progress: Progress | None = None,
 ) -> Iterator[InputFile | Skipped | InputError]:
     """Files as named, folders recursively in order of names, ``-`` for standard input; each file once.
 
@@ -110,7 +116,7 @@ def find_files(
         _learn(lists, found, folder)
         if not is_folder and lists.within(folder):
             found = [_Found(path, real, beside=True, named=True)]
-        applied = _applied(found, path) if is_folder and render else _NOTHING_APPLIED
+        applied = _applied(found, path, progress) if is_folder and render else _NOTHING_APPLIED
         for item in found:
             if not isinstance(item, _Found):
                 yield item
@@ -137,13 +143,13 @@ class Applied:
 _NOTHING_APPLIED = Applied()
 
 
-def _applied(found: Sequence[_Found | InputError | Skipped], named: str) -> Applied:
+def _applied(found: Sequence[_Found | InputError | Skipped], named: str, progress: Progress | None = None) -> Applied:
     folders = [os.path.dirname(i.path) for i in found if isinstance(i, _Found) and _names_kustomization(i.path)]
     if not folders:
         return _NOTHING_APPLIED
     from kubesched_lint.manifests.overlays import applied_in
 
-    return applied_in(folders, named)
+    return applied_in(folders, named, progress)
 
 
 def _chart(folder: str) -> InputFile | Skipped | InputError | None:

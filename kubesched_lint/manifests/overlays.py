@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import RENDERED, Skipped
-from kubesched_lint.manifests.files import KUSTOMIZATIONS, LARGEST, Applied, InputFile
+from kubesched_lint.manifests.files import KUSTOMIZATIONS, LARGEST, Applied, InputFile, Progress
 from kubesched_lint.manifests.kustomization import Kustomization, is_address, kustomization
 from kubesched_lint.manifests.origins import KustomizeRendering, Written
 from kubesched_lint.manifests.rendering import RenderError, Tool, kustomizer, render, render_with_origins
@@ -103,7 +103,7 @@ def _shown(real: str, folder: str) -> str:
     return path if os.path.realpath(path) == real else os.path.relpath(real)
 
 
-def applied_in(folders: Iterable[str], named: str) -> Applied:
+def applied_in(folders: Iterable[str], named: str, progress: Progress | None = None) -> Applied:
     """Renders what the kustomizations in these folders are applied as; nothing without a tool for it."""
     tool = kustomizer()
     if tool is None:
@@ -113,7 +113,7 @@ def applied_in(folders: Iterable[str], named: str) -> Applied:
     instead: dict[str, tuple[InputFile | Skipped | InputError, ...]] = {}
     consumed: set[str] = set()
     done: set[str] = set()
-    for tree, outcome in zip(trees, _all_rendered(trees, tool), strict=True):
+    for tree, outcome in zip(trees, _all_rendered(trees, tool, progress), strict=True):
         if outcome is tree.obstacle and isinstance(outcome, InputError) and not _is_same(tree.folder, named):
             # Nobody asked for this one: trees hold templates of overlays, too, which are complete elsewhere.
             outcome = Skipped(outcome.path, outcome.line, f"not rendered, for {outcome.message}: {_AS_IT_STANDS}")
@@ -124,14 +124,20 @@ def applied_in(folders: Iterable[str], named: str) -> Applied:
     return Applied(instead, frozenset(consumed), frozenset(done))
 
 
-def _all_rendered(trees: Sequence[Tree], tool: Tool) -> Iterator[InputFile | Skipped | InputError]:
+def _all_rendered(
+    trees: Sequence[Tree], tool: Tool, progress: Progress | None
+) -> Iterator[InputFile | Skipped | InputError]:
     """In their order; the tools run side by side."""
     if len(trees) < 2:
-        return iter([rendered(tree, tool) for tree in trees])
+        yield from (rendered(tree, tool) for tree in trees)
+        return
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(min(len(trees), os.cpu_count() or 1)) as pool:
-        return iter(list(pool.map(lambda tree: rendered(tree, tool), trees)))
+        for number, outcome in enumerate(pool.map(lambda tree: rendered(tree, tool), trees), 1):
+            if progress is not None:
+                progress(f"{tool.name}: kustomizations rendered", number, len(trees))
+            yield outcome
 
 
 def outermost(trees: Iterable[Tree], named: str) -> tuple[Tree, ...]:

@@ -12,6 +12,7 @@ from functools import cached_property
 from importlib import import_module
 
 from kubesched_lint.analysis.facts import Facts, Premises
+from kubesched_lint.analysis.fixed_fields import is_fixed
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.desk import Desk, Sheet
@@ -327,7 +328,18 @@ class _Bench:
 
 
 def remedies(judged: Judged, facts: Facts) -> Iterator[Remedy]:
-    """What the fix of its rule proposes for a finding, the best first."""
+    """What the fix of its rule proposes for a finding, the best first; what the API server may refuse is not safe."""
+    for remedy in _proposed(judged, facts):
+        source = remedy.source or _source(judged)
+        kind = source.kind if isinstance(source, Document) else ""
+        if not remedy.is_new and any(is_fixed(kind, change) for change in remedy.changes):
+            words = f"{remedy.title} (the API server refuses it for a {kind} that exists: delete that one first)"
+            yield replace(remedy, title=words, safe=False)
+        else:
+            yield remedy
+
+
+def _proposed(judged: Judged, facts: Facts) -> Iterator[Remedy]:
     subject = judged.workload or judged.hazard.source
     if judged.rule.code is not None:
         for remedy in judged.rule.mender()(judged.hazard, subject, facts) if judged.rule.mender else ():

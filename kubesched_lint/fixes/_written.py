@@ -18,15 +18,17 @@ def written(source: Source | None, at: Path) -> Any:
 def is_slip(wrong: str, right: str) -> bool:
     """Whether nobody can have meant another name: case or punctuation is wrong, or one letter too many or too few.
 
-    A letter or digit in the place of another is no slip: it tells eu-west-1a from eu-west-1b.
+    A letter or digit in the place of another is no slip, nor is a letter behind anything but a letter: they tell
+    eu-west-1a from eu-west-1b, eu-west-1 and worker-a from worker.
     """
-    one, other = sorted((_letters(wrong), _letters(right)), key=len)
-    if one == other:
+    if _letters(wrong) == _letters(right):
         return True
+    one, other = sorted((wrong.lower(), right.lower()), key=len)
     if len(one) < _LONG_ENOUGH or len(other) != len(one) + 1:
         return False
     at = next((n for n in range(len(one)) if one[n] != other[n]), len(one))
-    return other[at].isalpha() and one[at:] == other[at + 1 :]
+    neighbour = other[at - 1] if at else other[1]
+    return other[at].isalpha() and neighbour.isalpha() and one[at:] == other[at + 1 :]
 
 
 def _letters(name: str) -> str:

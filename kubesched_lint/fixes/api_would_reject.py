@@ -22,17 +22,17 @@ def fixes(hazard: Hazard, document: Document, facts: Facts) -> Iterator[Remedy]:
     words, value = str(hazard.values["words"]), written(document, hazard.at)
     if hazard.variant == "misspelt":
         meant = str(hazard.values["meant"])
-        yield Remedy(f"write {meant}", safe=True, changes=(Rename(hazard.at, meant),))
+        yield Remedy(f"write {meant}", safe=True, changes=(Rename(hazard.at, meant),), is_new=True)
     elif hazard.variant == "unreadable" and _TEXT.search(words) and isinstance(value, (int, float)):
         text = _as_written(document, hazard)
-        yield Remedy(f'write "{text}", which is text', safe=True, changes=(Put(hazard.at, text),))
+        yield Remedy(f'write "{text}", which is text', safe=True, changes=(Put(hazard.at, text),), is_new=True)
     elif hazard.variant == "unreadable" and _NUMBER.search(words) and isinstance(value, str) and value.isdecimal():
-        yield Remedy(f"write {value} without quotes", safe=True, changes=(Put(hazard.at, int(value)),))
+        yield Remedy(f"write {value} without quotes", safe=True, changes=(Put(hazard.at, int(value)),), is_new=True)
     elif choice := _CHOICE.search(words):
         wrong, listed = choice.groups()
         found = [name for name in listed.strip('"').split('", "') if is_slip(wrong, name)]
         if len(found) == 1 and value == wrong:
-            yield Remedy(f"write {found[0]}", safe=True, changes=(Put(hazard.at, found[0]),))
+            yield Remedy(f"write {found[0]}", safe=True, changes=(Put(hazard.at, found[0]),), is_new=True)
 
 
 def _as_written(document: Document, hazard: Hazard) -> str:

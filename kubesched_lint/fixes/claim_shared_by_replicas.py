@@ -13,4 +13,4 @@ from kubesched_lint.model.workload import Workload
 
 def fixes(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
     if hazard.variant.startswith("rollout"):
-        yield recreate(workload, safe=hazard.variant == "rollout_one_pod")
+        yield recreate(workload)

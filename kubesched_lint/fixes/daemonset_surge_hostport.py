@@ -12,4 +12,4 @@ from kubesched_lint.model.workload import Workload
 
 
 def fixes(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
-    yield room_first(workload)
+    yield room_first(workload, facts)

@@ -15,7 +15,7 @@ def fixes(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
     found = [c for c in facts.manifests.storage_classes if c.name == hazard.values["storage_class"]]
     if found:
         yield Remedy(
-            "set volumeBindingMode: WaitForFirstConsumer (the class has to be made anew: the field cannot be changed)",
+            "set volumeBindingMode: WaitForFirstConsumer",
             safe=False,
             changes=(Put(("volumeBindingMode",), "WaitForFirstConsumer", after=("provisioner",)),),
             source=found[0].source,

@@ -14,4 +14,4 @@ from kubesched_lint.model.workload import Workload
 
 def fixes(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
     yield by_revision(workload, hazard.at[:-1])
-    yield room_first(workload)
+    yield room_first(workload, facts)

@@ -13,7 +13,6 @@ from kubesched_lint.model.workload import Workload
 
 
 def fixes(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
-    """Never safe: the field of a claim that is there already cannot be changed."""
     live = () if facts.cluster is None else facts.cluster.inventory.storage_classes
     wrong = str(hazard.values["storage_class"])
     meant = nearest_name(wrong, (c.name for c in (*facts.manifests.storage_classes, *live)))

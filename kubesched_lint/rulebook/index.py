@@ -220,7 +220,7 @@ RULES = (
         uses=('storage',),
         kinds=('Deployment', 'ReplicaSet', 'StatefulSet'),
         features=('volumes',),
-        fix='safe',
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -303,7 +303,7 @@ RULES = (
         helps={'default': 'use maxSurge: 0 and maxUnavailable: 1, or drop the host port', 'anti_affinity': 'drop the anti-affinity, for a DaemonSet has one pod a node anyway, or use maxSurge: 0 and maxUnavailable: 1'},
         kinds=('DaemonSet',),
         features=('host_ports', 'required_anti_affinity'),
-        fix='safe',
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(
@@ -703,7 +703,7 @@ RULES = (
         messages={'default': '{object} makes no pods: priorityClassName {class} is neither in these manifests nor in the cluster{nearest}, and the API server refuses a pod without its class', 'pod': 'the API server refuses {object}: priorityClassName {class} is neither in these manifests nor in the cluster{nearest}'},
         helps={'': 'add the PriorityClass {class}, mend the name, or drop it'},
         each='set',
-        fix='safe',
+        fix='unsafe',
         since='0.1.0',
     ),
     Rule(

@@ -68,7 +68,26 @@ nodeSelector: {pool: gpu}
       tolerations:
       - {key: dedicated, value: gpus, effect: NoSchedule}"""
 AGENT = (DEPLOYMENT % "nodeSelector: {disktype: SSD}").replace("Deployment", "DaemonSet").replace("  replicas: 2\n", "")
+SOFT = AGENT.replace(
+    "nodeSelector: {disktype: SSD}",
+    "topologySpreadConstraints:\n      - maxSkew: 1\n        topologyKey: topology.kubernetes.io/zone\n"
+    "        whenUnsatisfiable: ScheduleAnyway\n        labelSelector: {matchLabels: {app: web}}",
+)
 PINNED = next(iter(examples(BOOK.card("pvc-nodename-wffc")))).manifest
+TEMPLATE = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: db, namespace: shop}
+spec:
+  replicas: 1
+  strategy: {type: Recreate}
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+"""
+KEPT = TEMPLATE + "".join(f"    {line}" for line in PINNED.split("spec:\n", 1)[1].split("---\n")[0].splitlines(True))
+KEPT += "---\n" + PINNED.split("---\n", 1)[1]
 
 
 def made(slug: str, manifest: str, cluster: str) -> Example:
@@ -80,6 +99,8 @@ FURTHER = (  # what no example on a card shows
     made("toleration-matches-no-taint", DEPLOYMENT % WRONG_TAINT, NODES),
     made("daemonset-matches-no-node", AGENT, NODES),
     made("pvc-nodename-wffc", PINNED.replace("worker-1", "worker-eu-west-1a-1"), NODES),
+    made("pvc-nodename-wffc", KEPT.replace("worker-1", "worker-eu-west-1a-1"), NODES),
+    made("spread-on-daemonset", SOFT, NODES),
     made("pool-cannot-provide-label", DEPLOYMENT % "nodeSelector: {disktype: SSD}", POOLS),
 )
 

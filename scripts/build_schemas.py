@@ -117,8 +117,8 @@ def main(wheel: str) -> None:
         for version in VERSIONS:
             path = f"kubernetes_validate/kubernetes-json-schema/v{version}.0-local-strict/_definitions.json"
             tables = strip(json.loads(archive.read(path))["$defs"], go_types)
-            text = json.dumps(tables, separators=(",", ":"), sort_keys=True)
-            target = TARGET / f"v{version}.json.z"
+            text = "\n".join(f"{name}\t{fields}" for name, fields in sorted(tables.items()))
+            target = TARGET / f"v{version}.txt.z"
             target.write_bytes(zlib.compress(text.encode(), 9))
             print(f"{target.name}: {len(tables)} types, {len(text)} bytes, {target.stat().st_size} compressed")
 

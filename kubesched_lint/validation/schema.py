@@ -70,13 +70,13 @@ REMOVED = frozenset(
 
 @cache
 def _tables(version: str) -> dict[str, str]:
-    import json
+    """Type to the codes of its fields: lines of text, for to import ``json`` would cost more than to read them."""
     import zlib
 
-    path = os.path.join(os.path.dirname(__file__), "data", f"v{version}.json.z")
+    path = os.path.join(os.path.dirname(__file__), "data", f"v{version}.txt.z")
     with open(path, "rb") as file:
-        loaded: dict[str, str] = json.loads(zlib.decompress(file.read()))
-    return loaded
+        lines = zlib.decompress(file.read()).decode().split("\n")
+    return dict(line.split("\t") for line in lines)
 
 
 @cache

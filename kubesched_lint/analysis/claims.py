@@ -24,6 +24,20 @@ def claim_named(facts: Facts, namespace: str, name: str) -> Claim | None:
     return next((c for c in _claims(facts) if c.name == name and c.namespace == namespace), None)
 
 
+def told_ordinals(facts: Facts, workload: Workload) -> list[int]:
+    """Ordinals of a StatefulSet that have a claim, or a volume that is kept for one: of others, which may be billions,
+    nothing is known.
+    """
+    home, most = workload.namespace, facts.replicas(workload)
+    names = {claim.name for claim in _claims(facts) if claim.namespace == home}
+    names |= {v.claim_ref[1] for v in _volumes(facts) if v.claim_ref is not None and v.claim_ref[0] == home}
+    found = set()
+    for prefix in (f"{template.name}-{workload.name}-" for template in workload.claim_templates):
+        endings = (name.removeprefix(prefix) for name in names if name.startswith(prefix))
+        found |= {int(e) for e in endings if e.isascii() and e.isdecimal() and len(e) < 11 and str(int(e)) == e}
+    return sorted(ordinal for ordinal in found if ordinal < most)
+
+
 def nearest_claim(facts: Facts, namespace: str, name: str) -> str:
     """A claim of the namespace whose name reads like ``name``; empty without one."""
     from difflib import get_close_matches

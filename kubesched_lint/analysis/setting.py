@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields, replace
 
-from kubesched_lint.analysis.claims import bound_volume, claim_named, without_unknown_storage
+from kubesched_lint.analysis.claims import bound_volume, claim_named, told_ordinals, without_unknown_storage
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
 from kubesched_lint.model.inventory import Inventory
@@ -45,7 +45,7 @@ def _tied_templates(workload: Workload, known: Workload, facts: Facts) -> Iterat
     for template in workload.claim_templates:
         if template in known.claim_templates:
             continue
-        names = [f"{template.name}-{workload.name}-{ordinal}" for ordinal in range(facts.replicas(workload))]
+        names = [f"{template.name}-{workload.name}-{ordinal}" for ordinal in told_ordinals(facts, workload)]
         bound = [name for name in names if bound_volume(facts, workload.namespace, name) is not None]
         if bound and all(name in bound or claim_named(facts, workload.namespace, name) is None for name in names):
             yield template

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.claims import bound_volume, nodes_of_volume
+from kubesched_lint.analysis.claims import bound_volume, nodes_of_volume, told_ordinals
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.pod import Volume
@@ -16,7 +16,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     if workload.pod_management != "OrderedReady" or not facts.usable(workload):
         return
     replicas = facts.replicas(workload)
-    for ordinal in range(replicas):
+    for ordinal in told_ordinals(facts, workload):
         for template in workload.claim_templates:
             name = f"{template.name}-{workload.name}-{ordinal}"
             volume = bound_volume(facts, workload.namespace, name)

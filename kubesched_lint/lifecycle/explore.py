@@ -13,6 +13,8 @@ Extra = Callable[[State], Iterator[Move]]
 """Moves that an event adds to those of scheduler and controllers."""
 
 DEFAULT_STATES = 20_000
+MOVES_EACH = 100
+"""Moves that are looked at for each state that may be: twins lead to the same ones."""
 
 
 @dataclass(slots=True)
@@ -37,6 +39,7 @@ def explore(
     canonical = motion.stage.symmetry.canonical
     found = Exploration()
     stack: list[State] = []
+    most_moves = MOVES_EACH * max(1, most_states)
     for start in starts:
         state = canonical(motion.settle(start))
         if state not in found.parents:
@@ -50,6 +53,10 @@ def explore(
         moved = False
         for step, after in all_moves(motion, state, extra):
             moved = True
+            most_moves -= 1
+            if most_moves < 0:  # a single state may have more than can be followed
+                found.complete = False
+                return found
             next_state = canonical(after)
             if next_state not in found.parents:
                 found.parents[next_state] = (state, step)

@@ -25,6 +25,8 @@ MOST_PODS = 80
 """Beyond these nobody tries to search."""
 FEW_RUN = 20_000
 """Nodes times pods: beyond, seeded courses leave out the workloads that only share room."""
+MOST_RUN = 50_000
+"""Pods of one workload: a course of more takes too many steps."""
 MOST_DAEMONS = 200
 """On more nodes a DaemonSet's course has too many steps to be worth it."""
 
@@ -216,7 +218,7 @@ class Simulation:
     def _run_ends(self, event: str, number: int) -> list[End]:
         if self.setting.workloads[number].kind == "DaemonSet" and len(self.setting.nodes) > MOST_DAEMONS:
             return []
-        if not self._is_made(self._everybody):
+        if not self._is_made(self._everybody) or max(map(self.setting.most, self._everybody)) > MOST_RUN:
             return []
         return self._runs(number).ends(event, number) or []
 

@@ -6,6 +6,7 @@ Creating pods is done at once, for a pod that exists may still wait as long as i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from random import Random
 
 from kubesched_lint.lifecycle import parallel
@@ -31,6 +32,8 @@ from kubesched_lint.lifecycle.world import (
 from kubesched_lint.model.pod import Pod
 
 Move = tuple[Step, State]
+MOST_WAYS = 200
+"""Of those in which something may be deleted, one course draws among so many."""
 Wakes = Callable[[Pod, frozenset[str]], bool]
 """Whether an event wakes a waiting pod that these plugins turned away."""
 
@@ -115,7 +118,7 @@ class Motion:
         wishes = list(self.wishes)
         random.shuffle(wishes)
         for wish in wishes:
-            changes = list(self._deletions(wish, state))
+            changes = list(islice(self._deletions(wish, state), MOST_WAYS))
             if changes:
                 step, after, gone = random.choice(changes)
                 return step, self.settle(random.choice(list(self.woken(state, after, gone))), step.slot)
@@ -317,17 +320,25 @@ class Motion:
     ) -> Iterator[tuple[Step, State, tuple[int, ...]]]:
         """Every way ReplicaSets can come to these sizes, by revision; ranks are those of the state given."""
         siblings = dict(state_siblings(self.cast, workload, state))
-        choices: list[tuple[State, tuple[int, ...]]] = [(state, ())]
-        step = Step("delete")
-        for revision, size in sizes.items():
-            step = Step("delete", self.cast.slot(workload, revision))
-            choices = [
-                (after, (*gone, *more))
-                for at, gone in choices
-                for after, more in self._sized(workload, revision, size, at, siblings)
-            ]
-        for after, gone in dict(choices).items():
-            yield step, after, gone
+        last = self.cast.slot(workload, next(reversed(sizes))) if sizes else -1
+        step = Step("delete", last) if sizes else Step("delete")
+        met: set[State] = set()
+        for after, gone in self._all_sized(workload, list(sizes.items()), state, siblings):
+            if after not in met:
+                met.add(after)
+                yield step, after, gone
+
+    def _all_sized(
+        self, workload: int, sizes: Sequence[tuple[int, int]], state: State, siblings: dict[int, int]
+    ) -> Iterator[tuple[State, tuple[int, ...]]]:
+        """One by one, for there may be more ways than anybody can wait for."""
+        if not sizes:
+            yield state, ()
+            return
+        (revision, size), *rest = sizes
+        for at, gone in self._sized(workload, revision, size, state, siblings):
+            for after, more in self._all_sized(workload, rest, at, siblings):
+                yield after, (*gone, *more)
 
     def _sized(
         self, workload: int, revision: int, size: int, state: State, siblings: dict[int, int]

@@ -35,14 +35,29 @@ def victims(
 
 
 def _draws(group: Sequence[tuple[int, int]], count: int) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Every way to take ``count`` pods from nodes that hold so many each."""
-    if not count:
-        yield ()
-        return
-    if not group:
-        return
-    (node, pods), rest = group[0], group[1:]
-    behind = sum(p for _, p in rest)
-    for here in range(max(0, count - behind), min(pods, count) + 1):
-        for others in _draws(rest, count - here):
-            yield ((node, here), *others) if here else others
+    """Every way to take ``count`` pods from nodes that hold so many each: first those that spare the first nodes.
+
+    One by one, without recursion: there may be many nodes, and more ways than anybody can wait for.
+    """
+    behind = [0]
+    for _, pods in reversed(group):
+        behind.insert(0, behind[0] + pods)
+    amounts = [0] * len(group)
+
+    def fill(start: int, left: int) -> None:
+        for i in range(start, len(group)):
+            amounts[i] = max(0, left - behind[i + 1])
+            left -= amounts[i]
+
+    fill(0, count)
+    while True:
+        yield tuple((node, here) for (node, _), here in zip(group, amounts, strict=True) if here)
+        after = 0
+        for i in reversed(range(len(group))):
+            if after and amounts[i] < group[i][1]:
+                amounts[i] += 1
+                fill(i + 1, after - 1)
+                break
+            after += amounts[i]
+        else:
+            return

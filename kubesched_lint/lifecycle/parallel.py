@@ -7,10 +7,11 @@ ordinals (``pkg/controller/statefulset/stateful_set_control.go``, allowsBurst). 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
+from kubesched_lint.lifecycle.controllers.replicaset import draws
 from kubesched_lint.lifecycle.world import (
     FRESH,
     Cast,
@@ -91,16 +92,24 @@ def deletions(cast: Cast, wish: Wish, state: State) -> Iterator[Change]:
 
 
 def _condemned(cast: Cast, wish: Wish, state: State, condemned: list[Pool]) -> Iterator[Change]:
-    ends: list[tuple[State, tuple[int, ...]]] = [(state, ())]
-    for pool in condemned:
-        doomed = tuple(o for o in pool.ordinals if o >= wish.replicas)
-        ends = [
-            (_renamed(cast, after, pool, doomed), (*gone, *more))
-            for at, gone in ends
-            for after, more in _without(at, pool.slot, len(doomed))
-        ]
-    for after, gone in dict(ends).items():
-        yield Step("delete", condemned[0].slot), after, gone
+    met: set[State] = set()
+    for after, gone in _without_condemned(cast, wish, state, condemned):
+        if after not in met:
+            met.add(after)
+            yield Step("delete", condemned[0].slot), after, gone
+
+
+def _without_condemned(
+    cast: Cast, wish: Wish, state: State, condemned: list[Pool]
+) -> Iterator[tuple[State, tuple[int, ...]]]:
+    if not condemned:
+        yield state, ()
+        return
+    pool, *others = condemned
+    doomed = frozenset(o for o in pool.ordinals if o >= wish.replicas)
+    for at, gone in _without(state, pool.slot, len(doomed)):
+        for after, more in _without_condemned(cast, wish, _renamed(cast, at, pool, doomed), others):
+            yield after, (*gone, *more)
 
 
 def _updated(cast: Cast, wish: Wish, state: State, present: list[Pool], partition: int) -> Iterator[Change]:
@@ -119,22 +128,21 @@ def _updated(cast: Cast, wish: Wish, state: State, present: list[Pool], partitio
 
 
 def _without(state: State, slot: int, count: int) -> Iterator[tuple[State, tuple[int, ...]]]:
-    """Every way to take ``count`` pods of a slot, bound or waiting."""
-    ends: dict[State, tuple[int, ...]] = {state: ()}
-    for _ in range(count):
-        after: dict[State, tuple[int, ...]] = {}
-        for at, gone in ends.items():
-            for position, held in enumerate(at.bound):
-                if any(s == slot for s, _ in held):
-                    after[with_bound(at, position, slot, -1)] = (slot,)
-            for s, status, _ in at.waiting:
-                if s == slot:
-                    after.setdefault(with_waiting(at, slot, status, -1), gone)
-        ends = after
-    yield from ends.items()
+    """Every way to take ``count`` pods of a slot, bound or waiting, one by one."""
+    bound = [(position, here) for position, held in enumerate(state.bound) for s, here in held if s == slot]
+    waiting = [(status, here) for s, status, here in state.waiting if s == slot]
+    places = [*((position, True) for position, _ in bound), *((status, False) for status, _ in waiting)]
+    amounts = [here for _, here in (*bound, *waiting)]
+    for drawn in draws(list(enumerate(amounts)), count):
+        after, gone = state, False
+        for number, taken in drawn:
+            at, is_bound = places[number]
+            gone = gone or is_bound
+            after = with_bound(after, at, slot, -taken) if is_bound else with_waiting(after, slot, at, -taken)
+        yield after, (slot,) if gone else ()
 
 
-def _renamed(cast: Cast, state: State, pool: Pool, gone: tuple[int, ...]) -> State:
+def _renamed(cast: Cast, state: State, pool: Pool, gone: Collection[int]) -> State:
     """The pool without some of its ordinals, whose pods are away already."""
     left = tuple(o for o in pool.ordinals if o not in gone)
     if not left:

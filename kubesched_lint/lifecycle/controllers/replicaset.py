@@ -26,7 +26,7 @@ def victims(
     for rank in sorted(by_rank, reverse=True):
         group = by_rank[rank]
         if left < sum(pods for _, pods in group):
-            for drawn in _draws(group, left):
+            for drawn in draws(group, left):
                 yield from_waiting, (*sure, *drawn)
             return
         sure += group
@@ -34,14 +34,17 @@ def victims(
     yield from_waiting, tuple(sure)
 
 
-def _draws(group: Sequence[tuple[int, int]], count: int) -> Iterator[tuple[tuple[int, int], ...]]:
+def draws(group: Sequence[tuple[int, int]], count: int) -> Iterator[tuple[tuple[int, int], ...]]:
     """Every way to take ``count`` pods from nodes that hold so many each: first those that spare the first nodes.
 
-    One by one, without recursion: there may be many nodes, and more ways than anybody can wait for.
+    None where they hold fewer. One by one, without recursion: there may be many nodes, and more ways than anybody can
+    wait for.
     """
     behind = [0]
     for _, pods in reversed(group):
         behind.insert(0, behind[0] + pods)
+    if count > behind[0]:
+        return
     amounts = [0] * len(group)
 
     def fill(start: int, left: int) -> None:

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 
 from kubesched_lint.analysis.claims import bound_volume, claim_named, told_ordinals, without_unknown_storage
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.held import amid_rollout, as_it_stands, without
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.storage import Claim
@@ -14,13 +15,19 @@ from kubesched_lint.model.workload import Workload
 
 
 def setting_of(facts: Facts) -> Setting:
-    """CronJobs are left out: nobody knows when their pods come."""
+    """CronJobs are left out: nobody knows when their pods come. Likewise Deployments paused amid a rollout."""
     cluster = facts.cluster
     assert cluster is not None, "a simulation needs nodes"
+    amid = amid_rollout(facts)
+    if amid:
+        facts = Facts(without(facts.manifests, amid), cluster, facts.premises)
     ordered = [w for w in facts.in_order if w.kind != "CronJob"]
     running = {i: facts.running_pods(w) for i, w in enumerate(ordered)}
-    scalers = {i: s for i, w in enumerate(ordered) if (s := facts.autoscaler(w)) is not None}
-    sized = tuple(_sized(w, facts) for w in ordered)
+    sized = tuple(as_it_stands(w, running[i]) if w.held else w for i, w in enumerate(_sized(w, facts) for w in ordered))
+    # Where nothing runs, a held workload is not scaled either (deployment/sync.go, scale).
+    scalers = {
+        i: s for i, w in enumerate(ordered) if (s := facts.autoscaler(w)) is not None and not _is_empty(sized[i])
+    }
     objects = _overlaid(facts.manifests, cluster.inventory)
     return Setting(
         tuple(cluster.inventory.nodes),
@@ -30,6 +37,10 @@ def setting_of(facts: Facts) -> Setting:
         scalers,
         kubernetes_version=facts.premises.kubernetes_version,
     )
+
+
+def _is_empty(workload: Workload) -> bool:
+    return bool(workload.held) and not workload.replicas
 
 
 def _sized(workload: Workload, facts: Facts) -> Workload:

@@ -37,7 +37,12 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
 def _evidence(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> Evidence:
     """Where it can be tried out: how the pods stand after some rollouts, by the exact scheduler and controller."""
     text = f"the selector {constraint.selector} matches the old revision and the new one alike"
-    if facts.cluster is None or len(facts.manifests.workloads) > _MOST_WORKLOADS or len(facts.index) > _MOST_NODES:
+    if (
+        workload.held
+        or facts.cluster is None
+        or len(facts.manifests.workloads) > _MOST_WORKLOADS
+        or len(facts.index) > _MOST_NODES
+    ):
         return pattern(text)
     from kubesched_lint.lifecycle.skew import skews
 

@@ -79,7 +79,7 @@ def lint(
             workloads=len(manifests.inventory.workloads),
             unread_kinds=manifests.unread_kinds,
             rules=run.ran,
-            notes=(*(run.namesakes.notes() if run.namesakes else ()), *_pool_notes(facts)),
+            notes=(*(run.namesakes.notes() if run.namesakes else ()), *_pool_notes(run.standing(facts))),
         ),
     )
     return report, judged
@@ -118,7 +118,7 @@ class _Run:
                 self.skipped.append(Skip(rule.slug, lacking))
             else:
                 self.ran += 1
-                self.judged.extend(self._confirmed(rule, facts))
+                self.judged.extend(self._of_made_pods(rule, facts))
 
     def today(self, rules: Iterable[Rule], facts: Facts, cluster: Cluster) -> None:
         """What holds only while cordons and passing taints last is at most a warning that says so."""
@@ -126,9 +126,41 @@ class _Run:
         premise = cluster.passing_premise
         for rule in rules:
             if _rests_on_nodes(rule) and not _lacking(rule, facts):
-                for judged in self._confirmed(rule, facts):
+                for judged in self._of_made_pods(rule, facts):
                     if _identity(judged) not in known:
                         self.judged.append(_assuming(judged, premise))
+
+    def _of_made_pods(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
+        """What rests on pods that are made only once somebody resumes their workload is at most a warning."""
+        if not self.held or rule.each not in ("workload", "set"):
+            yield from self._confirmed(rule, facts)
+            return
+        from kubesched_lint.analysis.held import premise, premise_of_others
+
+        now = self.standing(facts)
+        for judged in self._confirmed(rule, facts):
+            if judged.finding.evidence.kind not in ("proof", "witness"):
+                yield judged
+            elif judged.workload is not None and judged.workload.held:
+                yield _assuming(judged, premise(judged.workload))
+            else:
+                again = next(self._again(rule, judged, now), None)
+                yield again or _assuming(judged, premise_of_others(self.held))
+
+    @cached_property
+    def held(self) -> tuple[Workload, ...]:
+        """Paused Deployments, suspended Jobs and CronJobs: usually none."""
+        return tuple(w for w in self.manifests.inventory.workloads if w.held)
+
+    @cached_property
+    def _made_now(self) -> Inventory:
+        from kubesched_lint.analysis.held import without
+
+        return without(self.manifests.inventory, self.held)
+
+    def standing(self, facts: Facts) -> Facts:
+        """The set without what is held."""
+        return self._facts_of(self._made_now, facts) if self.held else facts
 
     def _confirmed(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
         """What one rule says, of a set in which each object is defined once."""

@@ -140,6 +140,8 @@ def _notes(workload: Workload, pod: Pod, running: tuple[BoundPod, ...], question
         yield f"spec.nodeName is set: the scheduler is not asked, the kubelet of {pod.node_name} admits the pod"
     if pod.scheduler_name != "default-scheduler":
         yield f"schedulerName is {pod.scheduler_name}: that scheduler decides, and may decide otherwise"
+    if workload.held:
+        yield f"{workload.held_field} is true: no such pod is made before somebody resumes the {workload.kind}"
     if workload.kind == "DaemonSet":
         yield "each pod of a DaemonSet is made for one node; none is made where labels or taints do not let it in"
     if running and question.keep_running:

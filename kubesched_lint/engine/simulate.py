@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from kubesched_lint.analysis.facts import Facts, Premises
+from kubesched_lint.analysis.held import amid_rollout, without
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.options import Options
@@ -90,6 +91,7 @@ def simulate(
     simulation = Simulation(setting, effort)
     numbers = [i for i, w in enumerate(setting.workloads) if only is None or w.ref in only]
     rows = tuple(_rows(simulation, events, numbers))
+    standing = _standing(facts)
     if facts.pools:
         rows = _with_pools(facts, rows, events, effort, never_ready)
     rows = tuple(replace(row, cells=tuple(_judged(cell, cluster, facts) for cell in row.cells)) for row in rows)
@@ -103,7 +105,7 @@ def simulate(
         after,
         pictured,
         manifests.errors,
-        (*_notes(setting, cluster, facts), *_pool_notes(facts, rows, pictured)),
+        (*_notes(setting, cluster, facts), *_pool_notes(standing, rows, pictured)),
     )
 
 
@@ -133,7 +135,13 @@ def _grown(facts: Facts) -> Facts:
         return facts
     from kubesched_lint.analysis.growth import grown
 
-    return Facts(facts.manifests, grown(facts.cluster, facts.growth), facts.premises)
+    return Facts(facts.manifests, grown(facts.cluster, _standing(facts).growth), facts.premises)
+
+
+def _standing(facts: Facts) -> Facts:
+    """Without paused and suspended workloads: pools add no nodes for pods that nobody makes."""
+    held = [w for w in facts.manifests.workloads if w.held]
+    return Facts(without(facts.manifests, held), facts.cluster, facts.premises) if held else facts
 
 
 def _held_up(setting: Setting, never_ready: Collection[str]) -> Setting:
@@ -211,6 +219,12 @@ def _notes(setting: Setting, cluster: Cluster, facts: Facts) -> Iterator[str]:
     left_out = [str(w) for w in facts.manifests.workloads if w.kind == "CronJob"]
     if left_out:
         yield f"left out, for nobody knows when their pods come: {_first(left_out)}"
+    amid = [str(w) for w in amid_rollout(facts)]
+    if amid:
+        yield f"left out, for they are paused amid a rollout: {_first(amid)}; their pods stay where they are"
+    kept = [str(w) for w in setting.workloads if w.held and w.replicas]
+    if kept:
+        yield f"paused, so they are told by the template that runs, not by that of the manifests: {_first(kept)}"
     scoped = [f"{q.namespace}/{q.name}" for q in setting.objects.quotas if q.scopes]
     if scoped:
         yield f"quotas with scopes are passed over: {_first(scoped)}"

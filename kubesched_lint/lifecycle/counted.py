@@ -31,7 +31,7 @@ class Tally:
 
 def count(setting: Setting, event: str, number: int) -> Tally:
     """Sound for every scheduler that respects the filters and every order of events."""
-    told = _count(setting, event, number)
+    told = _as_held(setting, event, number) if setting.workloads[number].held else _count(setting, event, number)
     if number in setting.quota_short:
         told = _granted(setting, event, number, told)
     if number not in setting.never_ready:
@@ -40,6 +40,20 @@ def count(setting: Setting, event: str, number: int) -> Tally:
     unready.never_stuck = False
     unready.always_stuck = told.always_stuck
     return unready
+
+
+def _as_held(setting: Setting, event: str, number: int) -> Tally:
+    """A paused Deployment that runs: it is scaled and keeps its number, and no rollout starts."""
+    if event == "deploy":
+        wanted = setting.wanted(number)
+        return Tally(wanted, _least(setting, number, wanted), Counted(wanted, _KEPT))
+    told = _count(setting, event, number)
+    # Nodes may have changed under pods that would not be let in again: they stay all the same.
+    told.most = Counted(told.wanted, _KEPT)
+    return told
+
+
+_KEPT = "it is paused, and keeps the pods that run"
 
 
 def _granted(setting: Setting, event: str, number: int, told: Tally) -> Tally:

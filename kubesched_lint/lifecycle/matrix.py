@@ -113,6 +113,10 @@ class Simulation:
         """Why an event does not concern a workload; empty when it does."""
         workload, scaler = self.setting.workloads[number], self.setting.scalers.get(number)
         scalable = workload.kind in ("Deployment", "StatefulSet", "ReplicaSet")
+        if workload.held and not workload.replicas:
+            return "paused: no pods" if workload.held == "paused" else workload.held
+        if event == "rollout" and workload.held:
+            return workload.held
         if event == "rollout" and workload.kind not in ("Deployment", "StatefulSet", "DaemonSet"):
             return "–"
         if event == "rollout" and workload.strategy.type == "OnDelete":

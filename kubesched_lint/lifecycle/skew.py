@@ -47,7 +47,7 @@ def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0) -> 
     """After deploy, rollout and scale-down, per key the workload spreads over."""
     workload = setting.workloads[number]
     keys = [k for k in spreading_keys(workload) if setting.index.domains(k)]
-    if not keys or workload.kind not in ("Deployment", "StatefulSet", "ReplicaSet"):
+    if not keys or workload.held or workload.kind not in ("Deployment", "StatefulSet", "ReplicaSet"):
         return
     told: dict[str, list[Story]] = {"deploy": [], "rollout": [], "scale-down": []}
     for i in range(runs):

@@ -52,6 +52,8 @@ class Workload:
     min_ready_seconds: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    held: str = ""
+    """``paused`` (a Deployment) or ``suspended`` (a Job, a CronJob): no new pods are made until somebody resumes it."""
     uid: str = ""
     template: object = field(default=None, compare=False)
     """The template as plain values (labels and spec), to compare with a running revision."""
@@ -71,6 +73,11 @@ class Workload:
     @property
     def replicas_path(self) -> Path:
         return ("spec", "parallelism" if self.kind in ("Job", "CronJob") else "replicas")
+
+    @property
+    def held_field(self) -> str:
+        """Where that is written."""
+        return "spec.paused" if self.held == "paused" else "spec.suspend"
 
     def __str__(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}"

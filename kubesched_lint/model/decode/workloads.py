@@ -72,7 +72,7 @@ def _of_kind(kind: str, spec: Value, namespace: str, source: Source | None) -> d
     """The fields of a workload that only its kind has, or has otherwise."""
     match kind:
         case "Deployment":
-            return {"strategy": _deployment_strategy(spec)}
+            return {"strategy": _deployment_strategy(spec), "held": "paused" if spec.get("paused") is True else ""}
         case "DaemonSet":
             return {"replicas": 0, "strategy": _update_strategy(spec, max_unavailable=1, max_surge=0)}
         case "StatefulSet":
@@ -86,11 +86,13 @@ def _of_kind(kind: str, spec: Value, namespace: str, source: Source | None) -> d
                 ),
             }
         case "Job":
-            return _parallelism(spec, ("spec",))
+            return _parallelism(spec, ("spec",)) | _suspended(spec)
         case "CronJob":
             job = mapping(spec, "jobTemplate", ("spec",))
             at: Path = ("spec", "jobTemplate")
-            return _parallelism(mapping(job, "spec", at), (*at, "spec"))
+            inner = mapping(job, "spec", at)
+            # Suspended itself it makes no Jobs; where its template is, Jobs that wait for somebody.
+            return _parallelism(inner, (*at, "spec")) | (_suspended(spec) or _suspended(inner))
     return {}
 
 
@@ -102,6 +104,11 @@ def _parallelism(spec: Value, path: Path) -> dict[str, Any]:
     if completions is not None:
         wanted = min(wanted, completions)
     return {"replicas": wanted, "replicas_written": parallelism is not None}
+
+
+def _suspended(spec: Value) -> dict[str, Any]:
+    """Of another type than the API server takes it holds nothing: validation tells of that."""
+    return {"held": "suspended"} if spec.get("suspend") is True else {}
 
 
 def _deployment_strategy(spec: Value) -> Strategy:

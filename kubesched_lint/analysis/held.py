@@ -1,0 +1,60 @@
+"""Workloads that make no new pods until somebody resumes them: paused Deployments, suspended Jobs and CronJobs.
+
+A paused Deployment is scaled, but gets no ReplicaSet for a new template (``deployment/sync.go``, sync: it asks for the
+ReplicaSets with createIfNotExisted false), so that what runs stays as it is and what is new has no pods. A suspended
+Job loses its pods (``job/job_controller.go``, manageJob), a suspended CronJob makes no Jobs (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kubesched_lint.analysis.facts import Facts
+    from kubesched_lint.model.inventory import Inventory
+    from kubesched_lint.model.pod import BoundPod
+    from kubesched_lint.model.workload import Workload
+
+_HASH = "pod-template-hash"
+_MOST_NAMED = 3
+
+
+def without(manifests: Inventory, workloads: Sequence[Workload]) -> Inventory:
+    """The set without some workloads: what runs of them already is then as the pods of others, which stay."""
+    gone = set(map(id, workloads))
+    return replace(manifests, workloads=tuple(w for w in manifests.workloads if id(w) not in gone))
+
+
+def amid_rollout(facts: Facts) -> tuple[Workload, ...]:
+    """Deployments that were paused while pods of two revisions run: they keep both."""
+    paused = (w for w in facts.manifests.workloads if w.held == "paused")
+    return tuple(w for w in paused if len({b.pod.labels.get(_HASH) for b in _staying(facts.running_pods(w))}) > 1)
+
+
+def as_it_stands(workload: Workload, running: Sequence[BoundPod]) -> Workload:
+    """What its controller makes pods of while it is held: what runs, or nothing."""
+    staying = _staying(running)
+    if workload.held != "paused" or not staying:
+        return replace(workload, replicas=0)
+    pod = replace(staying[0].pod, path=workload.pod.path, labels_path=workload.pod.labels_path)
+    return replace(workload, pod=pod, template=None)
+
+
+def _staying(running: Sequence[BoundPod]) -> Sequence[BoundPod]:
+    return [bound for bound in running if not bound.terminating]
+
+
+def premise(workload: Workload) -> str:
+    """On what a hazard of a held workload stands."""
+    if workload.held == "paused":
+        return f"{workload} is resumed: while {workload.held_field} is true no pod is made of a new template"
+    return f"{workload} is resumed: while {workload.held_field} is true it has no pods"
+
+
+def premise_of_others(workloads: Sequence[Workload]) -> str:
+    """On what a hazard stands that needs pods of held workloads."""
+    named = ", ".join(f"{w} ({w.held})" for w in workloads[:_MOST_NAMED])
+    more = len(workloads) - _MOST_NAMED
+    return f"resumed: {named}{f' and {more} more' if more > 0 else ''}"

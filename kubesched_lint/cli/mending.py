@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from kubesched_lint.engine.desk import Sheet, WriteError, write
 from kubesched_lint.engine.fixing import Mended, placed
 from kubesched_lint.engine.session import Checked
 from kubesched_lint.manifests.files import STDIN
+from kubesched_lint.report.cells import visible
 from kubesched_lint.rulebook.library import Rulebook
 
 
@@ -67,7 +69,7 @@ def _written(run: Checked, mended: Mended, again: Callable[[], Checked]) -> tupl
         try:
             write(sheet)
         except WriteError as error:
-            typer.echo(f"error: {error}", err=True)
+            typer.echo(f"error: {visible(str(error))}", err=True)
             failed += 1
     if failed:
         typer.echo(f"{len(mended.sheets) - failed} of {len(mended.sheets)} files written", err=True)
@@ -78,7 +80,7 @@ def _written(run: Checked, mended: Mended, again: Callable[[], Checked]) -> tupl
 
 def _tell(verb: str, mended: Mended) -> None:
     for words in mended.refused:
-        typer.echo(f"note: {words}", err=True)
+        typer.echo(f"note: {visible(words)}", err=True)
     if not mended.findings:
         typer.echo("no findings: nothing to fix", err=True)
         return
@@ -95,10 +97,23 @@ def _diff(sheet: Sheet) -> Iterator[str]:
     """Unified, with the path as it was given: ``patch -p0`` and ``git apply -p0`` take it."""
     from difflib import unified_diff
 
-    name = "-" if sheet.path == STDIN else sheet.path
+    name = "-" if sheet.path == STDIN else _name(sheet.path)
     before, after = _lines(sheet.first), _lines(sheet.data)
     for line in unified_diff(before, after, name, name):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _name(path: str) -> str:
+    """As git and patch have names in a diff: in quotes where a character would end or forge a line."""
+    if not any(character < " " or character in '\\"\x7f' for character in path):
+        return f"{path}\t" if " " in path else path
+    return '"' + "".join(_quoted(byte) for byte in os.fsencode(path)) + '"'
+
+
+def _quoted(byte: int) -> str:
+    if chr(byte) in '\\"':
+        return "\\" + chr(byte)
+    return chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}"
 
 
 def _lines(data: bytes) -> list[str]:

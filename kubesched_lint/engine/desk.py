@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import groupby
 
 from kubesched_lint.engine.reading import ManifestSet, manifest_set
+from kubesched_lint.findings import Path
 from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.editing import splice_of
@@ -21,7 +24,7 @@ class WriteError(Exception):
     """Why a file was left as it is, as a sentence that names it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sheet:
     """A file: ``first`` are its bytes as they were linted, ``data`` those after the changes made so far.
 
@@ -37,9 +40,18 @@ class Sheet:
     unrendered: bool
     made: tuple[tuple[int, Change], ...] = ()
 
-    @property
+    @cached_property
     def documents(self) -> tuple[Document, ...]:
         return tuple(entry for entry in self.entries if isinstance(entry, Document))
+
+    @cached_property
+    def _numbers(self) -> Mapping[tuple[int, Path, int], int]:
+        return {(d.line, d.prefix, d.index): n for n, d in enumerate(self.documents)}
+
+    def number_of(self, document: Document) -> int | None:
+        """Which of the documents this one is; None where it has been changed."""
+        number = self._numbers.get((document.line, document.prefix, document.index))
+        return number if number is not None and self.documents[number].text == document.text else None
 
     def changed(self, number: int, change: Change) -> Sheet:
         """With one change in the object of document ``number``. Raises ChangeError."""
@@ -89,7 +101,7 @@ class Desk:
         sheet = desk.sheets[document.path]
         if sheet is None:
             raise ChangeError("the file has changed since it was read, or is not read as it stands")
-        number = next((n for n, d in enumerate(sheet.documents) if _same(d, document)), None)
+        number = sheet.number_of(document)
         if number is None:
             raise ChangeError("the document has just been changed")
         return desk, number
@@ -140,13 +152,18 @@ def _sheet(path: str, mine: list[Document]) -> Sheet | None:
     for in_kustomization in (False, True):
         sheet = Sheet(path, data, data, (), in_kustomization, any(d.unrendered for d in mine))
         sheet = replace(sheet, entries=tuple(sheet.read(data)))
-        if len(sheet.documents) == len(mine) and all(map(_same, sheet.documents, mine)):
+        if _places(sheet.documents) == _places(mine) and _texts(sheet.documents) == _texts(mine):
             return sheet
     return None
 
 
-def _same(one: Document, other: Document) -> bool:
-    return (one.line, one.prefix, one.text) == (other.line, other.prefix, other.text)
+def _places(documents: Iterable[Document]) -> list[tuple[int, Path, int]]:
+    return [(d.line, d.prefix, d.index) for d in documents]
+
+
+def _texts(documents: Iterable[Document]) -> list[str]:
+    """The text of each YAML document once: the items of a List share it."""
+    return [text for _, (text, *_) in groupby((d.text for d in documents), key=id)]
 
 
 def _bytes(path: str) -> bytes | None:
@@ -165,6 +182,8 @@ def write(sheet: Sheet) -> None:
     from tempfile import NamedTemporaryFile
 
     real = os.path.realpath(sheet.path)
+    if os.path.exists(real) and not os.access(real, os.W_OK):
+        raise WriteError(f"{sheet.path} cannot be written: it is read-only")
     try:
         with NamedTemporaryFile(dir=os.path.dirname(real), prefix=".kubesched-lint-", delete=False) as file:
             try:

@@ -29,8 +29,11 @@ from kubesched_lint.rulebook.rule import module_name
 
 MOST_TRIALS = 200
 """How often a set is linted anew, whatever there is to mend."""
+MOST_CHARACTERS = 20_000_000
+"""How many characters are read for edits in one run: each edit reads its whole file, and is tried more than once."""
 _MOST_TO_COUNT = 10
 """How often only to say how many more --unsafe-fixes would mend."""
+_FEW = 3
 Told = tuple[str, ObjectRef]
 """Rule and object of a finding: what survives moved lines."""
 Placed = tuple[str, Location, str]
@@ -125,6 +128,30 @@ class _Offer:
         """The desk with the change. Raises ChangeError."""
         return desk.changed(self.path, self.number, self.remedy.changes)
 
+    def size(self, desk: Desk) -> int:
+        """How many bytes are read to make it."""
+        sheet = desk.sheets[self.path]
+        return 0 if sheet is None else len(sheet.data) * len(self.remedy.changes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Why a remedy found no place in the text; ``words`` stand before the reason."""
+
+    place: Location
+    reason: str
+    words: str = ""
+
+
+def _told_together(refusals: Sequence[_Refusal]) -> Iterator[str]:
+    """Several of one file for one reason, each by itself while they are few."""
+    first = refusals[0]
+    if len(refusals) > _FEW:
+        yield f"{first.place.path}: {len(refusals):,} findings are not fixed: {first.reason}"
+    else:
+        for one in refusals:
+            yield f"{one.place.path}:{one.place.span.line}: {one.words} {one.reason}"
+
 
 def _adds(remedy: Remedy) -> bool:
     return not all(isinstance(change, Put | Rename) for change in remedy.changes)
@@ -196,8 +223,9 @@ class _Bench:
         self._unsafe = unsafe
         self._trials = 0
         self._last = MOST_TRIALS
+        self._read = 0
         self._tried: set[tuple[Told, Path, str]] = set()
-        self._refused: dict[Told, str] = {}
+        self._refused: dict[Told, _Refusal] = {}
         self.fixes: dict[Placed, Fix] = {}
 
     @property
@@ -279,16 +307,19 @@ class _Bench:
         try:
             yield from remedies(judged, facts)
         except Exception as error:
-            place = judged.finding.location
-            words = f"{place.path}:{place.span.line}: the fix of {judged.rule.slug} failed with"
-            self._refused.setdefault(told(judged.finding), f"{words} {type(error).__name__}: {error}")
+            words = f"the fix of {judged.rule.slug} failed with"
+            refusal = _Refusal(judged.finding.location, f"{type(error).__name__}: {error}", words)
+            self._refused.setdefault(told(judged.finding), refusal)
 
     def _with(self, before: _State, batch: Sequence[_Offer]) -> _State:
         """With all of a batch, or else with what of each half of it will do."""
         desk, made, fixes = before.desk, [], {}
         for offer in batch:
             try:
+                if self._read > MOST_CHARACTERS:
+                    raise ChangeError("this is as much as is changed at once: fix again to go on")
                 after_this = offer.made(desk)
+                self._read += offer.size(after_this)
                 fixes[placed(offer.judged.finding)] = _fix(offer, desk, after_this)
                 desk = after_this
                 made.append(offer)
@@ -314,14 +345,17 @@ class _Bench:
 
     def _refuse(self, judged: Judged, remedy: Remedy, reason: ChangeError) -> None:
         self._tried.add(_key(judged, remedy))
-        place = judged.finding.location
-        words = f"{place.path}:{place.span.line}: {judged.rule.slug} is not fixed: {reason}"
+        refusal = _Refusal(judged.finding.location, str(reason), f"{judged.rule.slug} is not fixed:")
         if remedy.safe or self._unsafe:
-            self._refused.setdefault(told(judged.finding), words)
+            self._refused.setdefault(told(judged.finding), refusal)
 
     def refused(self, state: _State) -> tuple[str, ...]:
         """Of the findings that are still there, why nothing could be written."""
-        left = [words for key, words in self._refused.items() if state.counts[key]]
+        alike: dict[tuple[str, str], list[_Refusal]] = {}
+        for key, refusal in self._refused.items():
+            if state.counts[key]:
+                alike.setdefault((refusal.place.path, refusal.reason), []).append(refusal)
+        left = [words for refusals in alike.values() for words in _told_together(refusals)]
         if self._trials >= MOST_TRIALS:
             left.append(f"after {MOST_TRIALS} trials the rest is left as it is: fix again to go on")
         return tuple(left)

@@ -19,4 +19,5 @@ def fixes(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
     changes: tuple[Change, ...] = (Put(("spec", "maxUnavailable"), 1, after=("minAvailable",)),)
     if "minAvailable" in spec:
         changes = (*changes, Remove(("spec", "minAvailable")))
-    yield Remedy("set maxUnavailable: 1", safe=False, changes=changes)
+    who = "one pod at a time" if facts.replicas(workload) > 1 else "its only pod"
+    yield Remedy(f"set maxUnavailable: 1, so that {who} may go", safe=False, changes=changes)

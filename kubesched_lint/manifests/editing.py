@@ -12,7 +12,7 @@ from typing import Any
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.building import BuildError, build
 from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename, applied, pruned
-from kubesched_lint.manifests.nodes import BLOCKS, Node, end_of, every, parsed, way_to
+from kubesched_lint.manifests.nodes import BLOCKS, LARGEST, Node, end_of, every, parsed, way_to
 from kubesched_lint.manifests.phrasing import (
     block,
     column,
@@ -46,6 +46,8 @@ def splice_of(text: str, change: Change) -> Splice:
 
     The path of the change begins at the root of the document, also for the items of a List.
     """
+    if len(text) > LARGEST:
+        raise ChangeError(f"the document is longer than {LARGEST:,} characters")
     try:
         before = build(text)
         after = applied(before, change)

@@ -57,9 +57,7 @@ class Node:
 
 
 def parsed(text: str) -> Node:
-    """The tree of a document's text. Raises ChangeError for one that is empty, too large, or no YAML."""
-    if len(text) > LARGEST:
-        raise ChangeError(f"the document is longer than {LARGEST:,} characters")
+    """The tree of a document's text. Raises ChangeError for one that is empty, or no YAML."""
     import yaml
 
     module: Any = yaml

@@ -291,3 +291,72 @@ def test_to_fix_again_changes_nothing(tmp_path: Path) -> None:
     before = {file.name: file.read_bytes() for file in (tmp_path / "shop").iterdir()}
     assert run("shop", *flags, cwd=tmp_path).stderr.startswith("fixed none of 1 finding")
     assert {file.name: file.read_bytes() for file in (tmp_path / "shop").iterdir()} == before
+
+
+def unprivileged() -> list[str]:
+    """As root would be held to permissions, too; empty where nobody has to be."""
+    if os.geteuid() != 0:
+        return []
+    setpriv = shutil.which("setpriv")
+    if setpriv is None:
+        pytest.skip("root writes everywhere")
+    return [setpriv, "--inh-caps=-all", "--bounding-set=-all"]
+
+
+@pytest.mark.parametrize(
+    ("locked", "mode", "why"), [("web.yaml", 0o444, "it is read-only"), (".", 0o555, "permission denied")]
+)
+def test_what_may_not_be_written_is_left_and_told_in_one_line(locked: str, mode: int, why: str, tmp_path: Path) -> None:
+    folder = tmp_path / "locked"
+    folder.mkdir()
+    (folder / "web.yaml").write_text(WEB)
+    (tmp_path / "cache.yaml").write_text(CACHE)
+    (folder / locked).chmod(mode)
+    try:
+        words = f"lint --no-config -c {ZONES} --fix locked/web.yaml cache.yaml".split()
+        done = subprocess.run(
+            [*unprivileged(), sys.executable, "-m", "kubesched_lint", *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+    finally:
+        (folder / locked).chmod(0o755)
+    assert done.stderr == f"error: locked/web.yaml cannot be written: {why}\n1 of 2 files written\n"
+    assert done.returncode == 2
+    assert (folder / "web.yaml").read_text() == WEB
+    assert (tmp_path / "cache.yaml").read_text() == CACHE_FIXED
+    assert os.listdir(folder) == ["web.yaml"]
+
+
+@pytest.mark.parametrize("name", ["two words.yaml", "tab\there.yaml", 'say "x".yaml', "new\nline.yaml", "é.yaml"])
+def test_a_diff_of_an_odd_name_can_be_applied(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(WEB)
+    done = run(name, "--diff", cwd=tmp_path)
+    assert len(done.stdout.partition("@@")[0].splitlines()) == 2, "the name stands in one line"
+    for tool in (["patch", "-p0", "-s"], ["git", "apply", "-p0"]):
+        if shutil.which(tool[0]):
+            (tmp_path / name).write_text(WEB)
+            subprocess.run(tool, input=done.stdout, cwd=tmp_path, text=True, check=True)
+            assert (tmp_path / name).read_text() == WEB_FIXED
+
+
+def test_two_paths_of_one_file_are_one_file(tmp_path: Path) -> None:
+    (tmp_path / "web.yaml").write_text(WEB)
+    (tmp_path / "link.yaml").symlink_to("web.yaml")
+    done = run("web.yaml", "./web.yaml", "link.yaml", str(tmp_path / "web.yaml"), "--fix", cwd=tmp_path)
+    assert done.stderr == "fixed 1 of 1 finding in 1 file\n"
+    assert (tmp_path / "web.yaml").read_text() == WEB_FIXED
+
+
+def test_a_list_too_long_to_edit_is_told_in_one_line(tmp_path: Path) -> None:
+    item = "- " + "".join(f"  {line}\n" for line in WEB.splitlines()[1:])[2:]
+    items = "".join(item.replace("name: web   #", f"name: web-{n}   #") for n in range(5))
+    (tmp_path / "list.yaml").write_text(f"apiVersion: v1\nkind: List\nitems:\n{items}" + "# so long\n" * 200_000)
+    done = run("list.yaml", "--fix", cwd=tmp_path)
+    assert done.stderr == (
+        "note: list.yaml: 5 findings are not fixed: the document is longer than 2,000,000 characters\n"
+        "fixed none of 5 findings\n"
+    )

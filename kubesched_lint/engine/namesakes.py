@@ -104,6 +104,41 @@ class Namesakes:
             "Each finding reads the definition nearest to its file"
         )
 
+    def chosen(self, source: Source) -> tuple[Inventory, tuple[str, ...]]:
+        """One set for a question about all of it at once: as seen from ``source``, and what must be known of it."""
+        found = self._chosen(source, last=True)
+        kept = {id(item) for field in fields(found) for item in getattr(found, field.name)}
+        differing = [items for items in self.groups.values() if _differ(items)]
+        notes = [_taken(items, kept) for items in differing[:_MOST_NAMED]]
+        if len(differing) > _MOST_NAMED:
+            notes.append(f"{len(differing) - _MOST_NAMED:,} more objects are defined more than once, and differently")
+        defined = {id(item) for items in self.groups.values() for item in items}
+        strange = [s for s in self.manifests.autoscalers if id(s) not in kept | defined]
+        if strange:
+            named = ", ".join(f"{s.namespace}/{s.name}" for s in strange[:_MOST_NAMED])
+            notes.append(f"autoscalers of definitions that are not taken are left out: {named}")
+        return found, tuple(notes)
+
+    @cached_property
+    def last(self) -> Source | None:
+        """The definition that was read last, of a workload where there is one."""
+        groups = [items for (field, _), items in self.groups.items() if field == "workloads"]
+        items = [item for items in groups or self.groups.values() for item in items if item.source is not None]
+        return max(items, key=lambda item: getattr(item, "order", 0)).source if items else None
+
+
+def one_of_each(manifests: Inventory, source: Source | None = None) -> tuple[Inventory, tuple[str, ...]]:
+    """The set with one definition of each object, and notes where one had to be chosen.
+
+    The nearest to ``source``, as ``lint`` chooses; without it, to the definition that was read last, which is what
+    applying one after the other leaves.
+    """
+    if not manifests.has_namesakes:
+        return manifests, ()
+    namesakes = Namesakes(manifests)
+    source = source or namesakes.last
+    return (manifests, ()) if source is None else namesakes.chosen(source)
+
 
 def _nearest(items: Sequence[Any], source: Source | None, last: bool) -> Any:
     """The definition that is ``source`` itself, else in its file, else in the folder that most of the path leads to."""
@@ -138,10 +173,24 @@ def _differ(items: Sequence[Any]) -> bool:
     return any(getattr(item.source, "value", item) != getattr(items[0].source, "value", items[0]) for item in items)
 
 
+def _taken(items: Sequence[Any], kept: set[int]) -> str:
+    taken = next(item for item in items if id(item) in kept)
+    others = [item for item in items if item is not taken and _differ((taken, item))]
+    places = ", ".join(map(_place, others[:_MOST_NAMED])) + (", …" if len(others) > _MOST_NAMED else "")
+    return (
+        f"{_title(taken)} is defined more than once, and differently: taken as at {_place(taken)}, not as at {places}"
+    )
+
+
+def _place(item: Any) -> str:
+    return f"{item.source.path}:{item.source.span(('metadata', 'name')).line}"
+
+
+def _title(item: Any) -> str:
+    return f"{getattr(item.source, 'kind', '')} {'/'.join(filter(None, (getattr(item, 'namespace', ''), item.name)))}"
+
+
 def _named(items: Sequence[Any]) -> str:
-    first = items[0]
-    name = "/".join(filter(None, (getattr(first, "namespace", ""), first.name)))
-    kind = getattr(first.source, "kind", "")
-    places = [f"{item.source.path}:{item.source.span(('metadata', 'name')).line}" for item in items]
+    places = list(map(_place, items))
     shown = ", ".join(places[:_MOST_NAMED]) + (", …" if len(places) > _MOST_NAMED else "")
-    return f"{kind} {name} ({shown})"
+    return f"{_title(items[0])} ({shown})"

@@ -33,11 +33,18 @@ class Question:
 
 def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:
     """Why the named pod lands where it does. Raises NamingError."""
-    subject = find(question.name, manifests, cluster.inventory)
+    from kubesched_lint.engine.namesakes import one_of_each
+
+    once, chosen = one_of_each(manifests)
+    subject = find(question.name, once, cluster.inventory)
     if subject.bound is not None:
-        return _pod_of_the_snapshot(subject, subject.bound, question, manifests, cluster)
-    assert subject.workload is not None
-    return _copy(subject, subject.workload, question, manifests, cluster)
+        found = _pod_of_the_snapshot(subject, subject.bound, question, once, cluster)
+    else:
+        assert subject.workload is not None
+        if chosen and any(w is subject.workload for w in once.workloads):
+            once, chosen = one_of_each(manifests, subject.workload.source)
+        found = _copy(subject, subject.workload, question, once, cluster)
+    return replace(found, notes=(*found.notes, *chosen))
 
 
 def _copy(

@@ -18,6 +18,7 @@ from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.skew import Skew, skews
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell
+from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
@@ -85,7 +86,8 @@ def simulate(
         raise ValueError(f"unknown event {unknown[0]!r}: one of {', '.join(EVENTS)}")
     complete = manifests.is_complete and not options.partial
     premises = Premises(options.apply_order, options.kubernetes_version, complete)
-    facts = Facts(manifests.inventory, cluster.settled(), premises)
+    inventory, chosen = _defined_once(manifests.inventory)
+    facts = Facts(inventory, cluster.settled(), premises)
     setting = _held_up(setting_of(_grown(facts)), never_ready)
     effort = effort or Effort()
     simulation = Simulation(setting, effort)
@@ -105,8 +107,17 @@ def simulate(
         after,
         pictured,
         manifests.errors,
-        (*_notes(setting, cluster, facts), *_pool_notes(standing, rows, pictured)),
+        (*chosen, *_notes(setting, cluster, facts), *_pool_notes(standing, rows, pictured)),
     )
+
+
+def _defined_once(manifests: Inventory) -> tuple[Inventory, tuple[str, ...]]:
+    """One world at a time: of an object that is defined more than once, one definition, and which."""
+    if not manifests.has_namesakes:
+        return manifests, ()
+    from kubesched_lint.engine.namesakes import one_of_each
+
+    return one_of_each(manifests)
 
 
 def _rows(simulation: Simulation, events: Sequence[str], numbers: Sequence[int]) -> Iterator[Row]:

@@ -344,6 +344,12 @@ class Facts:
 
         return shortage(self.pod(workload), self.index, nodes)
 
+    def too_small(self, workload: Workload, nodes: NodeSet) -> Iterator[tuple[Shortage, NodeSet]]:
+        """Those of ``nodes`` that never hold one pod, however empty, parted by the resource that lacks."""
+        from kubesched_lint.scheduler.capacity import too_small
+
+        return too_small(self.pod(workload), self.index, nodes & ~self.index.unknown_resources)
+
     def nodes_carry(self, key: str) -> bool:
         """Whether some node of the snapshot has the label key: then it is somebody's own, however odd it reads."""
         return self.cluster is not None and bool(self.index.with_key(key))

@@ -1,18 +1,21 @@
-"""One pod asks for more than any node it may use has to offer."""
+"""One pod asks for more than any node it may use has to offer; of a DaemonSet, than the node that it is made for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts, request_path
-from kubesched_lint.findings import Hazard, proof
+from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.workload import Workload
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    if workload.kind == "DaemonSet":
+        yield from _of_daemons(workload, facts)
+        return
     reach = facts.reach(workload)
-    if workload.kind == "DaemonSet" or not reach.tolerated or reach.usable:
+    if not reach.tolerated or reach.usable:
         return
     shortage = facts.shortage(workload, reach.tolerated)
     if shortage is None:
@@ -40,6 +43,41 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         },
         variant="absent" if largest == 0 else "" if usual is None else "estimated",
     )
+
+
+def _of_daemons(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    """Its controller makes a pod for each node that labels and taints allow, large enough or not (daemonset/util)."""
+    from kubesched_lint.analysis.daemons import daemon_nodes
+
+    nodes = daemon_nodes(workload, facts)
+    found = tuple(facts.too_small(workload, nodes))
+    never = sum(lacking.bit_count() for _, lacking in found)
+    for shortage, lacking in found:
+        name, wanted, largest = shortage.resource, shortage.wanted, shortage.largest
+        where, count = lacking.bit_count(), nodes.bit_count()
+        yield Hazard(
+            at=request_path(workload, name),
+            evidence=proof(
+                f"{name} {show(name, wanted)} > {show(name, largest)}, the largest allocatable of {where} of the "
+                f"{count} nodes that get a pod ({shortage.node})",
+                demand=wanted,
+                supply=largest,
+                assumes=facts.node_premises(workload),
+            ),
+            # Where some of its pods run, small nodes may be meant to go without.
+            severity=None if never == count else Severity.WARNING,
+            values={
+                "resource": name,
+                "wanted": show(name, wanted),
+                "largest": show(name, largest),
+                "node": shortage.node,
+                "nodes": facts.names(lacking),
+                "pending": where,
+                "replicas": where,
+                "count": count,
+            },
+            variant="some_daemons" if where < count else "daemons" if largest else "absent",
+        )
 
 
 def _usual(facts: Facts, node: str, resource: str) -> int | None:

@@ -44,6 +44,16 @@ def shortage(pod: Pod, index: NodeIndex, among: NodeSet) -> Shortage | None:
     return Shortage(resource, pod.requests[resource], int(amounts[best]), index.names[best])
 
 
+def too_small(pod: Pod, index: NodeIndex, among: NodeSet) -> Iterator[tuple[Shortage, NodeSet]]:
+    """Nodes of ``among`` whose bare allocatable never holds the pod, parted by the resource that lacks."""
+    while (short := shortage(pod, index, among)) is not None:
+        lacking = among & index.short_of(short.resource, short.wanted)
+        amounts = index.allocatable(short.resource)
+        best = max(positions(lacking), key=lambda i: amounts[i])
+        yield Shortage(short.resource, short.wanted, int(amounts[best]), index.names[best]), lacking
+        among &= ~lacking
+
+
 def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator[tuple[int, int]]:
     """Position and upper bound (0 to ``most``) of further pods like this one, per node of ``among``."""
     limits = [(state.ledger.free(PODS), 1)]

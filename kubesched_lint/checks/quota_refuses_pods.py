@@ -12,6 +12,7 @@ from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.pod import Container, Pod
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
+from kubesched_lint.model.quota import in_words, unsaid
 from kubesched_lint.model.workload import Workload
 
 _REQUESTS: Mapping[str, str] = {"cpu": "cpu", "requests.cpu": "cpu", "memory": "memory", "requests.memory": "memory"}
@@ -24,9 +25,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         return
     pod = facts.pod(workload)
     for quota in _quotas(workload.namespace, facts):
-        unsaid = next(_unsaid(pod, quota), None) if pod.pod_requests is None else None
-        if unsaid is not None:
-            yield _hazard_unsaid(workload, quota, *unsaid, facts)
+        silent = next(_unsaid(pod, quota), None) if pod.pod_requests is None else None
+        if silent is not None:
+            yield _hazard_unsaid(workload, quota, *silent, facts)
         elif workload.kind in _SCALED:
             yield from _exceeded(workload, pod, quota, facts)
 
@@ -60,7 +61,7 @@ def _hazard_unsaid(
     return Hazard(
         at=container.path,
         evidence=proof(
-            f"failed quota: {quota.name}: must specify {', '.join(missing)} for: {container.name}",
+            f"failed quota: {quota.name}: must specify {in_words(unsaid(facts.pod(workload), quota.hard))}",
             assumes=(*premises, *_premises(quota, facts)),
         ),
         values={"quota": quota.name, "missing": missing, "container": container.name},

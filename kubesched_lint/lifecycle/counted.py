@@ -58,6 +58,11 @@ _KEPT = "it is paused, and keeps the pods that run"
 
 def _granted(setting: Setting, event: str, number: int, told: Tally) -> Tally:
     """A quota may keep pods from being made: surely made are those it grants where nobody else draws on it."""
+    why = quotas.refused(setting, number)
+    if why:
+        unsure = Tally(told.wanted, Counted(0, why), told.most)
+        unsure.never_stuck, unsure.always_stuck = False, told.always_stuck
+        return unsure
     granted = quotas.cap(setting, number)
     if granted is None:
         return told

@@ -24,6 +24,7 @@ CONTROLLER_SAYS = "the controller says (FailedCreate)"
 EVICTION_SAYS = "the eviction is refused"
 DRAIN_SAYS = "kubectl drain says"
 UNMANAGED = "cannot delete Pods that declare no controller (use --force to override)"
+"""``kubectl/pkg/drain/filters.go``, unmanagedFatal, at kubernetes/kubernetes 121817a; older ones say it less well."""
 VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
 MANY_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 

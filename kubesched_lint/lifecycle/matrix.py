@@ -302,7 +302,11 @@ class Simulation:
 
     def _quota(self, number: int) -> str:
         short = sorted(self.setting.quota_short)
-        granted = quotas.cap(self.setting, number if number in short else short[0])
+        number = number if number in short else short[0]
+        refused = quotas.refused(self.setting, number)
+        if refused:
+            return refused
+        granted = quotas.cap(self.setting, number)
         return granted.why if granted is not None else "a quota keeps pods from being made"
 
     def _premises(self, number: int) -> tuple[str, ...]:

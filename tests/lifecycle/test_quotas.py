@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN
+from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, Node
 from kubesched_lint.model.policy import ResourceQuota
+from kubesched_lint.model.quota import asked, canonical, in_words, unsaid
 from kubesched_lint.report.outlook import as_text
 from tests.lifecycle.simulated import asking, cell, other, sketch, told, workload
 
@@ -27,7 +31,7 @@ def quota(name="compute", **hard):
         ({"cpu": "2"}, "4/5 −1", "lets pods ask for cpu 2; each asks for 500m"),
         ({"pods": "4", "requests_cpu": "1"}, "2/5 −3", "requests.cpu 1;"),
         ({"pods": "9"}, "5/5 ok", ""),
-        ({"requests_memory": "1Mi"}, "5/5 ok", ""),  # it asks for none: what becomes of that is for others to say
+        ({"requests_ephemeral-storage": "1Mi"}, "5/5 ok", ""),  # it asks for none, and need not
     ],
 )
 def test_a_quota_caps_what_is_made(hard, text, why):
@@ -45,6 +49,134 @@ def test_the_quota_is_blamed_in_the_words_of_the_controller():
     place = outlook.place(here)
     assert place is not None
     assert "the controller says (FailedCreate): exceeded quota" in as_text(outlook)
+
+
+def test_all_entries_that_are_exceeded_are_told_in_order_and_in_canonical_amounts():
+    pod = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "500m", "memory": "768Mi"}}}]}
+    limit = quota(requests_cpu="1", cpu="1", memory="1536Mi", pods="9")
+    outlook = told(sketch(), workload("Deployment", "web", 5, pod), limit, events=("deploy",))
+    assert cell(outlook, "web", "deploy").message == (
+        "exceeded quota: compute, requested: cpu=500m,memory=768Mi,requests.cpu=500m, "
+        "used: cpu=1,memory=1536Mi,requests.cpu=1, limited: cpu=1,memory=1536Mi,requests.cpu=1"
+    )
+
+
+@pytest.mark.parametrize("entry", ["requests_memory", "memory", "limits_cpu"])
+def test_what_a_quota_wants_said_and_nobody_says_is_never_fine(entry):
+    limit = quota(**{entry: "100Gi" if "memory" in entry else "100"})
+    outlook = told(sketch(), workload("Deployment", "web", 5, asking("500m")), limit, events=("deploy", "rollout"))
+    for event in ("deploy", "rollout"):
+        here = cell(outlook, "web", event)
+        assert (here.verdict, here.proven) == (UNKNOWN, False), "a LimitRange that nobody told of may fill it in"
+        assert f"failed quota: compute: must specify {entry.replace('_', '.')} for: c" in here.missing[0]
+    filling = other(
+        "LimitRange",
+        "defaults",
+        spec={"limits": [{"type": "Container", "default": {"cpu": "1", "memory": "1Gi"}}]},
+    )
+    outlook = told(sketch(), workload("Deployment", "web", 5, asking("500m")), limit, filling, events=("deploy",))
+    assert cell(outlook, "web", "deploy").text == "5/5 ok"
+
+
+@pytest.mark.parametrize(
+    ("entry", "counts"),
+    [
+        ("requests.nvidia.com/gpu", 2),
+        ("nvidia.com/gpu", 0),
+        ("limits.nvidia.com/gpu", 0),
+        ("hugepages-2Mi", 4 << 20),
+        ("requests.hugepages-2Mi", 4 << 20),
+        ("limits.hugepages-2Mi", 0),
+        ("requests.storage", 0),
+        ("services", 0),
+        ("count/pods", 1),
+        ("cpu", 1500),
+        ("requests.cpu", 1500),
+        ("limits.cpu", 3010),
+        ("ephemeral-storage", 0),
+    ],
+)
+def test_a_pod_counts_under_the_entries_that_kubernetes_tracks(entry, counts):
+    pod = decode_workload(
+        workload(
+            "Deployment",
+            "web",
+            1,
+            {
+                "overhead": {"cpu": "10m"},
+                "initContainers": [{"name": "i", "resources": {"limits": {"cpu": "3"}, "requests": {"cpu": "1490m"}}}],
+                "containers": [
+                    {
+                        "name": "c",
+                        "resources": {
+                            "requests": {"cpu": "500m"},
+                            "limits": {"cpu": "2", "nvidia.com/gpu": "2", "hugepages-2Mi": "4Mi"},
+                        },
+                    }
+                ],
+            },
+        ),
+        "default",
+    ).pod
+    assert asked(pod, entry) == counts
+
+
+def test_a_quota_on_an_entry_that_no_pod_counts_under_bounds_nothing():
+    pod = {"containers": [{"name": "c", "resources": {"limits": {"example.com/fpga": "1"}}}]}
+    nodes = sketch()
+    nodes = replace(nodes, inventory=replace(nodes.inventory, nodes=tuple(map(_with_fpga, nodes.inventory.nodes))))
+    for entry, text in (("example.com/fpga", "3/3 ok"), ("requests.example.com/fpga", "1/3 −2")):
+        limit = other("ResourceQuota", "compute", spec={"hard": {entry: "1"}})
+        outlook = told(nodes, workload("Deployment", "web", 3, pod), limit, events=("deploy",))
+        assert cell(outlook, "web", "deploy").text == text
+
+
+def _with_fpga(node: Node) -> Node:
+    return replace(node, allocatable={**(node.allocatable or {}), "example.com/fpga": 4})
+
+
+def test_all_silent_containers_are_named_as_kubernetes_names_them():
+    containers = [{"name": name} for name in ("b", "a")]
+    containers.append({"name": "c", "resources": {"requests": {"cpu": "1"}}})
+    pod = decode_workload(workload("Deployment", "web", 1, {"containers": containers}), "default").pod
+    hard = {"memory": 1, "cpu": 1, "pods": 1}
+    assert in_words(unsaid(pod, hard)) == "cpu for: a,b; memory for: a,b,c"
+
+
+def test_lint_quotes_the_refusal_word_for_word():
+    from kubesched_lint.analysis.facts import Facts
+    from kubesched_lint.checks.quota_refuses_pods import check
+
+    web = decode_workload(workload("Deployment", "web", 1, {"containers": [{"name": "b"}, {"name": "a"}]}), "default")
+    limit = ResourceQuota("default", "compute", {"memory": 1 << 30, "limits.cpu": 1000})
+    (hazard,) = check(web, Facts(Inventory(workloads=(web,), quotas=(limit,))))
+    assert hazard.evidence.text == "failed quota: compute: must specify limits.cpu for: a,b; memory for: a,b"
+
+
+@pytest.mark.parametrize(
+    ("entry", "amount", "text"),
+    [
+        ("cpu", 1500, "1500m"),
+        ("requests.cpu", 2000, "2"),
+        ("cpu", 2_000_000, "2k"),
+        ("memory", 1536 << 20, "1536Mi"),
+        ("limits.memory", 1 << 30, "1Gi"),
+        ("memory", 10**9, "1G"),
+        ("memory", 0, "0"),
+        ("pods", 2000, "2k"),
+        ("pods", 1500, "1500"),
+    ],
+)
+def test_amounts_are_written_as_quantities_are(entry, amount, text):
+    assert canonical(entry, amount) == text
+
+
+def test_pods_that_go_use_up_no_quota():
+    guest = other("Pod", "guest", spec={"nodeName": "w-a-1", "containers": [{"name": "c"}]})
+    guest["metadata"] |= {"namespace": "default", "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    cluster = sketch(2, "abc", "4", "110", guest)
+    outlook = told(cluster, workload("Deployment", "web", 3), quota(pods="3"), events=("deploy",))
+    assert cell(outlook, "web", "deploy").bound.most == 3
 
 
 def test_a_surge_pod_that_no_quota_grants_blocks_a_rollout_that_spares_none():
@@ -107,8 +239,6 @@ def test_a_quota_of_the_snapshot_counts_and_is_not_pointed_at():
 
 def test_counting_and_the_words_of_lint_agree():
     """``counted`` is what rules may ask: it knows quotas too."""
-    from kubesched_lint.model.decode.workloads import decode_workload
-
     node = Node("n", {HOSTNAME: "n"}, allocatable={"cpu": 4000, "pods": 110})
     web = decode_workload(workload("Deployment", "web", 3), "default")
     limited = Inventory(quotas=(ResourceQuota("default", "q", {"pods": 2}),))

@@ -1,0 +1,94 @@
+"""What one pod counts for under the entries of a ResourceQuota, and in which words the API server refuses it.
+
+Mirrors ``pkg/quota/v1/evaluator/core/pods.go`` (MatchingResources, podComputeUsageHelper, Constraints) and
+``apiserver/pkg/admission/plugin/resourcequota/controller.go`` (CheckRequest, prettyPrint), read at commits d7ce957
+and 030880a of kubernetes/kubernetes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from kubesched_lint.model.pod import Container, Pod
+from kubesched_lint.model.resources import effective_requests, is_extended
+
+PODS = ("pods", "count/pods")
+"""``count/pods`` counts pods that have ended too; a snapshot does not tell of those."""
+_COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_SAID_BY_ALL = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
+"""Where a quota has one of these, every container has to say it: upstream calls it a mistake, and keeps it."""
+
+
+def asked(pod: Pod, entry: str) -> int:
+    """What a pod counts for under an entry of a quota; 0 where the entry is none of pods, or that is not known.
+
+    Extended resources count by ``requests.`` alone: no pod counts under ``nvidia.com/gpu`` or under ``limits.``.
+    """
+    if entry in PODS:
+        return 1
+    if entry.startswith("limits."):
+        name = entry.removeprefix("limits.")
+        return _limits(pod).get(name, 0) if name in _COMPUTE else 0
+    name = entry.removeprefix("requests.")
+    if name in _COMPUTE or name.startswith("hugepages-") or (name != entry and is_extended(name)):
+        return pod.requests.get(name, 0)
+    return 0
+
+
+def unsaid(pod: Pod, hard: Mapping[str, int]) -> Mapping[str, tuple[str, ...]]:
+    """Entry of the quota → names of the containers that do not say it, both sorted; empty where all is said."""
+    if pod.pod_requests is not None:
+        return {}
+    containers = (*pod.containers, *pod.init_containers)
+    missing = {
+        entry: tuple(sorted({c.name for c in containers if not _says(c, entry)}))
+        for entry in sorted(_SAID_BY_ALL)
+        if entry in hard
+    }
+    return {entry: names for entry, names in missing.items() if names}
+
+
+def in_words(missing: Mapping[str, tuple[str, ...]]) -> str:
+    """``cpu for: app,sidecar; memory for: app``, as Kubernetes says what is missing."""
+    return "; ".join(f"{entry} for: {','.join(names)}" for entry, names in missing.items())
+
+
+def _says(container: Container, entry: str) -> bool:
+    if entry.startswith("limits."):
+        return entry.removeprefix("limits.") in container.limits
+    return entry.removeprefix("requests.") in container.requests
+
+
+def _limits(pod: Pod) -> Mapping[str, int]:
+    """PodLimits; nothing where the pod says requests of its own, for its limits are not read."""
+    if pod.pod_requests is not None:
+        return {}
+
+    def limited(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+        return tuple(replace(c, requests=c.limits) for c in containers)
+
+    total = effective_requests(limited(pod.containers), limited(pod.init_containers))
+    return {name: amount + pod.overhead.get(name, 0) for name, amount in total.items()}
+
+
+def canonical(entry: str, amount: int) -> str:
+    """An amount as ``Quantity.String()`` writes it, never rounded: ``1536Mi``, ``2k`` for 2000.
+
+    Bytes that are a multiple of 1024 are taken to be written in powers of 1024.
+    """
+    name = entry.removeprefix("requests.").removeprefix("limits.")
+    if name == "cpu":
+        return f"{amount}m" if amount % 1000 else _reduced(amount // 1000, 1000, "kMGTPE")
+    if (name in _COMPUTE or name.startswith("hugepages-")) and amount and amount % 1024 == 0:
+        return _reduced(amount, 1024, ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))
+    return _reduced(amount, 1000, "kMGTPE")
+
+
+def _reduced(amount: int, base: int, suffixes: str | tuple[str, ...]) -> str:
+    suffix = ""
+    for larger in suffixes:
+        if not amount or amount % base:
+            break
+        amount, suffix = amount // base, larger
+    return f"{amount}{suffix}"

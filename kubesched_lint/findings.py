@@ -202,6 +202,11 @@ class InputError:
     column: int = 0
 
 
+def one_line(text: str) -> str:
+    """A message, whatever the names hold that it quotes."""
+    return text if text.isprintable() else " ".join(text.split())
+
+
 class UncheckedError(Exception):
     """Raised by a check that cannot judge here; its text is the reason under which the rule counts as skipped."""
 
@@ -227,6 +232,8 @@ class Summary:
     """Rules that ran."""
     notes: tuple[str, ...] = ()
     """Further lines for the footer: skipped Helm sources and Kustomize patches, passing taints, premises."""
+    unreadable_cluster: str = ""
+    """The path of a cluster that was named and could not be read."""
 
 
 @record

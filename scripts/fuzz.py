@@ -5,7 +5,8 @@
 
 Targets are ``manifests`` (bytes → documents → decoded → validated, and where each error stands), ``clusters``
 (kubectl's output, snapshots, sketches, node groups), ``texts`` (configuration, cards, baselines, waivers) and ``lint``
-(manifests under every rule, on a small cluster). Whatever follows the folder goes to libFuzzer. Seeds come from ``fixtures/``.
+(manifests under every rule, on a small cluster). Whatever follows the folder goes to libFuzzer. Seeds come from
+``fixtures/``.
 
 What it finds lies in ``FOLDER/<target>-found``, one input for each place that raised or was slow, so that a run goes on
 after the first; its traceback lies beside it. libFuzzer's own log (``cov:`` and ``corp:``) tells how coverage grew. One
@@ -89,6 +90,7 @@ class MisplacedError(AssertionError):
 
 def held(path: str, line: int, column: int, text: str) -> None:
     """Raises MisplacedError unless the place is none, or one in the text."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.count("\n") + 1
     if not path or not (0 <= line <= lines) or column < 0:
         raise MisplacedError(f"{path}:{line}:{column} in a text of {lines} lines")

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.passing import Passing, passing_of, settled_node
+from kubesched_lint.findings import one_line
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.record import record
 
@@ -45,6 +46,7 @@ class ClusterError(Exception):
     """Why a cluster cannot be read: one message with its place (line and column count from 1; 0: no place)."""
 
     def __init__(self, path: str, line: int, column: int, message: str) -> None:
+        message = one_line(message)
         place = f"{path}:{line}:{column}" if line else path
         super().__init__(f"{place}: {message}")
         self.path = path

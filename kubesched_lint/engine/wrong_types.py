@@ -8,7 +8,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from kubesched_lint.findings import InputError, Path
+from kubesched_lint.findings import InputError, Path, one_line
 from kubesched_lint.manifests.aside import affordable, set_aside
 from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.manifests.recognise import braces, placeholder_of, rendered_text, value_at
@@ -100,5 +100,7 @@ def _in_its_words(verdict: Verdict, error: DecodeError) -> str:
     """What is wrong with a value, and what the API server would say of it if it is the one that it stumbles over."""
     if verdict.code == 400 and verdict.causes and verdict.causes[0].path == error.path:
         words = verdict.causes[0].message
-        return error.message if words in error.message else f"{error.message}; the API server would say: {words}"
+        return (
+            error.message if words in error.message else f"{error.message}; the API server would say: {one_line(words)}"
+        )
     return error.message

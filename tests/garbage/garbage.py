@@ -44,7 +44,7 @@ ODD = st.sampled_from(
     [
         None, True, False, 0, -1, 1, 2, 10**12, 2**31 - 1, 2**31, 2**63, -(2**63), 10**60, 0.5, -0.0, 1e308, "", " ",
         "a",
-        "1", "-1", "é", "\ud800", "\0", "\x85", "\u2028", "{{ x }}", "{{", "<x>", "$(A)", "10Gi", "-1", "1e99999",
+        "1", "a\nb", "é", "\ud800", "\0", "\x85", "\u2028", "{{ x }}", "{{", "<x>", "$(A)", "10Gi", "-1", "1e99999",
         "0.1n",
         "101%", "50%", "-5%", "x" * 300, "a/b/c", "2024-01-01", "2024-13-45T00:00:00Z", "In", "Exists", "DoNotSchedule",
         "kubernetes.io/hostname", "topology.kubernetes.io/zone", "RollingUpdate", "OnDelete", "\ufeff", "<<", "*", "&a",
@@ -82,7 +82,7 @@ def _change_mapping(draw: st.DrawFn, here: dict[str, Any], odd: st.SearchStrateg
         case 0:
             del here[key]
         case 1:
-            here[draw(st.sampled_from([*map(str, here), "x", "", "$patch", "<<", "é", "items", "kind"]))] = draw(odd)
+            here[draw(st.sampled_from([*map(str, here), "x", "", "$patch", "<<", "é", "a\nb", "items", "kind"]))] = draw(odd)
         case 2:
             here[key] = deepcopy(here[draw(st.sampled_from(list(here)))])
         case _:

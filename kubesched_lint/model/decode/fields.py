@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kubesched_lint.findings import Path
+from kubesched_lint.findings import Path, one_line
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.quantity import QuantityError, resource_value
 
@@ -18,7 +18,7 @@ class DecodeError(ValueError):
     def __init__(self, path: Path, message: str) -> None:
         super().__init__(message)
         self.path = path
-        self.message = message
+        self.message = one_line(message)
 
 
 def words(path: Path) -> str:

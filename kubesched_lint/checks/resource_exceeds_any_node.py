@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.facts import Facts, request_path
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
+from kubesched_lint.model.resources import is_extended
 from kubesched_lint.model.workload import Workload
 
 
@@ -55,6 +56,8 @@ def _of_daemons(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     for shortage, lacking in found:
         name, wanted, largest = shortage.resource, shortage.wanted, shortage.largest
         where, count = lacking.bit_count(), nodes.bit_count()
+        if is_extended(name) and not largest and where == count:
+            continue  # a DaemonSet for devices that no node has yet may be what brings them
         yield Hazard(
             at=request_path(workload, name),
             evidence=proof(

@@ -62,11 +62,12 @@ def lint(
     run.rules(rules, facts)
     if cluster is not None and settled is not cluster:
         run.today(rules, Facts(manifests.inventory, cluster, premises), cluster)
-    judged = tuple(_without_yielding(_told_once(_not_ignored(run.judged, options), manifests)))
-    if judged:
-        from kubesched_lint.engine.unfilled import without_open_text  # a clean set never asks
+    judged = tuple(_told_once(_not_ignored(run.judged, options), manifests))
+    if judged:  # a clean set never asks
+        from kubesched_lint.engine.unfilled import without_open_text
+        from kubesched_lint.engine.yielding import without_yielding
 
-        judged, unfilled = without_open_text(judged)
+        judged, unfilled = without_open_text(tuple(without_yielding(judged)))
         run.skipped.extend(unfilled)
     findings = sorted((j.finding for j in judged), key=lambda f: (f.location.path, f.location.span, f.rule))
     report = Report(
@@ -326,23 +327,6 @@ def _assuming(judged: Judged, premise: str) -> Judged:
         judged,
         finding=replace(finding, evidence=evidence, severity=min(finding.severity, Severity.WARNING), if_fixed=None),
     )
-
-
-def _without_yielding(judged: Iterable[Judged]) -> Iterator[Judged]:
-    """One cause, one finding: a rule is silent where one that names the cause better has spoken on the same object.
-
-    An error never yields to less: a note nearby does not explain it away.
-    """
-    judged = list(judged)
-    spoken: dict[tuple[str, ObjectRef], Severity] = {}
-    for one in judged:
-        key = (one.rule.slug, one.finding.object)
-        spoken[key] = max(spoken.get(key, Severity.NOTE), one.finding.severity)
-    for one in judged:
-        said = [spoken.get((better, one.finding.object)) for better in one.rule.yields_to]
-        enough = one.finding.severity if one.finding.severity is Severity.ERROR else Severity.NOTE
-        if not any(severity is not None and severity >= enough for severity in said):
-            yield one
 
 
 def finding_of(

@@ -122,7 +122,7 @@ def lint(
     them; ``params`` and ``severities`` are by rule. The other options are those of the command line.
 
     What cannot be read among the manifests, and rules of one's own that cannot be used, are ``Report.errors``: the rest
-    is checked. Raises ClusterError for a cluster that cannot be read, UnknownRuleError for a rule or family that is not
+    is checked. So is that nothing was there to check, but for a ``partial`` set. Raises ClusterError for a cluster that cannot be read, UnknownRuleError for a rule or family that is not
     there, ValueError for an option that cannot be followed.
     """
     from kubesched_lint.engine.session import report_on
@@ -140,7 +140,7 @@ def lint(
         severities=_severities(severities or {}, book),
     )
     manifests = _manifests(paths, text, objects, namespace)
-    return report_on(manifests, _cluster(cluster, elastic), (), options, book)
+    return report_on(manifests, _cluster(cluster, elastic), (), options, book, _named(paths, text))
 
 
 def simulate(
@@ -206,6 +206,12 @@ def _cluster(given: Path | Cluster | None, elastic: bool | None) -> Cluster | No
 
 def _manifests(paths: Sequence[Path], text: Texts | None, objects: Objects, namespace: str) -> ManifestSet:
     return manifest_set(_entries(paths, _texts(text, objects)), namespace)
+
+
+def _named(paths: Sequence[Path], text: Texts | None) -> tuple[str, ...]:
+    """What an error calls the input that is no object."""
+    texts = (_TEXT,) if isinstance(text, str) else text or ()
+    return (*(os.fspath(path) for path in paths), *texts)
 
 
 def _entries(paths: Sequence[Path], texts: Iterable[tuple[str, bytes]]) -> Iterator[Entry]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +20,7 @@ from kubesched_lint.cli.options import (
     Exclude,
     FailOn,
     FailOnOption,
+    ForceExclude,
     Formats,
     Ignore,
     KubernetesVersion,
@@ -39,6 +40,9 @@ from kubesched_lint.cli.options import (
     Verbose,
 )
 from kubesched_lint.cli.parser import Command
+
+if TYPE_CHECKING:
+    from kubesched_lint.findings import Report
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -86,6 +90,7 @@ def lint(
     kubernetes_version: KubernetesVersion = "1.36",
     partial: Partial = False,
     exclude: Exclude = None,
+    force_exclude: ForceExclude = False,
     sets: Sets = None,
     baseline: Baseline = None,
     changed: Annotated[
@@ -158,6 +163,7 @@ def lint(
             cluster=settings.maybe("cluster"),
             elastic=settings.elastic,
             changed=changed,
+            force_exclude=force_exclude,
             render=settings.flag("render"),
             baseline=settings.maybe("baseline"),
             cache=not no_cache and mending is None,
@@ -179,7 +185,18 @@ def lint(
             quiet=quiet,
             statistics=statistics,
         )
+        if quiet:
+            _tell_of_missing_cluster(run.report)
     except (BaselineError, ChangedError, FormatError, OutputError, UnknownRuleError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
     raise typer.Exit(max(least, exit_code(run.report, failing, settings.flag("strict-skips"))))
+
+
+def _tell_of_missing_cluster(report: Report) -> None:
+    """Silence about half of the rules would read as their consent."""
+    missing = sum(skip.reason == "needs a cluster (--cluster)" for skip in report.skipped)
+    if missing and not report.summary.unreadable_cluster:
+        from kubesched_lint.report.footer import many
+
+        typer.echo(f"no cluster given (--cluster): {many(missing, 'rule')} skipped", err=True)

@@ -154,6 +154,14 @@ Exclude = Annotated[
         help="Pass over such files and folders where a folder is read. Repeatable.",
     ),
 ]
+ForceExclude = Annotated[
+    bool,
+    typer.Option(
+        "--force-exclude",
+        rich_help_panel=INPUT,
+        help="Exclude also what is named itself: for hooks, which name each file.",
+    ),
+]
 Baseline = Annotated[
     str | None,
     typer.Option(

@@ -44,6 +44,8 @@ class Work:
     options: Options
     rulebook: Rulebook
     elastic: bool | None = None
+    paths: tuple[str, ...] = ()
+    """What the manifests were named by."""
     version: str = __version__
 
 
@@ -120,7 +122,7 @@ def lint_fleet(
     rulebook.select(options.profile, options.select, options.ignore)
     crew = crew or Crew()
     manifests = tuple(find_files(paths, options.exclude.covers if options.exclude.patterns else None))
-    tasks = (Work(manifests, part, options, rulebook, elastic) for part in _parts(clusters, crew))
+    tasks = (Work(manifests, part, options, rulebook, elastic, tuple(paths)) for part in _parts(clusters, crew))
     if crew.executor is None:
         outcomes = [outcome for task in tasks for outcome in lint_clusters(task)]
     else:
@@ -163,7 +165,11 @@ def lint_clusters(work: Work) -> tuple[Outcome, ...]:
         raise FleetError(f"the worker has kubesched-lint {__version__}, not {work.version}")
     manifests = manifest_set(entries_of(work.manifests), work.options.namespace)
     return tuple(
-        Outcome(c.name, c.path, report_on(manifests, *_opened(c, work.elastic), work.options, work.rulebook))
+        Outcome(
+            c.name,
+            c.path,
+            report_on(manifests, *_opened(c, work.elastic), work.options, work.rulebook, work.paths),
+        )
         for c in work.clusters
     )
 

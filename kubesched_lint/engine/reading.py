@@ -31,8 +31,8 @@ class ManifestSet:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing at all was met that Kubernetes knows."""
-        return not (self.documents or self.skipped or self.errors or any(u.kind for u in self.unread))
+        """Whether nothing was met that could be checked or counted: no object that somebody would apply."""
+        return not (self.documents or self.errors or any(_is_applied(u) for u in self.unread))
 
     @property
     def unread_kinds(self) -> Mapping[str, int]:
@@ -41,6 +41,23 @@ class ManifestSet:
             kind = unread.kind or "YAML without a kind"
             counts[kind] = counts.get(kind, 0) + 1
         return counts
+
+
+_OF_CLUSTERS = frozenset({"ClusterSketch", "Node"})
+"""Kinds that a cluster is told by, and that nobody applies."""
+
+
+def tells_cluster(unread: Unread) -> bool:
+    return unread.kind in _OF_CLUSTERS
+
+
+def _is_applied(unread: Unread) -> bool:
+    """A kustomization that nothing could render says what is applied, and is not applied itself."""
+    return (
+        bool(unread.kind)
+        and not tells_cluster(unread)
+        and not unread.api_version.startswith("kustomize.config.k8s.io/")
+    )
 
 
 _CLUSTER_WIDE = frozenset(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.reading import ManifestSet, manifest_set, ref_of
+from kubesched_lint.engine.reading import ManifestSet, manifest_set, ref_of, tells_cluster
 from kubesched_lint.engine.suppression import suppress
 from kubesched_lint.findings import InputError, ObjectRef, Report, Skip
 from kubesched_lint.manifests.document import Document, Skipped, Unread
@@ -47,6 +47,8 @@ class Request:
     cluster: str | None = None
     elastic: bool | None = None
     changed: str | None = None
+    force_exclude: bool = False
+    """Whether ``Options.exclude`` holds also for paths that are named, as pre-commit names each file."""
     render: bool = True
     """Whether kustomizations and charts are rendered where a tool for it is there."""
     progress: Progress | None = None
@@ -121,7 +123,8 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
     rulebook.select(options.profile, options.select, options.ignore)  # before anything is read
     entries = None if request.baseline is None else read_baseline(request.baseline, rulebook)
     narrow = None if request.changed is None else _narrowing(request.changed, request.paths)
-    files = _files(request.paths, options, render=request.render, progress=request.progress)
+    paths = _not_excluded(request.paths, options) if request.force_exclude else request.paths
+    files = _files(paths, options, render=request.render, progress=request.progress)
     if request.cache:
         read = list(files)
         material = Material(request, options, read)
@@ -151,10 +154,7 @@ def _noting_fixes(report: Report, rulebook: Rulebook) -> Report:
 
 def _made(material: Material, rulebook: Rulebook) -> Report:
     manifests, (cluster, problem) = material.manifests, material.opened
-    if manifests.is_empty and not material.options.partial:
-        nothing = InputError(material.request.paths[0], "no Kubernetes object found: nothing was checked")
-        problem = (*problem, nothing)
-    return report_on(manifests, cluster, problem, material.options, rulebook)
+    return report_on(manifests, cluster, problem, material.options, rulebook, material.request.paths)
 
 
 def _kept_or_made(material: Material, files: Sequence[InputFile | Skipped | InputError], rulebook: Rulebook) -> Report:
@@ -184,17 +184,53 @@ def report_on(
     problem: tuple[InputError, ...],
     options: Options,
     rulebook: Rulebook,
+    paths: Sequence[str] = (),
 ) -> Report:
-    """The report of what has been read; ``problem`` is why there is no cluster. Raises UnknownRuleError."""
+    """The report of what has been read; ``problem`` is why there is no cluster. Raises UnknownRuleError.
+
+    That there is nothing to check is an error of the input, at the first of ``paths``, unless the set is partial.
+    """
     rules = rulebook.select(options.profile, options.select, options.ignore)
     report, _ = lint(manifests, cluster, options, rules)
     report = suppress(report, manifests, rulebook, rules, options)
     of_cluster = cluster.notes_beside(manifests.inventory.node_pools) if cluster else ()
     notes = (*_set_notes(manifests), *_version_notes(options), *of_cluster, *report.summary.notes)
-    summary = replace(report.summary, cluster=_sentence(cluster), notes=notes)
+    unreadable = problem[0].path if problem and cluster is None else ""
+    summary = replace(report.summary, cluster=_sentence(cluster), notes=notes, unreadable_cluster=unreadable)
     unchecked = (*_skipped_documents(manifests), *report.skipped)
     unusable = tuple(InputError(fault.path, fault.message, fault.line) for fault in rulebook.faults)
-    return replace(report, skipped=unchecked, errors=(*problem, *unusable, *report.errors), summary=summary)
+    nothing = () if options.partial or not manifests.is_empty else (_nothing(manifests, options, paths),)
+    errors = (*problem, *nothing, *unusable, *report.errors)
+    return replace(report, skipped=unchecked, errors=errors, summary=summary)
+
+
+def _nothing(manifests: ManifestSet, options: Options, paths: Sequence[str]) -> InputError:
+    """Why nothing was checked, as far as what was met instead tells it."""
+    where = paths[0] if paths else "<no input>"
+    if manifests.skipped:
+        first = manifests.skipped[0]
+        return InputError(first.path, f"nothing was checked: {first.reason}", first.line)
+    told = next(filter(tells_cluster, manifests.unread), None)
+    if told is not None:
+        message = f"no manifests, but a cluster ({told.kind}): nothing was checked. A cluster is given by --cluster"
+        return InputError(told.path, message, told.line)
+    if any(unread.kind for unread in manifests.unread):
+        return InputError(where, "no Kubernetes object but a kustomization that is not rendered: nothing was checked")
+    if options.exclude.patterns and _are_excluded(paths, options):
+        patterns = ", ".join(options.exclude.patterns[:_MOST_NAMED])
+        return InputError(where, f"nothing was checked: all that could be read here is excluded (exclude: {patterns})")
+    return InputError(where, "no Kubernetes object found: nothing was checked" if paths else "nothing to check")
+
+
+def _are_excluded(paths: Sequence[str], options: Options) -> bool:
+    """Whether there would be files if none were excluded. Looks once more, for a run that has found nothing."""
+    from kubesched_lint.manifests.loader import InputFile, find_files
+
+    return any(isinstance(found, InputFile) for found in find_files([p for p in paths if p != "-"], render=False))
+
+
+def _not_excluded(paths: Sequence[str], options: Options) -> tuple[str, ...]:
+    return tuple(path for path in paths if not options.exclude.covers(path))
 
 
 def read_baseline(path: str, rulebook: Rulebook) -> tuple[Entry, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from kubesched_lint.findings import Finding, Report, Severity
+from kubesched_lint.findings import Finding, Report, Severity, Summary
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _MOST_NAMES = 8
@@ -46,13 +46,18 @@ def footer(report: Report, most_names: int = _MOST_NAMES) -> Iterator[tuple[str,
     documents = many(summary.documents, "document")
     checked = f"{many(summary.files, 'file')} ({documents}), {many(summary.workloads, 'workload')}"
     yield "checked", f"{checked}, by {many(summary.rules, 'rule')}"
-    yield "cluster", summary.cluster or "none given (--cluster)"
+    yield "cluster", summary.cluster or _no_cluster(summary)
     yield from (("skipped", line) for line in (skips(report, most_names) if most_names else skip_counts(report)))
     if summary.unread_kinds:
         kinds = sorted(summary.unread_kinds.items(), key=lambda pair: (-pair[1], pair[0]))
         yield "not read", _named([f"{count:,} {kind}" for kind, count in kinds])
     yield from (("note", note) for note in summary.notes)
     yield "result", f"{verdict(report)}{_unread(report)}{_if_fixed(report)}"
+
+
+def _no_cluster(summary: Summary) -> str:
+    path = summary.unreadable_cluster
+    return f"{path} could not be read" if path else "none given (--cluster)"
 
 
 def _unread(report: Report) -> str:

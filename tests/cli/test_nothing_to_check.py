@@ -1,0 +1,132 @@
+"""A run that checked nothing says so and why, whoever asks: silence would read as consent."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kubesched_lint import lint
+
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: b}]}\n"
+SKETCH = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes:\n- {name: worker}\n"
+REMOTE = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [https://example.com/a.yaml]\n"
+
+
+def run(folder: Path, *args: str, path: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kubesched_lint", *args],
+        cwd=folder,
+        env={**os.environ, **({} if path is None else {"PATH": path})},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "plain" / "pod.yaml").write_text(POD)
+    (tmp_path / "cluster.yaml").write_text(SKETCH)
+    return tmp_path
+
+
+def test_a_chart_without_helm_is_not_clean(folder: Path) -> None:
+    (folder / "chart" / "templates").mkdir(parents=True)
+    (folder / "chart" / "Chart.yaml").write_text("apiVersion: v2\nname: chart\nversion: 1.0.0\n")
+    (folder / "chart" / "templates" / "pod.yaml").write_text(POD)
+    done = run(folder, "lint", "chart", path="")
+    assert done.returncode == 2
+    assert "error: nothing was checked: Helm chart templates are not manifests" in done.stdout
+    assert "helm template chart | kubesched-lint lint -" in done.stdout
+
+
+@pytest.mark.parametrize("more", [(), ("--cluster", "cluster.yaml")])
+def test_a_cluster_is_no_manifest(folder: Path, more: tuple[str, ...]) -> None:
+    done = run(folder, "lint", *more, "cluster.yaml")
+    assert done.returncode == 2
+    assert "error: no manifests, but a cluster (ClusterSketch): nothing was checked" in done.stdout
+
+
+def test_nodes_alone_are_no_manifests(folder: Path) -> None:
+    (folder / "nodes.yaml").write_text("apiVersion: v1\nkind: Node\nmetadata: {name: a}\n")
+    done = run(folder, "lint", "nodes.yaml")
+    assert (done.returncode, "no manifests, but a cluster (Node)" in done.stdout) == (2, True)
+
+
+def test_a_sketch_beside_manifests_is_no_error(folder: Path) -> None:
+    assert run(folder, "lint", ".").returncode == 0
+
+
+def test_objects_that_no_rule_reads_are_no_error(folder: Path) -> None:
+    (folder / "config.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    assert run(folder, "lint", "config.yaml").returncode == 0
+
+
+def test_a_kustomization_of_elsewhere_alone_is_not_clean(folder: Path) -> None:
+    (folder / "overlay").mkdir()
+    (folder / "overlay" / "kustomization.yaml").write_text(REMOTE)
+    for path in ("overlay", "overlay/kustomization.yaml"):
+        done = run(folder, "lint", path)
+        assert done.returncode == 2, done.stdout
+        assert "nothing was checked" in done.stdout
+
+
+def test_exclude_is_named_where_it_leaves_nothing(folder: Path) -> None:
+    (folder / "kubesched.toml").write_text('exclude = ["plain/**"]\n')
+    done = run(folder, "lint", "plain")
+    assert done.returncode == 2
+    assert "nothing was checked: all that could be read here is excluded (exclude: plain/**)" in done.stdout
+    (folder / "empty").mkdir()
+    assert "exclude" not in run(folder, "lint", "empty").stdout
+
+
+def test_what_is_excluded_is_read_when_it_is_named_unless_excluding_is_forced(folder: Path) -> None:
+    (folder / "kubesched.toml").write_text('exclude = ["plain/**"]\n')
+    (folder / "plain" / "broken.yaml").write_text("kind: [\n")
+    (folder / "other.yaml").write_text(POD)
+    hook = ("lint", "--partial", "plain/broken.yaml", "other.yaml")
+    assert run(folder, *hook).returncode == 2
+    done = run(folder, *hook, "--force-exclude")
+    assert (done.returncode, "1 file (1 document)" in done.stdout) == (0, True)
+    assert run(folder, "lint", "--partial", "--force-exclude", "plain/broken.yaml").returncode == 0
+    alone = run(folder, "lint", "--force-exclude", "plain/broken.yaml")
+    assert (alone.returncode, "is excluded (exclude: plain/**)" in alone.stdout) == (2, True)
+
+
+def test_a_cluster_that_cannot_be_read_was_given(folder: Path) -> None:
+    done = run(folder, "lint", "plain", "--cluster", "nope.yaml")
+    assert done.returncode == 2
+    assert "cluster  nope.yaml could not be read" in done.stdout
+    assert "none given" not in done.stdout
+    assert "cluster  none given (--cluster)" in run(folder, "lint", "plain").stdout
+
+
+def test_a_missing_cluster_survives_quiet(folder: Path) -> None:
+    done = run(folder, "lint", "plain", "--no-config", "-q")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.startswith("no cluster given (--cluster): ")
+    assert done.stderr.endswith(" rules skipped\n")
+    assert run(folder, "lint", "plain", "-q", "--cluster", "cluster.yaml").stderr == ""
+    assert "no cluster given" not in run(folder, "lint", "plain", "-q", "--cluster", "nope.yaml").stderr
+
+
+def test_a_fleet_of_nothing_is_an_error(folder: Path) -> None:
+    (folder / "clusters").mkdir()
+    (folder / "clusters" / "eu.yaml").write_text(SKETCH)
+    done = run(folder, "fleet", "cluster.yaml", "--clusters", "clusters", "--executor", "serial")
+    assert done.returncode == 2
+    assert "nothing was checked" in done.stdout
+
+
+def test_the_library_says_so_as_well() -> None:
+    for given in ({}, {"text": "a: b"}, {"text": {"a.yaml": ""}}, {"text": SKETCH}, {"objects": [{"a": "b"}]}):
+        (error,) = lint(**given).errors
+        assert "nothing" in error.message
+        assert not lint(**given, partial=True).errors
+    assert lint(text={"a.yaml": ""}).errors[0].path == "a.yaml"
+    assert not lint(text=POD).errors

@@ -82,7 +82,9 @@ def _change_mapping(draw: st.DrawFn, here: dict[str, Any], odd: st.SearchStrateg
         case 0:
             del here[key]
         case 1:
-            here[draw(st.sampled_from([*map(str, here), "x", "", "$patch", "<<", "é", "a\nb", "items", "kind"]))] = draw(odd)
+            here[draw(st.sampled_from([*map(str, here), "x", "", "$patch", "<<", "é", "a\nb", "items", "kind"]))] = (
+                draw(odd)
+            )
         case 2:
             here[key] = deepcopy(here[draw(st.sampled_from(list(here)))])
         case _:

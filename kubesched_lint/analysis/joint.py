@@ -36,6 +36,11 @@ class Demand:
     count: int
     nodes: NodeSet
 
+    @property
+    def one_a_node(self) -> bool:
+        """Whether its controller makes a single pod for each node."""
+        return self.workload.kind == "DaemonSet"
+
 
 @record
 class Impossible:
@@ -46,6 +51,8 @@ class Impossible:
     placed: int
     because: tuple[str, ...]
     """The groups of conditions that cannot hold together."""
+    is_pair_by_port: bool = False
+    """Whether two of them, by a host port alone, suffice: hostport-cross-workload tells that."""
 
 
 @record
@@ -99,7 +106,7 @@ class Problem:
         for amount, room in zip(self.request(demand), place.room, strict=True):
             if amount > 0:
                 each = min(each, max(room, 0) // amount)
-        if demand.pod.host_ports or repels_itself_per_node(demand, self.facts):
+        if demand.one_a_node or demand.pod.host_ports or repels_itself_per_node(demand, self.facts):
             each = min(each, 1)
         return min(demand.count, each * place.size)
 
@@ -130,14 +137,17 @@ def _demands(facts: Facts) -> Iterator[Demand]:
 def impossible(facts: Facts) -> Iterator[Impossible]:
     """Small sets of two or more workloads that cannot all run, each of which could by itself; the first few."""
     demands = [d for d in demands_of(facts) if _fits_alone(facts, d)]
-    for _ in range(_MOST_TOLD):
+    left = _MOST_TOLD
+    while left:
         problem = Problem(facts, demands)
         culprits = overfull(problem)
         if culprits is None and 1 < len(demands) <= _MOST_SOLVED and not _seen_to_fit(facts):
             culprits = _smallest(facts, demands)
         if culprits is None or len(culprits.demands) < 2:
             return
-        yield culprits
+        if not culprits.is_pair_by_port:
+            left -= 1
+            yield culprits
         last = culprits.demands[-1]
         demands = [d for d in demands if d is not last]
 
@@ -201,13 +211,16 @@ def _overfull_port(problem: Problem) -> Impossible | None:
             confined = tuple(d for d in asking if d.nodes & ~nodes == 0)
             wanted, room = sum(d.count for d in confined), nodes.bit_count()
             if len(confined) > 1 and wanted > room:
-                return Impossible(confined, wanted, room, (f"host port {number}",))
+                most, second, *_ = sorted((d.count for d in confined), reverse=True)
+                return Impossible(confined, wanted, room, (f"host port {number}",), most + second > room)
     return None
 
 
 def _overfull(problem: Problem, chosen: tuple[Demand, ...], r: int, name: str, room: int) -> Impossible:
     wanted = sum(d.count for d in chosen)
-    placed = _packed(sorted((problem.request(d)[r], d.count) for d in chosen), room)
+    placed = min(
+        _packed(sorted((problem.request(d)[r], d.count) for d in chosen), room), _node_by_node(problem, chosen, r)
+    )
     because = "the pod limit" if name == PODS else name
     return Impossible(chosen, wanted, placed, (because,))
 
@@ -258,8 +271,19 @@ def _by_counting(problem: Problem, groups: Sequence[str]) -> int:
         for r, _ in enumerate(problem.resources):
             room = sum(max(c.room[r], 0) * c.size for c in problem.classes if c.nodes & nodes)
             sizes = sorted((problem.request(d)[r], d.count) for d in confined)
-            best = min(best, wanted - sum(d.count for d in confined) + _packed(sizes, room))
+            packed = min(_packed(sizes, room), _node_by_node(problem, confined, r))
+            best = min(best, wanted - sum(d.count for d in confined) + packed)
     return best
+
+
+def _node_by_node(problem: Problem, demands: Sequence[Demand], r: int) -> int:
+    """How many pods a resource lets in if each node by itself takes as many as it can, of a DaemonSet one."""
+    asked = [(problem.request(d)[r], 1 if d.one_a_node else d.count, d.nodes) for d in demands]
+    placed = 0
+    for place in problem.classes:
+        sizes = sorted((size, most) for size, most, nodes in asked if nodes & place.nodes)
+        placed += place.size * _packed(sizes, max(place.room[r], 0))
+    return placed
 
 
 def _packed(sizes: Iterable[tuple[int, int]], room: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.daemons import pods_wanted
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.ports import REASON, clash, rivals, taken_by_running
-from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.workload import Workload
 
 
@@ -25,6 +25,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         mine, its = ports
         yield Hazard(
             at=mine.path,
+            severity=None if _asks_for_places(workload, facts) and _asks_for_places(other, facts) else Severity.WARNING,
             evidence=proof(
                 f"{wanted} + {count} pods > {supply} nodes, each of which gives {mine.protocol} {mine.port} once",
                 demand=wanted + count,
@@ -42,6 +43,14 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         )
 
 
+def _asks_for_places(workload: Workload, facts: Facts) -> bool:
+    """Whether all its pods surely come to the scheduler: it is defined once, not gated, and would fit but for ports."""
+    from kubesched_lint.analysis.joint import demands_of
+
+    wanted, _ = pods_wanted(workload, facts)
+    return any(demand.workload is workload and demand.count == wanted for demand in demands_of(facts))
+
+
 def _running(workload: Workload, facts: Facts, wanted: int, nodes: int) -> Iterator[Hazard]:
     taken, holders = taken_by_running(workload, facts)
     free = (nodes & ~taken).bit_count()
@@ -50,6 +59,7 @@ def _running(workload: Workload, facts: Facts, wanted: int, nodes: int) -> Itera
     port = workload.pod.host_ports[0]
     yield Hazard(
         at=port.path,
+        severity=Severity.WARNING,  # what holds it may go
         evidence=proof(
             f"{wanted} pods > {free} of {nodes.bit_count()} nodes: on the others, {REASON}",
             demand=wanted,

@@ -19,7 +19,7 @@ def check(facts: Facts) -> Iterator[Hazard]:
             # Which of them waits depends on the order; that one does is proven.
             severity=None if not facts.other_pods else Severity.WARNING,
             evidence=proof(
-                f"{found.wanted} pods > {found.placed} that {' and '.join(found.because)} allow: {_sum(found)}",
+                f"{found.wanted} pods > {found.placed}, the most by {' and '.join(found.because)}: {_sum(found)}",
                 demand=found.wanted,
                 supply=found.placed,
                 assumes=("the nodes stay as in the snapshot",)
@@ -28,6 +28,7 @@ def check(facts: Facts) -> Iterator[Hazard]:
             values={
                 "pending": found.wanted - found.placed,
                 "wanted": found.wanted,
+                "placed": found.placed,
                 "workloads": tuple(str(d.workload) for d in found.demands),
                 "because": found.because,
             },

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _ON_NAMESAKES = "defined-twice"
 """The one rule that looks at several definitions of one object."""
+_ON_REFUSED = "api-would-reject"
 
 
 @record
@@ -111,7 +112,7 @@ class _Run:
         self._heard: dict[tuple[object, ...], Sequence[Judged]] = {}
 
     def rules(self, rules: Iterable[Rule], facts: Facts) -> None:
-        for rule in rules:
+        for rule in sorted(rules, key=lambda rule: rule.each != "document"):  # first what is refused
             lacking = _lacking(rule, facts)
             if rule.each == "waiver":
                 self.ran += 1  # engine.suppression runs it, when all others have spoken
@@ -119,7 +120,7 @@ class _Run:
                 self.skipped.append(Skip(rule.slug, lacking))
             else:
                 self.ran += 1
-                self.judged.extend(self._of_made_pods(rule, facts))
+                self.judged.extend(self._of_taken(rule, facts))
 
     def today(self, rules: Iterable[Rule], facts: Facts, cluster: Cluster) -> None:
         """What holds only while cordons and passing taints last is at most a warning that says so."""
@@ -127,9 +128,39 @@ class _Run:
         premise = cluster.passing_premise
         for rule in rules:
             if _rests_on_nodes(rule) and not _lacking(rule, facts):
-                for judged in self._of_made_pods(rule, facts):
+                for judged in self._of_taken(rule, facts):
                     if _identity(judged) not in known:
                         self.judged.append(_assuming(judged, premise))
+
+    def _of_taken(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
+        """Objects that the API server refuses make no pods: nothing about others is an error because of them."""
+        if rule.each not in ("workload", "set") or not _rests_on_nodes(rule) or not self.refused:
+            yield from self._of_made_pods(rule, facts)
+            return
+        taken = self._facts_of(self._taken, facts)
+        if rule.each == "set":
+            yield from self._of_made_pods(rule, taken)
+            return
+        for judged in self._of_made_pods(rule, facts):
+            itself = any(judged.workload is workload for workload in self.refused)
+            leans = judged.finding.evidence.kind in ("proof", "witness") and not itself
+            if leans and not any(True for _ in self._again(rule, judged, taken)):
+                judged = _assuming(
+                    judged, f"what the API server refuses is mended: {', '.join(map(str, self.refused))}"
+                )
+            yield judged
+
+    @cached_property
+    def refused(self) -> tuple[Workload, ...]:
+        """Workloads that api-would-reject blames, once the rules about documents have spoken: usually none."""
+        blamed = {id(j.hazard.source) for j in self.judged if j.rule.slug == _ON_REFUSED and j.hazard.severity is None}
+        return tuple(w for w in self.manifests.inventory.workloads if id(w.source) in blamed) if blamed else ()
+
+    @cached_property
+    def _taken(self) -> Inventory:
+        from kubesched_lint.analysis.held import without
+
+        return without(self.manifests.inventory, self.refused)
 
     def _of_made_pods(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
         """What rests on pods that are made only once somebody resumes their workload is at most a warning."""

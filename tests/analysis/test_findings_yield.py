@@ -57,3 +57,35 @@ def test_a_trial_does_not_yield_to_a_finding_that_explains_fewer_of_its_pods() -
     alone = found(first + second)
     assert "so 2 pods stay Pending" in alone["hostport-cross-workload"][0].message
     assert "deploy-leaves-pending" not in alone
+
+
+def test_what_the_api_server_refuses_is_not_among_the_demands_of_the_set() -> None:
+    """42 pods of half a CPU fill the six nodes; the second Deployment is refused for its labels, and makes no pods."""
+    full, more = made("Deployment", "a", cpu="500m", replicas=42), made("Deployment", "b", cpu="500m")
+    both = found(full + more)
+    assert "set-does-not-fit" in both
+    assert "api-would-reject" not in both
+    refused = found(full + more.replace("labels: {app: b}", "labels: {app: bb}"))
+    assert "api-would-reject" in refused
+    assert not {"set-does-not-fit", "deploy-leaves-pending"} & set(refused)
+
+
+def test_a_port_of_something_refused_takes_no_node_for_sure() -> None:
+    one = made("DaemonSet", "a", port=80)
+    (sure,) = found(one + made("DaemonSet", "b", port=80))["hostport-cross-workload"]
+    refused = found(made("DaemonSet", "a", port=80, label="other") + made("DaemonSet", "b", port=80))
+    (unsure,) = refused["hostport-cross-workload"]
+    assert (sure.severity.word, unsure.severity.word) == ("error", "warning")
+    assert "what the API server refuses is mended: DaemonSet shop/a" in unsure.evidence.assumes
+
+
+def test_two_that_take_one_host_port_are_told_once() -> None:
+    told = found(made("DaemonSet", "a", port=80) + made("Deployment", "b", port=80))
+    assert set(told) & {"hostport-cross-workload", "set-does-not-fit"} == {"hostport-cross-workload"}
+
+
+def test_of_daemon_sets_each_node_takes_one_pod() -> None:
+    """3920m hold one of two pods of 2 CPU: six wait, though the CPU of all nodes together would do for eleven."""
+    (finding,) = found(made("DaemonSet", "a", cpu="2") + made("DaemonSet", "b", cpu="2"))["set-does-not-fit"]
+    assert finding.message.startswith("at least 6 pods of DaemonSet shop/a and DaemonSet shop/b stay Pending")
+    assert finding.message.endswith("together they want 12 places, and cpu allows at most 6")

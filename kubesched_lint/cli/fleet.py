@@ -25,6 +25,7 @@ from kubesched_lint.cli.options import (
     Paths,
     Profile,
     ProfileOption,
+    Render,
     RuleFolders,
     Select,
     Sets,
@@ -46,7 +47,7 @@ def fleet(
     clusters: Annotated[
         str,
         typer.Option(
-            "--clusters", "-c", metavar="DIR", help="Folder with snapshots or sketches; a folder in it is one cluster."
+            "--clusters", metavar="DIR", help="Folder with snapshots or sketches; a folder in it is one cluster."
         ),
     ],
     executor: Annotated[
@@ -69,6 +70,7 @@ def fleet(
     kubernetes_version: KubernetesVersion = "1.36",
     partial: Partial = False,
     exclude: Exclude = None,
+    render: Render = True,
     sets: Sets = None,
     baseline: Baseline = None,
     config_file: ConfigFile = None,
@@ -112,6 +114,7 @@ def fleet(
                 rulebook,
                 crew=crew,
                 elastic=settings.elastic,
+                render=settings.flag("render"),
                 lost=lambda reason: typer.echo(f"warning: {reason}", err=True),
             )
         if entries is not None:

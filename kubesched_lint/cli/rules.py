@@ -82,6 +82,8 @@ def explain(
 ) -> None:
     """Explain one rule: what it finds, why it hurts, an example, what to use instead, what it cannot see.
 
+    Of a family it lists the rules.
+
     Example: kubesched-lint rules explain anti-affinity-exceeds-domains
     """
     from kubesched_lint.rulebook.frontmatter import CardError
@@ -89,9 +91,18 @@ def explain(
     from kubesched_lint.rulebook.prose import as_markdown
 
     book = _book(own)
+    if slug in book.families and slug not in book.rules:
+        rules = book.family(slug)
+        typer.echo(
+            f"`{slug}` is a family; `kubesched-lint rules explain RULE` tells of one of its {len(rules)} rules.\n"
+        )
+        typer.echo("\n".join(_table({slug: rules})))
+        return
     try:
         rule, card = book.get(slug), book.card(slug)
-    except (UnknownRuleError, CardError, OSError) as error:
+    except UnknownRuleError as error:
+        _give_up(f"{error}{'' if own else ' (rules of your own: --rules DIR)'}")
+    except (CardError, OSError) as error:
         _give_up(str(error))
     text = as_markdown(rule, card)
     if sys.stdout.isatty():
@@ -136,10 +147,7 @@ def run_examples(
     failed = tuple(_failures(trial))
     for problem in (*trial.faults, *failed):
         typer.echo(str(problem))
-    verdict = f"{len(failed)} not as marked" if failed else "all as marked"
-    cards, shown = len(trial.cards), len(trial.examples)
-    told = f"{cards} card{'s' * (cards != 1)}, {shown} example{'s' * (shown != 1)}: {verdict}"
-    typer.echo(told, err=bool(failed))
+    typer.echo(_verdict(trial, len(failed)), err=bool(trial.faults or failed))
     raise typer.Exit(UNUSABLE if trial.faults or failed else 0)
 
 
@@ -205,6 +213,20 @@ def _failures(trial: Trial) -> Iterator[CardError]:
         from kubesched_lint.engine.on_text import lint_example
 
         yield from trial.failures(lint_example)
+
+
+def _verdict(trial: Trial, failed: int) -> str:
+    """``2 cards, 5 examples: all as marked; 1 card cannot be used``."""
+    from kubesched_lint.report.footer import many
+
+    told = []
+    if trial.cards:
+        shown = f"{many(len(trial.cards), 'card')}, {many(len(trial.examples), 'example')}"
+        told.append(f"{shown}: {f'{failed} not as marked' if failed else 'all as marked'}")
+    broken = len({fault.path for fault in trial.faults})
+    if broken:
+        told.append(f"{many(broken, 'card')} cannot be used")
+    return "; ".join(told)
 
 
 def _table(families: dict[str, tuple[Rule, ...]]) -> Iterator[str]:

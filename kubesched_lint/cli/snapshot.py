@@ -46,8 +46,8 @@ def snapshot(
     """Capture what scheduling reads of a live cluster, for --cluster.
 
     It asks the API server with the kubeconfig that kubectl uses, or inside a pod by its service account, and needs
-    `list` only: docs/snapshot.md has the ClusterRole. Neither environment variables, annotations, Secrets nor
-    ConfigMaps are kept.
+    `list` only: docs/snapshot.md has the ClusterRole. Neither environment variables, Secrets nor ConfigMaps
+    are kept, and of annotations only the ten that scheduling reads, which docs/snapshot.md names.
 
     Examples:
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,7 +20,13 @@ from kubesched_lint.cli.options import (
 )
 from kubesched_lint.cli.parser import Command
 
+if TYPE_CHECKING:
+    from kubesched_lint.model.inventory import Inventory
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+_NO_MANIFESTS = "; no manifests were given: name their files or folders behind it"
 
 
 class Format(StrEnum):
@@ -86,7 +92,11 @@ def why(
         manifests = read_manifests(paths or (), settings.options, render=settings.flag("render"))
         question = Question(name, replica, keep_running, settings.text("kubernetes-version"), seed)
         found = answer(question, manifests.inventory, live)
-    except (ClusterError, NamingError, ValueError) as error:
+    except NamingError as error:
+        hint = _hint(name, manifests.inventory, settings.text("namespace")) if paths else _NO_MANIFESTS
+        typer.echo(f"error: {error}{hint}", err=True)
+        raise typer.Exit(2) from None
+    except (ClusterError, ValueError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
     for problem in manifests.errors:
@@ -99,3 +109,14 @@ def why(
         width = terminal_width(sys.stdout, os.environ)
         typer.echo(as_text(found, color=painted, width=width, each=each), color=painted)
     raise typer.Exit(2 if manifests.errors else 0 if found.fitting else 1)
+
+
+def _hint(name: str, inventory: Inventory, namespace: str) -> str:
+    """Who asks for ``shop/web`` of manifests that name no namespace may not know that the default one is meant."""
+    from kubesched_lint.engine.naming import is_kind
+
+    *_, wanted, last = ["", *name.split("/")]
+    alike = {w.namespace for w in inventory.workloads if w.name == last}
+    if not wanted or wanted == namespace or namespace not in alike or is_kind(wanted):
+        return ""
+    return f"; objects that name no namespace are in {namespace}: -n {wanted} puts them there"

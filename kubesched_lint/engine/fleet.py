@@ -111,6 +111,7 @@ def lint_fleet(
     *,
     crew: Crew | None = None,
     elastic: bool | None = None,
+    render: bool = True,
     lost: Callable[[str], None] = lambda reason: None,
 ) -> tuple[Outcome, ...]:
     """The outcome for every cluster, in their order, whoever did the work.
@@ -121,7 +122,8 @@ def lint_fleet(
 
     rulebook.select(options.profile, options.select, options.ignore)
     crew = crew or Crew()
-    manifests = tuple(find_files(paths, options.exclude.covers if options.exclude.patterns else None))
+    is_excluded = options.exclude.covers if options.exclude.patterns else None
+    manifests = tuple(find_files(paths, is_excluded, render=render))
     tasks = (Work(manifests, part, options, rulebook, elastic, tuple(paths)) for part in _parts(clusters, crew))
     if crew.executor is None:
         outcomes = [outcome for task in tasks for outcome in lint_clusters(task)]

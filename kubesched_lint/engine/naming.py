@@ -82,6 +82,11 @@ def _means(name: str, subject: Subject) -> bool:
     return False
 
 
+def is_kind(word: str) -> bool:
+    """Whether a person may mean a kind by it, rather than a namespace."""
+    return _kind(word) in _SHORT.values()
+
+
 def _kind(word: str) -> str:
     """``Deployment``, ``deployments`` and ``deploy`` are one."""
     word = word.lower()

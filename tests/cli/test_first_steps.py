@@ -1,0 +1,97 @@
+"""What a new user types in the first hour, and what the tool says when it is not quite right."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SKETCH = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes:\n- {name: worker}\n"
+WEB = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: web}]}}
+"""
+
+
+def run(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "kubesched_lint", *args],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "cluster.yaml").write_text(SKETCH)
+    (tmp_path / "web.yaml").write_text(WEB)
+    return tmp_path
+
+
+def test_explaining_a_family_lists_its_rules(folder: Path) -> None:
+    done = run(folder, "rules", "explain", "spread")
+    assert done.returncode == 0
+    assert done.stdout.startswith("`spread` is a family; ")
+    assert "spread-unsatisfiable" in done.stdout
+    assert "untolerated-taints" not in done.stdout
+
+
+def test_own_rules_are_listed_and_explained_where_they_are_named(folder: Path) -> None:
+    assert run(folder, "rules", "new", "my-rule").returncode == 0
+    assert "my-rule" in run(folder, "rules", "list", "--rules", "ops/rules").stdout
+    assert run(folder, "rules", "explain", "my-rule", "--rules", "ops/rules").stdout.startswith("# my-rule")
+    unknown = run(folder, "rules", "explain", "my-rule")
+    assert (unknown.returncode, "(rules of your own: --rules DIR)" in unknown.stderr) == (2, True)
+
+
+def test_a_broken_card_is_no_success(folder: Path) -> None:
+    run(folder, "rules", "new", "my-rule")
+    card = folder / "ops" / "rules" / "my-rule.md"
+    text = card.read_text()
+    card.write_text("\n".join(line for line in text.split("\n") if not line.startswith("summary:")))
+    done = run(folder, "rules", "test", "ops/rules")
+    assert done.returncode == 2
+    assert done.stderr == "1 card cannot be used\n"
+    assert "all as marked" not in done.stdout
+    (folder / "ops" / "rules" / "my-other-rule.md").write_text(text.replace("my-rule", "my-other-rule"))
+    mixed = run(folder, "rules", "test", "ops/rules")
+    assert mixed.returncode == 2
+    assert mixed.stderr.endswith(": all as marked; 1 card cannot be used\n")
+
+
+def test_why_says_that_no_manifests_were_given(folder: Path) -> None:
+    done = run(folder, "why", "web", "-c", "cluster.yaml")
+    assert done.returncode == 2
+    assert "no manifests were given" in done.stderr
+    assert run(folder, "why", "web", "web.yaml", "-c", "cluster.yaml").returncode == 0
+
+
+def test_why_says_where_objects_without_a_namespace_are(folder: Path) -> None:
+    done = run(folder, "why", "shop/web", "web.yaml", "-c", "cluster.yaml")
+    assert done.returncode == 2
+    assert "objects that name no namespace are in default: -n shop puts them there" in done.stderr
+    assert run(folder, "why", "shop/web", "web.yaml", "-c", "cluster.yaml", "-n", "shop").returncode == 0
+    assert "-n shop" not in run(folder, "why", "shop/other", "web.yaml", "-c", "cluster.yaml").stderr
+    assert "puts them there" not in run(folder, "why", "sts/web", "web.yaml", "-c", "cluster.yaml").stderr
+
+
+def test_the_fleet_can_be_told_not_to_render(folder: Path) -> None:
+    (folder / "clusters").mkdir()
+    (folder / "clusters" / "eu.yaml").write_text(SKETCH)
+    (folder / "base").mkdir()
+    (folder / "base" / "web.yaml").write_text(WEB)
+    (folder / "base" / "kustomization.yaml").write_text("resources: [web.yaml, absent.yaml]\n")
+    fleet = ("fleet", "base", "--clusters", "clusters", "--executor", "serial", "--format", "json")
+    assert "absent.yaml" not in run(folder, *fleet, "--no-render").stdout
+    short = run(folder, "fleet", "base", "-c", "clusters")
+    assert (short.returncode, "No such option: -c" in short.stderr) == (2, True)

@@ -20,27 +20,54 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     now, most = facts.replicas(workload), scaler.max_replicas
     if not 0 < now < most:
         return
-    if not facts.index.unknown_resources & usable:
-        room = facts.copies(workload, most)
-        if now <= room < most:
-            yield _by_room(workload, scaler, room, facts)
-            return
+    found = [*_by_room(workload, scaler, facts), *_by_spread(workload, scaler, facts)]
+    alone = min(_domains_to_itself(workload, facts), default=most)
+    tightest = min(found, key=_supply, default=None)
+    # What is too little today, and anti-affinity, are told by rules of their own.
+    if tightest is not None and now <= _supply(tightest) < alone and now <= alone:
+        yield tightest
+
+
+def _supply(hazard: Hazard) -> int:
+    supply = hazard.values["supply"]
+    assert isinstance(supply, int)
+    return supply
+
+
+def _domains_to_itself(workload: Workload, facts: Facts) -> Iterator[int]:
+    """How many replicas required anti-affinity to its own pods lets in at most."""
+    for term in facts.pod(workload).required_anti_affinity:
+        room = facts.room(workload, term.topology_key)
+        if room.is_bounded and facts.repels_itself(workload, term):
+            yield len(room.domains)
+
+
+def _by_room(workload: Workload, scaler: Autoscaler, facts: Facts) -> Iterator[Hazard]:
+    usable = facts.usable(workload)
+    room = 0 if facts.index.unknown_resources & usable else facts.copies(workload, scaler.max_replicas)
+    if not room or room >= scaler.max_replicas:
+        return
+    pod, number = facts.pod(workload), usable.bit_count()
+    if pod.host_ports:
+        port = pod.host_ports[0]
+        text = f"what {number} usable nodes hold, each of which gives {port.protocol} {port.port} once"
+        values: dict[str, object] = {"port": port.port, "usable": number}
+        yield _hazard(workload, scaler, room, text, facts, port.path, values, "port")
+        return
+    tight = facts.tightest_resource(workload)
+    values = {"resource": tight, "wanted": show(tight, pod.requests.get(tight, 1)), "usable": number}
+    text = f"what {number} usable nodes hold of {tight}"
+    yield _hazard(workload, scaler, room, text, facts, ("metadata", "name"), values, "default")
+
+
+def _by_spread(workload: Workload, scaler: Autoscaler, facts: Facts) -> Iterator[Hazard]:
+    most = scaler.max_replicas
     for constraint in facts.pod(workload).spread:
         spread = spread_room(workload, constraint, facts, most) if constraint.is_hard else None
-        if spread is not None and now <= spread.total < most:
+        if spread is not None and spread.total < most:
             text = " + ".join(f"{n} in {d}" for d, n in spread.placeable.items())
             values = {"key": constraint.topology_key, "skew": constraint.max_skew, "domains": spread.placeable}
             yield _hazard(workload, scaler, spread.total, text, facts, constraint.path, values, "spread")
-            return
-
-
-def _by_room(workload: Workload, scaler: Autoscaler, room: int, facts: Facts) -> Hazard:
-    tight = facts.tightest_resource(workload)
-    wanted = show(tight, facts.pod(workload).requests.get(tight, 1))
-    usable = facts.usable(workload).bit_count()
-    values = {"resource": tight, "wanted": wanted, "usable": usable}
-    text = f"what {usable} usable nodes hold of {tight}"
-    return _hazard(workload, scaler, room, text, facts, ("metadata", "name"), values, "default")
 
 
 def _hazard(

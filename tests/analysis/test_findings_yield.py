@@ -89,3 +89,29 @@ def test_of_daemon_sets_each_node_takes_one_pod() -> None:
     (finding,) = found(made("DaemonSet", "a", cpu="2") + made("DaemonSet", "b", cpu="2"))["set-does-not-fit"]
     assert finding.message.startswith("at least 6 pods of DaemonSet shop/a and DaemonSet shop/b stay Pending")
     assert finding.message.endswith("together they want 12 places, and cpu allows at most 6")
+
+
+def scaled(name: str, most: int) -> str:
+    return (
+        f"---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: {name}, namespace: shop}}\n"
+        f"spec:\n  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: {name}}}\n"
+        f"  minReplicas: 1\n  maxReplicas: {most}\n"
+    )
+
+
+def apart(manifest: str, name: str) -> str:
+    """The same, with a zone for each replica."""
+    terms = f"[{{labelSelector: {{matchLabels: {{app: {name}}}}}, topologyKey: topology.kubernetes.io/zone}}]"
+    affinity = f"      affinity: {{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: {terms}}}}}\n"
+    return manifest.replace("    spec:\n", f"    spec:\n{affinity}")
+
+
+def test_the_maximum_of_an_autoscaler_is_held_against_what_really_limits() -> None:
+    in_three_zones = found(apart(made("Deployment", "a", replicas=6, cpu="2"), "a") + scaled("a", 80))
+    assert set(in_three_zones) == {"anti-affinity-exceeds-domains"}
+    fits_now = found(apart(made("Deployment", "a", replicas=2, cpu="2"), "a") + scaled("a", 80))
+    assert "anti-affinity-hpa-max-exceeds-domains" in fits_now
+    assert "scale-to-hpa-max-pending" not in fits_now
+    (by_port,) = found(made("Deployment", "a", port=80) + scaled("a", 10))["scale-to-hpa-max-pending"]
+    assert "each takes host port 80 of a node" in by_port.message
+    assert "to at most 6" in by_port.help

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.findings import Hazard, Path, Severity, proof
+from kubesched_lint.findings import Hazard, Path, Severity, UncheckedError, proof
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.recognise import placeholder_of, rendered_text, value_at
 from kubesched_lint.validation.causes import Cause, field_of
@@ -23,8 +23,10 @@ def check(document: Document, facts: Facts) -> Iterator[Hazard]:
     if isinstance(meta, dict) and meta.get("resourceVersion"):
         return  # a server stored it, so one accepted it
     seen: set[Path] = set()
+    left = ""
     for cause, verdict in refusals(document.value, facts.premises.kubernetes_version):
         if document.unrendered and _is_rendered_away(document, cause, verdict.code):
+            left = left or ("" if verdict.code == _UNDECODED else f"{cause.field}: {_in_short(cause)}")
             continue
         # One place, one finding: what follows there says the same in other words.
         if cause.path in seen or (cause.message.endswith(_MISMATCH) and ("spec", "selector") in seen):
@@ -32,6 +34,15 @@ def check(document: Document, facts: Facts) -> Iterator[Hazard]:
         if placeholder_of(document.value, cause.path) is None:
             seen.add(cause.path)
             yield _hazard(cause, verdict, _gate(document, cause))
+    if left:
+        raise UncheckedError(
+            f"{document.path}:{document.line}: not checked is what the kustomization beside it may change ({left}); "
+            "lint the overlay"
+        )
+
+
+def _in_short(cause: Cause) -> str:
+    return _MISMATCH if cause.message.endswith(_MISMATCH) else cause.message.partition(":")[0]
 
 
 def _is_rendered_away(document: Document, cause: Cause, code: int) -> bool:

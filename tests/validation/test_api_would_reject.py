@@ -176,3 +176,28 @@ def test_a_name_that_a_kustomization_may_still_give_is_not_refused():
         manifests = manifest_set(documents("ns.yaml", text.encode(), is_read, unrendered=unrendered), "default")
         rules = Rulebook.shipped().select("ci", ("api-would-reject",))
         assert len(lint(manifests, None, Options(), rules)[0].findings) == expected
+
+
+def test_what_a_kustomization_may_still_mend_is_told_among_the_skipped():
+    text = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: edge, namespace: shop}\nspec:\n"
+        "  selector: {matchLabels: {app: edge}}\n  template:\n    metadata: {labels: {app: edeg}}\n"
+        "    spec: {containers: [{name: c, image: 'c:1'}]}\n"
+    )
+    rules = Rulebook.shipped().select("ci", ("api-would-reject",))
+    reports = [
+        lint(
+            manifest_set(documents("edge.yaml", text.encode(), is_read, unrendered=one), "default"),
+            None,
+            Options(),
+            rules,
+        )
+        for one in (True, False)
+    ]
+    (beside, _), (alone, _) = reports
+    (skip,) = beside.skipped
+    assert not beside.findings
+    assert skip.reason.startswith("edge.yaml:1: not checked is what the kustomization beside it may change")
+    assert "`selector` does not match template `labels`" in skip.reason
+    assert len(alone.findings) == 1
+    assert not alone.skipped

@@ -173,17 +173,25 @@ def test_the_hook_for_the_whole_set_reads_the_folders_and_not_the_changed_files(
     assert "manifests/other.yaml:5:24" in found.stdout
 
 
+def deployment(pool: str) -> str:
+    return (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: fix}\nspec:\n  selector: {matchLabels: {app: fix}}\n"
+        "  template:\n    metadata: {labels: {app: fix}}\n    spec:\n"
+        f"      nodeSelector: {{pool: {pool}}}\n      containers: [{{name: main, image: registry.example.com/fix:1}}]\n"
+    )
+
+
 def test_the_fixing_hook_mends_the_file_fails_once_and_then_passes(scratch: Scratch) -> None:
     command = (sys.executable, "-m", "pre_commit", "run", "kubesched-lint-fix", "--hook-stage", "manual", "--files")
     file = scratch.folder / "manifests" / "fix.yaml"
     file.parent.mkdir(exist_ok=True)
-    file.write_text(pod("fix", "General"))
+    file.write_text(deployment("General"))
     scratch.git("add", "manifests/fix.yaml")
     mended = scratch.run(*command, "manifests/fix.yaml")
     assert mended.returncode == 1, mended.stdout
     assert "files were modified by this hook" in mended.stdout
     assert "fixed 1 of 1 finding in 1 file" in mended.stdout
-    assert file.read_text() == pod("fix", "general")
+    assert file.read_text() == deployment("general")
     again = scratch.run(*command, "manifests/fix.yaml")
     scratch.git("rm", "-q", "-f", "manifests/fix.yaml")
     assert again.returncode == 0, again.stdout

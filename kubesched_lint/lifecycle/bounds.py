@@ -12,6 +12,7 @@ from typing import NamedTuple
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
+from kubesched_lint.lifecycle.crowding import fillable, takers_of_ports
 from kubesched_lint.lifecycle.motion import Motion
 from kubesched_lint.lifecycle.outcomes import Outcome
 from kubesched_lint.lifecycle.setting import Setting
@@ -156,13 +157,14 @@ def least_placed(
     nodes_fewer: int = 0,
     gone: bool = True,
     fresh: bool = False,
+    mixed: bool = False,
 ) -> Counted:
     """Every order binds at least so many of ``wanted`` pods: as long as fewer stand, some node takes one more.
 
-    All pods of the set together can fill only so many nodes that one more pod finds no room there (``_fillable``);
+    All pods of the set together can fill only so many nodes that one more pod finds no room there (``fillable``);
     whichever nodes these are, the others stay open. ``without`` are nodes that are gone, ``nodes_fewer`` counts
     further ones, whichever they are, gone or, else, cordoned. ``fresh``: no pod of it ran before, so that its claims
-    are still to be bound.
+    are still to be bound. ``mixed``: some pods are of another revision, which not every selector reaches.
     """
     pod, index = setting.pods[number], setting.index
     if pod.required_affinity:
@@ -179,8 +181,11 @@ def least_placed(
         return Counted(0, "no node that it may use")
     if _is_repelled(setting, number):
         return Counted(0, "pods of others may repel it")
-    closed = _fillable(setting, number, wanted, open_) + _port_takers(setting, number)
     if apart:
+        # Its own pods have other domains than the one in question, as far as the selector reaches them.
+        keyed = not open_ & ~index.with_key(apart[0].topology_key)
+        seen = keyed and (not mixed or setting.reaches_old(apart[0].selector, number))
+        closed = _closed(setting, number, 0 if seen else wanted - 1, open_)
         return _least_apart(setting, apart[0], open_, closed + nodes_fewer, wanted)
     if hard:
         if (
@@ -192,11 +197,8 @@ def least_placed(
         single = index.one_node_each(hard[0].topology_key)
         if nodes_fewer and single and not gone:
             return Counted(0, f"a cordoned node is a domain of {hard[0].topology_key} that still counts")
-        return _least_spread(
-            setting, number, hard[0], open_, closed + nodes_fewer * (not single), wanted, without, nodes_fewer
-        )
-    if pod.host_ports:
-        closed += wanted - 1  # its own pods
+        return _least_spread(setting, number, hard[0], open_, wanted, without, nodes_fewer, mixed=mixed)
+    closed = _closed(setting, number, wanted - 1, open_)
     left = open_.bit_count() - closed - nodes_fewer
     why = f"all pods of the set can fill at most {closed} of {open_.bit_count()} usable nodes"
     return Counted(wanted if left > 0 else 0, why)
@@ -233,7 +235,7 @@ def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
     if _is_repelled(setting, number):
         return Counted(0, "pods of others may repel it")
     open_ = diagnose(pod, setting.cluster).feasible
-    closed = _fillable(setting, number, wanted, open_) + _port_takers(setting, number)
+    closed = _closed(setting, number, 0, open_)
     sure = max(min(open_.bit_count() - closed, wanted), 0)
     return Counted(sure, f"others can fill at most {closed} of its {open_.bit_count()} nodes")
 
@@ -248,40 +250,13 @@ def _is_repelled(setting: Setting, number: int) -> bool:
     )
 
 
-def _port_takers(setting: Setting, number: int) -> int:
-    ports = {(p.protocol, p.port) for p in setting.pods[number].host_ports}
-    if not ports:
-        return 0
-    return sum(
-        setting.most(i)
-        for i, other in enumerate(setting.pods)
-        if i != number and ports & {(p.protocol, p.port) for p in other.host_ports}
-    )
-
-
-def _fillable(setting: Setting, number: int, wanted: int, among: NodeSet) -> int:
-    """How many nodes at most can be so full that a pod of the workload finds no room, while one is still wanted.
-
-    A node is full when some resource is; with all that may be requested of a resource, only so many nodes can be
-    filled, the emptiest of room first. Their sum over the resources is a bound for all.
-    """
-    pod, ledger = setting.pods[number], setting.cluster.ledger
-    at = list(positions(among))
-    total = 0
-    for resource in ("pods", *(name for name, amount in pod.requests.items() if amount)):
-        want = pod.requests.get(resource, 1)
-        own = 0 if setting.workloads[number].kind == "DaemonSet" else (wanted - 1) * want
-        demand = setting.demand(resource, number) + own
-        free = [f - r for f, r in zip(ledger.free(resource), setting.reserved(resource, number), strict=True)]
-        if not at or min(free[p] for p in at) - want >= demand:
-            continue
-        left: float = demand
-        for cost in sorted(free[p] - want + 1 for p in at):
-            left -= max(cost, 0)
-            if left < 0:
-                break
-            total += 1
-    return min(total, len(at))
+def _closed(setting: Setting, number: int, own: int, among: NodeSet) -> int:
+    """How many nodes at most others close, and ``own`` other pods of the workload, by room or by host ports."""
+    if setting.pods[number].host_ports:
+        closed = fillable(setting, number, 0, among) + takers_of_ports(setting, number, among) + own
+    else:
+        closed = fillable(setting, number, own, among)
+    return min(closed, among.bit_count())
 
 
 def _least_apart(setting: Setting, term: PodAffinityTerm, open_: NodeSet, closed: int, wanted: int) -> Counted:
@@ -297,7 +272,13 @@ def _least_apart(setting: Setting, term: PodAffinityTerm, open_: NodeSet, closed
             break
         closed -= size
         free -= 1
-    return Counted(min(free, wanted), f"{free} domains of {key} stay open for one each")
+    return Counted(
+        min(free, wanted), f"{number_of_domains(free)} of {key} {'stays' if free == 1 else 'stay'} open for one each"
+    )
+
+
+def number_of_domains(number: int) -> str:
+    return "1 domain" if number == 1 else f"{number or 'no'} domains"
 
 
 def _least_spread(
@@ -305,21 +286,31 @@ def _least_spread(
     number: int,
     constraint: SpreadConstraint,
     open_: NodeSet,
-    closed: int,
     wanted: int,
     without: NodeSet,
     nodes_fewer: int,
+    *,
+    mixed: bool,
 ) -> Counted:
     """While the least full domain has an open node, the next pod fits there."""
-    key = constraint.topology_key
+    index, key = setting.index, constraint.topology_key
     sizes = domain_room(setting, number, constraint, dict.fromkeys(positions(open_), 1), without)
     if not sizes:
         return Counted(0, "no node counts for the spread")
-    if min(sizes.values()) <= closed:
-        return Counted(0, f"some domain of {key} may fill up, and holds back the others")
-    domains = len(sizes) - nodes_fewer * setting.index.one_node_each(key)
+    single = index.one_node_each(key)
+    domains = len(sizes) - nodes_fewer * single
     if domains <= 0:
         return Counted(0, f"no domain of {key} may be left")
+    # The least full domain has no more than its share of the pods that are counted.
+    shared = not mixed or setting.reaches_old(constraint.selector, number)
+    share = (wanted - 1) // domains
+    if domains < (constraint.min_domains or 1):
+        share = max(share, constraint.max_skew - 1)
+    own = min(share, wanted - 1) if shared else wanted - 1
+    nodes = index.domains(key)
+    for value, size in sizes.items():
+        if size <= _closed(setting, number, own, nodes[value] & open_) + nodes_fewer * (not single):
+            return Counted(0, f"domain {value} of {key} may fill up, and holds back the others")
     if domains < (constraint.min_domains or 1):
         most = domains * constraint.max_skew
         return Counted(min(wanted, most), f"fewer domains of {key} than minDomains: {constraint.max_skew} in each")

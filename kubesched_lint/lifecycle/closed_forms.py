@@ -9,7 +9,7 @@ it is full; with fewer domains than minDomains the minimum counts as 0.
 from __future__ import annotations
 
 from kubesched_lint.cluster.nodeset import positions
-from kubesched_lint.lifecycle.bounds import Counted, domain_room
+from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_domains
 from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.workload import Workload
@@ -40,7 +40,8 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         loose = sum(room[p] for p in positions(open_ & ~index.with_key(term.topology_key)))
         domains = sum(1 for d in index.domains(term.topology_key).values() if d & open_)
         total = loose + domains
-        return Counted(min(total, wanted), f"{domains} domains of {term.topology_key} take one each")
+        takes = "takes" if domains == 1 else "take"
+        return Counted(min(total, wanted), f"{number_of_domains(domains)} of {term.topology_key} {takes} one each")
     if hard:
         constraint = hard[0]
         if constraint.selector is None or not constraint.selector.matches(pod.labels):

@@ -10,6 +10,9 @@ from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_b
 from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions, covers
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import size_after, zones
+from kubesched_lint.model.policy import DisruptionBudget
+
+_FEW_NODES = 64
 
 
 class Tally:
@@ -117,10 +120,10 @@ def _placed(setting: Setting, number: int, wanted: int) -> Tally:
     return Tally(wanted, _least(setting, number, wanted, fresh=True), most_placed(setting, number, wanted))
 
 
-def _least(setting: Setting, number: int, wanted: int, *, fresh: bool = False) -> Counted:
+def _least(setting: Setting, number: int, wanted: int, *, fresh: bool = False, mixed: bool = False) -> Counted:
     if setting.workloads[number].kind == "DaemonSet":
         return least_daemons(setting, number, wanted)
-    return least_placed(setting, number, wanted, fresh=fresh)
+    return least_placed(setting, number, wanted, fresh=fresh, mixed=mixed)
 
 
 def _rollout(setting: Setting, number: int) -> Tally:
@@ -135,7 +138,7 @@ def _rollout(setting: Setting, number: int) -> Tally:
         why = "a surging pod needs the host port that the old pod on its node holds"
         told.most = Counted(wanted, why)
         return told
-    more = _least(setting, number, wanted + surge)
+    more = _least(setting, number, wanted + surge, mixed=True)
     told.never_stuck = more.pods >= wanted + surge
     if told.never_stuck:
         return told
@@ -168,21 +171,42 @@ def _scaled_down(setting: Setting, number: int) -> Tally:
 def _without_one(setting: Setting, number: int, *, gone: bool) -> Tally:
     wanted = setting.wanted(number)
     if setting.workloads[number].kind == "DaemonSet":
-        return _fewer_daemons(setting, number) if gone else _placed(setting, number, wanted)
+        return _fewer_daemons(setting, number, 1) if gone else _placed(setting, number, wanted)
     least = least_placed(setting, number, wanted, nodes_fewer=1, gone=gone)
-    return Tally(wanted, least, most_placed(setting, number, wanted))
+    # A drain that a budget stops leaves pods where they are.
+    surely = gone or not _budgets(setting, number)
+    return Tally(
+        wanted, least, _most_on_fewer(setting, number, wanted) if surely else most_placed(setting, number, wanted)
+    )
 
 
-def _fewer_daemons(setting: Setting, number: int) -> Tally:
+def _most_on_fewer(setting: Setting, number: int, wanted: int) -> Counted:
+    """Whichever node goes; on large clusters the one that goes is not looked at."""
+    best = most_placed(setting, number, wanted)
+    if best.pods < wanted or len(setting.nodes) > _FEW_NODES:
+        return best
+    best = Counted(0, "no node is left")
+    for position in range(len(setting.nodes)):
+        found = most_placed(setting, number, wanted, 1 << position)
+        best = found if not position or found.pods > best.pods else best
+        if best.pods >= wanted:
+            break
+    return best
+
+
+def _fewer_daemons(setting: Setting, number: int, lost: int) -> Tally:
     """A DaemonSet wants a pod fewer for each lost node, perhaps the very pod that waited."""
     wanted = setting.wanted(number)
-    return Tally(wanted, _least(setting, number, wanted), Counted(wanted, "it wants a pod fewer for each lost node"))
+    most = most_placed(setting, number, wanted)
+    if most.pods >= wanted - lost:
+        most = Counted(wanted, "it wants a pod fewer for each lost node")
+    return Tally(wanted, _least(setting, number, wanted), most)
 
 
 def _without_a_zone(setting: Setting, number: int) -> Tally:
     wanted = setting.wanted(number)
     if setting.workloads[number].kind == "DaemonSet":
-        return _fewer_daemons(setting, number)
+        return _fewer_daemons(setting, number, max(map(len, zones(setting).values())))
     lost = [of([setting.index.positions[n] for n in names]) for names in zones(setting).values()]
     least = min((least_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
     most = max((most_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
@@ -190,12 +214,11 @@ def _without_a_zone(setting: Setting, number: int) -> Tally:
 
 
 def _drained(setting: Setting, number: int) -> Tally:
-    workload, pod = setting.workloads[number], setting.pods[number]
     told = _without_one(setting, number, gone=False)
     told.never_stuck = True
-    if workload.kind == "DaemonSet":
+    if setting.workloads[number].kind == "DaemonSet":
         return told
-    budgets = [b for b in setting.objects.budgets if covers(b, pod.namespace, pod.labels)]
+    budgets = _budgets(setting, number)
     if not budgets:
         return told
     alone = [b for b in budgets if sum(covers(b, p.namespace, p.labels) for p in setting.pods) == 1]
@@ -205,3 +228,8 @@ def _drained(setting: Setting, number: int) -> Tally:
         told.never_stuck = allowed_disruptions(budgets[0], told.wanted, told.wanted) > 0
         told.always_stuck = not told.never_stuck
     return told
+
+
+def _budgets(setting: Setting, number: int) -> list[DisruptionBudget]:
+    pod = setting.pods[number]
+    return [b for b in setting.objects.budgets if covers(b, pod.namespace, pod.labels)]

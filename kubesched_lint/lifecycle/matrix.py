@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
 from kubesched_lint.lifecycle.telling import End, Telling, size_after, zones
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, nothing, words
+from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 
@@ -36,7 +37,7 @@ class Effort(NamedTuple):
 
     states: int = 4_000
     runs: int = 4
-    nodes: int = 3
+    nodes: int = 16
     seed: int = 1
 
 
@@ -55,6 +56,8 @@ class Simulation:
         self.effort = effort or Effort()
         self._ran: dict[tuple[int, ...], Telling] = {}
         self._searched: dict[tuple[tuple[int, ...], bool], Telling | None] = {}
+        self._cut_short: set[tuple[int, ...]] = set()
+        """Groups of which a search ended at the cap on states."""
 
     def rows(self, events: Sequence[str] = EVENTS) -> Iterator[Row]:
         for number in range(len(self.setting.workloads)):
@@ -79,7 +82,9 @@ class Simulation:
         any_ends = likely_ends = None
         if not rivals.strong and self._is_made(members):
             any_ends = self._ends(members, event, number, expected=False)
-        if self._is_made(self._everybody):
+        # What holds for any scheduler need not be asked again of the default one.
+        surely = any_ends is not None and judged(event, any_ends)[0] == FINE and self._is_followed(members)
+        if self._is_made(self._everybody) and not surely:
             likely_ends = self._ends(self._everybody, event, number, expected=True)
         if likely_ends is not None and self._is_followed(members):
             cell = self._from_ends(event, number, likely_ends, any_ends)
@@ -142,7 +147,10 @@ class Simulation:
 
     def _ends(self, members: tuple[int, ...], event: str, number: int, *, expected: bool) -> list[End] | None:
         telling = self._search(members, expected=expected)
-        return telling.ends(event, number) if telling is not None else None
+        ends = telling.ends(event, number) if telling is not None else None
+        if telling is not None and ends is None:
+            self._cut_short.add(members)
+        return ends
 
     def _search(self, members: tuple[int, ...], *, expected: bool) -> Telling | None:
         key = (members, expected)
@@ -157,6 +165,7 @@ class Simulation:
         driving = self._is_played(members) and expected
         story = setting.story(members, expected=expected, most_states=self.effort.states, preempting=driving)
         if not story.sound:
+            self._cut_short.add(members)
             return None
         unready = None
         if setting.never_ready.intersection(members):
@@ -168,7 +177,9 @@ class Simulation:
     def _from_ends(self, event: str, number: int, ends: list[End], any_ends: list[End] | None) -> Cell:
         wanted = max(e.outcome.wanted for e in ends)
         verdict, stuck, always = judged(event, ends)
-        bound = Range(wanted - max(e.lack for e in ends), wanted - min(e.lack for e in ends), "search")
+        # A DaemonSet wants fewer pods where a node is gone: one that has all of them lacks none.
+        counts = [e.outcome.wanted - e.lack if e.lack else wanted for e in ends]
+        bound = Range(min(counts), max(counts), "search")
         proven = verdict != DEPENDS and any_ends is not None and judged(event, any_ends)[::2] == (verdict, always)
         ready = None
         if any(e.outcome.unready for e in ends):
@@ -216,7 +227,7 @@ class Simulation:
             )
             story = tell()
             unready = tell(unready=True) if setting.never_ready.intersection(members) else None
-            self._ran[members] = Telling(setting, members, story, _busiest(story_nodes(story), effort.nodes), unready)
+            self._ran[members] = Telling(setting, members, story, _lost(story, effort.nodes), unready)
         return self._ran[members]
 
     def _run_ends(self, event: str, number: int) -> list[End]:
@@ -264,6 +275,8 @@ class Simulation:
             if not ends:
                 text = words(event, told.wanted, bound, stuck=False, always_stuck=False) + " ?"
                 missing = ("a proof; too many steps to follow a course",)
+            if any(number in group for group in self._cut_short):
+                missing = (*missing, f"a search of more than {self.effort.states:,} states: --states lets it go on")
             if not self._is_made(self._everybody):
                 missing = (f"a proof: no course is followed where {self._quota(number)}",)
         cell = Cell(
@@ -358,5 +371,15 @@ def _taking_turns(cell: Cell) -> Cell:
     return replace(cell, verdict=FINE, text=text, why=why, message="", blamed=None, at=(), worst=None)
 
 
-def _busiest(nodes: dict[str, int], most: int) -> list[str]:
-    return sorted(nodes, key=lambda name: (-nodes[name], name))[:most]
+def _lost(story: Story, most: int) -> list[str]:
+    """Nodes whose loss and drain are tried: all, else one of each kind, then those with the most pods."""
+    pods = story_nodes(story)
+    ordered = sorted(story.nodes, key=lambda node: (-pods.get(node.name, 0), node.name))
+    if len(ordered) <= most:
+        return [node.name for node in ordered]
+    kinds: dict[Hashable, str] = {}
+    for node in ordered:
+        labels = frozenset((k, v) for k, v in node.labels.items() if k != HOSTNAME)
+        room = None if node.allocatable is None else frozenset(node.allocatable.items())
+        kinds.setdefault((labels, frozenset(node.taints), room), node.name)
+    return list(dict.fromkeys((*kinds.values(), *(node.name for node in ordered))))[:most]

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle.controllers.daemonset import targets
@@ -22,6 +23,9 @@ from kubesched_lint.model.storage import StorageClass
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
+
+if TYPE_CHECKING:
+    from kubesched_lint.lifecycle.crowding import Crowd
 
 UNKNOWN_CLASS = StorageClass("unknown to kubesched-lint", "unknown", "WaitForFirstConsumer")
 """What a class that no snapshot told of may do for all we know: make a volume where a pod lands."""
@@ -109,6 +113,13 @@ class Setting:
 
         return short(self) if self.objects.quotas else frozenset()
 
+    @cached_property
+    def crowd(self) -> Crowd:
+        """Whom all pods of the set may have beside them."""
+        from kubesched_lint.lifecycle.crowding import crowd
+
+        return crowd(self)
+
     # --- coupling ---------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -160,57 +171,38 @@ class Setting:
         return selects_pod(term, holder.namespace, other, self.cluster)
 
     def _is_roomy(self, number: int) -> bool:
-        """Whether each node it may use has room for all pods of the set at once: then resources never decide."""
-        return all(free >= self._whole_demand.get(resource, 0) for resource, free in self._least_free(number))
+        """Whether each node it may use has room for all pods at once that may come there: resources never decide."""
+        tight = [(r, free) for r, free in self._least_free(number) if free < self._whole_demand.get(r, 0)]
+        return not tight or all(free >= self._demand_near(self.usable[number], r) for r, free in tight)
 
-    def demand(self, resource: str, apart_from: int) -> int:
-        """What all other workloads may request of a resource at once, wherever they like; DaemonSets left out."""
-        total = self._demand.get(resource, 0)
-        if self.workloads[apart_from].kind != "DaemonSet":
-            amount = 1 if resource == "pods" else self.pods[apart_from].requests.get(resource, 0)
-            total -= amount * self.most(apart_from)
-        return total
+    def _demand_near(self, nodes: NodeSet, resource: str) -> int:
+        """What those may ask for that can come to any of these nodes; pods that run already may be anywhere."""
+        found = self._near.get((nodes, resource))
+        if found is None:
+            found = sum(
+                (1 if resource == "pods" else pod.requests.get(resource, 0)) * self.most(i)
+                for i, pod in enumerate(self.pods)
+                if self.usable[i] & nodes
+            )
+            running = [b.pod for pods in self.running.values() for b in pods]
+            found += sum(1 if resource == "pods" else pod.requests.get(resource, 0) for pod in running)
+            self._near[nodes, resource] = found
+        return found
 
     @cached_property
-    def _demand(self) -> Mapping[str, int]:
-        return self._total(w.kind != "DaemonSet" for w in self.workloads)
+    def _near(self) -> dict[tuple[NodeSet, str], int]:
+        return {}
 
     @cached_property
     def _whole_demand(self) -> Mapping[str, int]:
-        return self._total(True for _ in self.workloads)
-
-    def _total(self, counted: Iterable[bool]) -> Mapping[str, int]:
         total: dict[str, int] = {"pods": 0}
-        pods = [(pod, self.most(i)) for i, (pod, yes) in enumerate(zip(self.pods, counted, strict=True)) if yes]
+        pods = [(pod, self.most(i)) for i, pod in enumerate(self.pods)]
         pods += [(bound.pod, 1) for running in self.running.values() for bound in running]
         for pod, count in pods:
             total["pods"] += count
             for resource, amount in pod.requests.items():
                 total[resource] = total.get(resource, 0) + amount * count
         return total
-
-    def reserved(self, resource: str, apart_from: int) -> list[int]:
-        """Per node what the pods of all other DaemonSets may request there: at most one each, two when surging."""
-        found = self._reserved.get(resource)
-        if found is None:
-            found = [0] * len(self.nodes)
-            for number in range(len(self.workloads)):
-                self._reserve(found, resource, number, self._per_node(self.workloads[number]))
-            self._reserved[resource] = found
-        if self.workloads[apart_from].kind == "DaemonSet":
-            found = list(found)
-            self._reserve(found, resource, apart_from, -1)  # the pod in question; beside a surging one its elder stays
-        return found
-
-    def _reserve(self, found: list[int], resource: str, number: int, count: int) -> None:
-        if self.workloads[number].kind == "DaemonSet":
-            each = count * (1 if resource == "pods" else self.pods[number].requests.get(resource, 0))
-            for position in positions(self.usable[number]) if each else ():
-                found[position] += each
-
-    @cached_property
-    def _reserved(self) -> dict[str, list[int]]:
-        return {}
 
     def _per_node(self, workload: Workload) -> int:
         return 2 if daemon_bounds(workload.strategy, 1)[0] else 1

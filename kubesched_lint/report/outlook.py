@@ -127,7 +127,9 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
         )
     said = {c.text.removesuffix(" ?").partition(" (")[0].partition(",")[0] for c in cells}
     if any(c.text.endswith(" ?") for c in cells):
-        yield "?", "not established: what is missing for a verdict stands below"
+        further = any("--states" in m for c in cells for m in c.missing)
+        more = "; a larger --states lets the search go further, and takes longer" if further else ""
+        yield "?", f"not established: what is missing for a verdict stands below{more}"
     for text, meaning in _WORDS:
         if text in said:
             yield text, meaning

@@ -1,0 +1,144 @@
+"""Counting knows who may go where: healthy sets are proven so without a search, and no end is impossible."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.matrix import EVENTS, Effort, Simulation
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN
+from kubesched_lint.model.decode.workloads import decode_workload
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
+from tests.lifecycle.simulated import apart, asking, cell, sketch, told, workload
+
+DB = {"dedicated": "db"}
+
+
+def cluster() -> tuple[Node, ...]:
+    """Three zones with two workers each of 4 cores, two of them with a tainted node of 8."""
+    workers = [
+        Node(f"w{z}{i}", {HOSTNAME: f"w{z}{i}", ZONE: z}, allocatable={"cpu": 4000, "memory": 8 << 30, "pods": 110})
+        for z in "abc"
+        for i in (0, 1)
+    ]
+    tainted = [
+        Node(
+            f"s{z}",
+            {HOSTNAME: f"s{z}", ZONE: z, **DB},
+            (Taint("dedicated", "db", "NoSchedule"),),
+            allocatable={"cpu": 8000, "memory": 64 << 30, "pods": 110},
+        )
+        for z in "ab"
+    ]
+    return (*workers, *tainted)
+
+
+def spread(app: str):
+    """Evenly over zones, strictly."""
+    selector = {"labelSelector": {"matchLabels": {"app": app}}}
+    return {
+        "topologySpreadConstraints": [
+            {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule", **selector}
+        ]
+    }
+
+
+def setting(*manifests) -> Setting:
+    return Setting(cluster(), Inventory(), tuple(decode_workload(m, "default") for m in manifests))
+
+
+def database(replicas: int = 2):
+    tolerates = {"tolerations": [{"key": "dedicated", "operator": "Equal", "value": "db"}], "nodeSelector": DB}
+    return workload("StatefulSet", "db", replicas, {**asking("2"), **apart("db", HOSTNAME), **tolerates})
+
+
+def test_those_that_may_not_go_there_fill_no_node():
+    crowded = setting(database(), workload("Deployment", "web", 40, asking("500m")))
+    assert count(crowded, "deploy", 0).is_fine
+    assert count(crowded, "node-loss", 0).least.pods == 1
+
+
+def test_a_workload_of_one_pod_a_node_takes_no_more_of_a_node_than_that():
+    edge = workload("Deployment", "edge", 6, {**asking("1500m"), **apart("edge", HOSTNAME)})
+    web = workload("Deployment", "web", 6, asking("400m"))
+    assert count(setting(web, edge), "deploy", 0).is_fine
+    anywhere = workload("Deployment", "edge", 16, asking("1500m"))
+    assert not count(setting(web, anywhere), "deploy", 0).is_fine
+
+
+def test_the_least_full_domain_of_a_spread_has_its_share_of_pods_only():
+    web = workload("Deployment", "web", 9, {**asking("1200m"), **spread("web")})
+    assert count(setting(web), "deploy", 0).is_fine
+    assert not count(setting(web, workload("Deployment", "b", 6, asking("1500m"))), "deploy", 0).is_fine
+
+
+def test_the_other_autoscaler_is_not_at_its_maximum_when_this_one_is():
+    from kubesched_lint.model.policy import Autoscaler
+
+    web, other = workload("Deployment", "web", 4, asking("500m")), workload("Deployment", "b", 2, asking("3500m"))
+    plain = setting(web, other)
+    other_ref = plain.workloads[1].ref
+    assert count(plain, "deploy", 0).is_fine
+    grown = replace(plain, scalers={1: Autoscaler("default", "b", other_ref, 2, 20)})
+    assert count(grown, "deploy", 0).is_fine
+
+
+@pytest.mark.parametrize("event", ["node-loss", "zone-loss", "drain", "deploy"])
+def test_of_a_daemonset_that_fits_no_node_none_runs_whichever_node_is_lost(event):
+    found = cell(told(sketch(2, "abc", "4"), workload("DaemonSet", "agent", None, asking("5"))), "agent", event)
+    assert (found.verdict, found.bound.least, found.bound.most) == (BAD, 0, 0)
+    assert found.text.startswith("0/")
+
+
+def test_a_daemonset_that_runs_everywhere_is_fine_on_the_nodes_that_are_left():
+    outlook = told(sketch(2, "abc", "4"), workload("DaemonSet", "agent", None, asking("1")))
+    for event in ("node-loss", "zone-loss"):
+        found = cell(outlook, "agent", event)
+        assert found.verdict == FINE
+        assert found.text.endswith(" ok")
+
+
+def test_an_ordinary_healthy_set_is_proven_fine():
+    objects = [
+        workload("Deployment", "web", 6, {**asking("400m"), **spread("web")}),
+        workload("Deployment", "edge", 2, asking("100m")),
+        workload("StatefulSet", "db", 2, asking("500m")),
+        workload("DaemonSet", "agent", None, asking("100m")),
+    ]
+    outlook = told(sketch(2, "abc", "4"), *objects, states=500)
+    found = {(outlook.workloads[r.number].name, c.event): c for r in outlook.rows for c in r.cells}
+    assert {c.event for c in found.values()} == set(EVENTS)
+    assert {c.verdict for c in found.values()} == {FINE, NONE}
+    assert all(c.proven for c in found.values() if c.verdict == FINE)
+
+
+def test_where_the_search_was_cut_short_the_option_that_lets_it_go_on_is_named():
+    from kubesched_lint.report.outlook import as_text
+
+    objects = [workload("Deployment", name, 9, asking(cpu)) for name, cpu in (("a", "700m"), ("b", "1600m"))]
+    outlook = told(sketch(2, "abc", "4"), *objects, states=20)
+    found = cell(outlook, "a", "deploy")
+    assert found.verdict in (UNKNOWN, DEPENDS)
+    assert "--states" in as_text(outlook)
+
+
+def test_of_one_pod_a_node_one_is_missing_whichever_node_is_lost():
+    """On six nodes six pods apart, without a search."""
+    pods = workload("Deployment", "db", 6, {**asking("100m"), **apart("db", HOSTNAME)})
+    outlook = told(sketch(2, "abc", "4"), pods, states=1)
+    for event in ("node-loss", "drain"):
+        found = cell(outlook, "db", event)
+        assert (found.verdict, found.proven, found.bound.most) == (BAD, True, 5)
+
+
+def test_each_node_of_a_small_cluster_is_lost_in_turn():
+    """Two of eight nodes are the only ones for the database, and not those with the most pods."""
+    web = workload("Deployment", "web", 40, asking("500m"))
+    simulation = Simulation(setting(database(), web), Effort(states=1, runs=1))
+    found = simulation.cell("node-loss", 0)
+    assert found.verdict == DEPENDS
+    assert (found.bound.least, found.bound.most) == (1, 2)

@@ -167,6 +167,7 @@ def lint(
             render=settings.flag("render"),
             baseline=settings.maybe("baseline"),
             cache=not no_cache and mending is None,
+            mending=mending is not None,
             progress=progress,
         )
         run = checked(request, settings.options, rulebook)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -55,6 +55,8 @@ class Request:
     cache: bool = False
     """Whether the report of an earlier run that read the very same may be told again, and this one kept."""
     baseline: str | None = None
+    mending: bool = False
+    """Whether fixes are tried anyhow, so that the report need not say what they might do."""
 
 
 @dataclass(frozen=True)
@@ -127,21 +129,28 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
     files = _files(paths, options, render=request.render, progress=request.progress)
     if request.cache:
         read = list(files)
+        written = {file.path for file in read if isinstance(file, InputFile) and file.rendering is None}
         material = Material(request, options, read)
         report = _kept_or_made(material, read, rulebook)
     else:
         material = Material(request, options, files)
         report = _made(material, rulebook)
+        written = {document.path for document in material.manifests.documents if document.rendering is None}
     gone: tuple[Entry, ...] = ()
     if entries is not None:
         report, gone = _known(report, entries, material, rulebook)
     report = report if narrow is None else narrow(report, material.manifests, options.namespace)
-    return Checked(_noting_fixes(report, rulebook), options, material, gone)
+    report = report if request.mending else _noting_fixes(report, rulebook, written)
+    return Checked(report, options, material, gone)
 
 
-def _noting_fixes(report: Report, rulebook: Rulebook) -> Report:
-    """With a note on findings of rules that know a remedy. Whether it helps here, only ``engine.fixing`` finds out."""
-    known = [rulebook.rules[f.rule].fix for f in report.findings if f.suppressed is None and f.rule in rulebook.rules]
+def _noting_fixes(report: Report, rulebook: Rulebook, written: Container[str]) -> Report:
+    """With a note on findings of rules that know a remedy, in files that somebody has ``written``: others are rendered.
+
+    Whether it helps here, only ``engine.fixing`` finds out.
+    """
+    open_there = (f for f in report.findings if f.suppressed is None and f.location.path in written)
+    known = [rulebook.rules[f.rule].fix for f in open_there if f.rule in rulebook.rules]
     safe, unsafe = known.count("safe"), known.count("unsafe")
     if not safe + unsafe:
         return report

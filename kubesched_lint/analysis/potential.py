@@ -79,7 +79,7 @@ def potential_of(facts: Facts) -> Potential:
     chosen = tuple(_largest(offers, wishes))
     for offer, count in zip(chosen, _counts(facts, chosen), strict=True):
         first.append(len(nodes))
-        for number in range(1, count + 1):
+        for number in range(1, min(count, _MOST_NODES + 1 - len(nodes)) + 1):  # one too many tells that it is not all
             node = offer.node(number)
             nodes.append(node)
             by_name[node.name] = offer

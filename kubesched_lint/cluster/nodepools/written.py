@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kubesched_lint.cluster.cluster import NODE_POOL
 from kubesched_lint.cluster.nodepools.shapes import CLOUDS, INSTANCE_TYPE, shape_named
-from kubesched_lint.cluster.sketch import DEFAULT_PODS, known, taints_of
+from kubesched_lint.cluster.sketch import DEFAULT_PODS, MOST_NODES, known, taints_of
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.fields import (
     DecodeError,
@@ -39,6 +39,7 @@ WRITTEN = "pool"  # unlike Karpenter's own, such a pool sets no labels but those
 
 def written_pools(sketch: Value) -> Iterator[NodePool]:
     """The pools of a sketch. Raises DecodeError."""
+    standing = 0
     for entry, here in _once(items(sketch, "pools", ())):
         known(entry, POOL_FIELDS, here)
         maker = text(entry, "autoscaler", here)
@@ -59,6 +60,8 @@ def written_pools(sketch: Value) -> Iterator[NodePool]:
         zones = _zones(entry, here)
         if zones is None:
             zones = zones_of(wanted) if zone is None else (zone,)
+        minimum = _minimum(entry, here, limits.get("nodes"))
+        standing = _together(standing, minimum, here)
         yield NodePool(
             name=name,
             maker=maker or WRITTEN,
@@ -69,7 +72,7 @@ def written_pools(sketch: Value) -> Iterator[NodePool]:
             shapes=_shapes(entry, here, maker),
             cloud=cloud,
             limits=limits,
-            minimum=_minimum(entry, here, limits.get("nodes")),
+            minimum=minimum,
             weight=integer(entry, "weight", here) or 0,
             path=here,
         )
@@ -78,12 +81,15 @@ def written_pools(sketch: Value) -> Iterator[NodePool]:
 def written_groups(value: Value) -> Iterator[NodePool]:
     """The node groups of a NodeGroups document. Raises DecodeError."""
     known(value, GROUPS_FIELDS, ())
+    standing = 0
     for entry, here in _once(items(value, "groups", ())):
         known(entry, GROUP_FIELDS, here)
         most = integer(entry, "max", here)
         if most is None:
             raise DecodeError(here, f"{words(here)}: a node group needs max, the most nodes it may have")
         found = entry.get("shape")
+        minimum = _minimum(entry, here, most)
+        standing = _together(standing, minimum, here)
         yield NodePool(
             name=_named(entry, here),
             maker=CLUSTER_AUTOSCALER,
@@ -92,7 +98,7 @@ def written_groups(value: Value) -> Iterator[NodePool]:
             taints=tuple(taints_of(entry, here)),
             shapes=(Shape("node"),) if found is None else (_shape(found, (*here, "shape")),),
             limits={"nodes": most},
-            minimum=_minimum(entry, here, most),
+            minimum=minimum,
             path=here,
         )
 
@@ -128,6 +134,14 @@ def _minimum(entry: Value, here: Path, most: int | None) -> int:
         bound = "0 or more" if most is None else f"0 to {most}, the most nodes it may have"
         raise DecodeError(at, f"{words(at)}: expected {bound}, found {least}")
     return least
+
+
+def _together(before: int, minimum: int, here: Path) -> int:
+    """The nodes that stand although nobody listed them, with those of this pool."""
+    if before + minimum > MOST_NODES:
+        at = (*here, "min")
+        raise DecodeError(at, f"{words(at)}: with it more than {MOST_NODES:,} nodes would stand at the least")
+    return before + minimum
 
 
 def _named(entry: Value, here: Path) -> str:

@@ -273,3 +273,30 @@ def test_links_to_files_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text())
     missing = [t for t in targets if "://" not in t and not (page.parent / t).exists()]
     assert not missing
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_to_headings_lead_to_one(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]*)#([^)]+)\)", page.read_text())
+    local = [(page.parent / target if target else page, anchor) for target, anchor in links if "://" not in target]
+    missing = [f"{file.name}#{anchor}" for file, anchor in local if anchor not in anchors(file)]
+    assert not missing
+
+
+def test_anchors_are_made_as_github_makes_them(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# What it holds, and what `not`\n\n```sh\n# no heading\n```\n\n## Twice\n\n## Twice\n")
+    assert anchors(page) == {"what-it-holds-and-what-not", "twice", "twice-1"}
+
+
+def anchors(page: Path) -> set[str]:
+    """What GitHub calls the headings of a page: small letters, no punctuation, a number behind what comes again."""
+    found: set[str] = set()
+    is_code = False
+    for line in page.read_text().split("\n"):
+        is_code ^= line.startswith("```")
+        heading = re.match(r"#{1,6} +(.+)", line)
+        if heading and not is_code:
+            stem = re.sub(r"[^\w\- ]", "", heading[1].strip().lower()).replace(" ", "-")
+            found.add(next(name for name in (stem, *(f"{stem}-{n}" for n in range(1, 99))) if name not in found))
+    return found

@@ -103,7 +103,7 @@ def test_the_hook_guards_commits_of_the_repository(shop: Path, tmp_path: Path) -
     assert local != config
     entry = f"{sys.executable} -m kubesched_lint lint"
     hook = "language: system\n    pass_filenames: false\n    name: kubesched-lint"
-    local = local.replace("  rev: v0.1.0\n", "").replace("local   # wherever you host it", "local")
+    local = local.replace("  rev: TAG-OR-COMMIT\n", "").replace("local   # wherever you host it", "local")
     local = local.replace(
         "  - id: kubesched-lint-all\n", f"  - id: kubesched-lint-all\n    entry: {entry}\n    {hook}\n"
     )

@@ -128,6 +128,8 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
     paths = _not_excluded(request.paths, options) if request.force_exclude else request.paths
     files = _files(paths, options, render=request.render, progress=request.progress)
     if request.cache:
+        from kubesched_lint.manifests.files import InputFile
+
         read = list(files)
         written = {file.path for file in read if isinstance(file, InputFile) and file.rendering is None}
         material = Material(request, options, read)

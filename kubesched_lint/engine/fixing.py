@@ -34,6 +34,7 @@ MOST_CHARACTERS = 20_000_000
 _MOST_TO_COUNT = 10
 """How often only to say how many more --unsafe-fixes would mend."""
 _FEW = 3
+_PACE = (("spec", "strategy"), ("spec", "updateStrategy"))
 Told = tuple[str, ObjectRef]
 """Rule and object of a finding: what survives moved lines."""
 Placed = tuple[str, Location, str]
@@ -83,10 +84,9 @@ def mend(
 
 def _mended(bench: _Bench, desk: Desk, findings: int, unsafe: bool) -> Mended:
     start = bench.seen(desk)
-    safe = bench.mended(start, unsafe=False)
+    result = bench.mended(start, unsafe=unsafe)
     taken = dict(bench.fixes)
-    further = bench.mended(safe, unsafe=True, most=MOST_TRIALS if unsafe else _MOST_TO_COUNT)
-    result = further if unsafe else safe
+    further = result if unsafe else bench.mended(result, unsafe=True, most=_MOST_TO_COUNT)
     return Mended(
         sheets=result.desk.differing,
         fixed=bench.count(start) - bench.count(result),
@@ -94,7 +94,7 @@ def _mended(bench: _Bench, desk: Desk, findings: int, unsafe: bool) -> Mended:
         unsafe=bench.count(result) - bench.count(further),
         counted=not bench.is_spent,
         refused=bench.refused(result),
-        fixes=bench.fixes if unsafe else taken,
+        fixes=taken,
     )
 
 
@@ -153,8 +153,9 @@ def _told_together(refusals: Sequence[_Refusal]) -> Iterator[str]:
             yield f"{one.place.path}:{one.place.span.line}: {one.words} {one.reason}"
 
 
-def _adds(remedy: Remedy) -> bool:
-    return not all(isinstance(change, Put | Rename) for change in remedy.changes)
+def _rank(remedy: Remedy) -> tuple[bool, bool]:
+    paces = all(change.at[:2] in _PACE for change in remedy.changes)
+    return paces, not all(isinstance(change, Put | Rename) for change in remedy.changes)
 
 
 def _key(judged: Judged, remedy: Remedy) -> tuple[Told, Path, str]:
@@ -272,12 +273,12 @@ class _Bench:
     def _batch(self, state: _State, unsafe: bool) -> tuple[Desk, list[_Offer]]:
         """For each finding the first remedy not tried yet, and for each object those of one rule alone.
 
-        What mends one finding may mend another. A word corrected comes before something added, and nothing in the same
-        object behind what may shift its paths.
+        What mends one finding may mend another: how a rollout goes comes last, for it hangs on all the rest. A word
+        corrected comes before something added, and nothing in the same object behind what may shift its paths.
         """
         desk, batch = state.desk, []
         claimed: dict[tuple[str, int], str] = {}
-        for judged, remedy, document in sorted(self._untried(state, unsafe), key=lambda found: _adds(found[1])):
+        for judged, remedy, document in sorted(self._untried(state, unsafe), key=lambda found: _rank(found[1])):
             try:
                 desk, number = desk.open(document)
             except ChangeError as reason:
@@ -295,7 +296,7 @@ class _Bench:
         for judged in state.judged:
             if not judged.rule.fix or told(judged.finding) not in self._wanted or placed(judged.finding) not in spoken:
                 continue
-            for remedy in self._remedies(judged, state.facts):
+            for remedy in sorted(self._remedies(judged, state.facts), key=lambda remedy: not remedy.safe):
                 source = remedy.source or _source(judged)
                 if (remedy.safe or unsafe) and _key(judged, remedy) not in self._tried:
                     if isinstance(source, Document):

@@ -18,6 +18,8 @@ def fixes(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
     found = facts.pod(workload).labels.get(label)
     if found is None or not isinstance(written(workload.source, hazard.at), str):
         return
+    if workload.selector is not None and not workload.selector.matches(workload.pod.labels):
+        return  # refused as it stands: it may be the pods' label that is misspelt
     constraint = next(c.path for c in workload.pod.spread if hazard.at[: len(c.path)] == c.path)
     changes = (Put(hazard.at, found), *counting_revisions_apart(workload, constraint))
     yield Remedy(f"select {label}: {found}, as the pods have it", safe=False, changes=changes)

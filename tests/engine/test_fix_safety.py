@@ -160,3 +160,42 @@ def test_a_renamed_key_of_anti_affinity_is_safe_only_where_nodes_carry_the_old_o
     text = (WEB % "").replace("kubernetes.io/hostname", "failure-domain.beta.kubernetes.io/zone")
     found = mended(text, tmp_path, unsafe=False)
     assert "topology-key-typo-deprecated" not in {rule for rule, _, _ in found.fixes}
+
+
+ZONES = CLUSTER.replace("zones: [eu-west-1a]", "zones: [eu-west-1a, eu-west-1b, eu-west-1c]")
+UP_TO_NINE = """\
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 3
+  maxReplicas: 9
+"""
+
+
+def test_what_only_the_anti_affinity_asked_for_is_not_added_where_it_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.CLUSTER", ZONES)
+    text = WEB.replace("  strategy: {rollingUpdate: {maxSurge: 1%s}}\n", "")
+    text = text.replace("kubernetes.io/hostname", "topology.kubernetes.io/zone") + UP_TO_NINE
+    (sheet,) = mended(text, tmp_path, unsafe=True).sheets
+    assert b"topologySpreadConstraints" in sheet.data
+    assert b"podAntiAffinity" not in sheet.data
+    assert b"maxSurge" not in sheet.data
+    (safe,) = mended(text, tmp_path, unsafe=False).sheets
+    assert b"maxSurge: 0" in safe.data
+
+
+def test_a_constraint_is_not_bent_to_labels_that_the_api_server_refuses(tmp_path: Path) -> None:
+    """Selector and constraint say edge, the template edeg: the template is what is misspelt."""
+    text = (
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: edge, namespace: shop}\nspec:\n"
+        "  selector: {matchLabels: {app: edge}}\n  template:\n    metadata: {labels: {app: edeg}}\n    spec:\n"
+        "      topologySpreadConstraints:\n      - maxSkew: 1\n        topologyKey: kubernetes.io/hostname\n"
+        "        whenUnsatisfiable: DoNotSchedule\n        labelSelector: {matchLabels: {app: edge}}\n"
+        "      containers:\n      - {name: c, image: 'c:1'}\n"
+    )
+    assert mended(text, tmp_path, unsafe=True).sheets == ()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.findings import Hazard, proof
+from kubesched_lint.findings import Hazard, Path, proof
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 
 
@@ -14,10 +15,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     if workload.kind == "DaemonSet" or not reach.matching or reach.tolerated:
         return
     taints = facts.taints_in_the_way(workload, reach.matching & facts.distinct)
-    pod = facts.pod(workload)
     count = (reach.matching & facts.distinct).bit_count()
     yield Hazard(
-        at=(*pod.path, "tolerations"),
+        at=_what_leads_there(workload.pod),
         key=True,
         evidence=proof(
             f"{count} of {count} matching nodes have an untolerated taint: "
@@ -32,3 +32,14 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             "taints": tuple(str(t) for t in taints),
         },
     )
+
+
+def _what_leads_there(pod: Pod) -> Path:
+    """As it is written: tolerations that do not do, or what sends the pod to these nodes; else its spec."""
+    if pod.tolerations:
+        return (*pod.path, "tolerations")
+    if pod.node_selector:
+        return (*pod.path, "nodeSelector")
+    if pod.required_node_terms is not None:
+        return (*pod.path, "affinity", "nodeAffinity")
+    return pod.path

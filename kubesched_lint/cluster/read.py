@@ -196,7 +196,9 @@ def _utf8(name: str, data: bytes) -> bytes:
 
 def _no_nodes(collector: Collector) -> str:
     counts = {**collector.counts, **collector.unread}
-    met = ", ".join(f"{count} {' '.join(kind.split())[:60]}" for kind, count in list(counts.items())[:20])
+    met = ", ".join(
+        f"{count} {' '.join(kind.split())[:60] or 'without a kind'}" for kind, count in list(counts.items())[:20]
+    )
     met += f" and {len(counts) - 20} other kinds" if len(counts) > 20 else ""
     return (
         f"holds no nodes ({met or 'no objects at all'}): a cluster is what `kubectl get nodes,pods -A -o json` prints, "

@@ -126,6 +126,15 @@ def _as_seen(path: str) -> str:
     return relative if len(relative) < len(os.path.abspath(path)) else os.path.abspath(path)
 
 
+_IN_WORDS = {
+    "Illegal character '\\n'": "the quote that opens on this line is not closed on it",
+    "Illegal character '\\r'": "the quote that opens on this line is not closed on it",
+    "Unterminated string": "a quote is not closed",
+    'Expected "\'"': "a quote is not closed",
+}
+"""What tomllib says of an unclosed quote names a character that nobody sees."""
+
+
 def _syntax(file: str, message: str, text: str) -> InputError:
     """tomllib ends its messages with ``(at line 3, column 5)`` or ``(at end of document)``."""
     words, _, place = message.rpartition(" (at ")
@@ -133,4 +142,6 @@ def _syntax(file: str, message: str, text: str) -> InputError:
     if len(numbers) != 2:
         last = text.rstrip("\n").split("\n")
         numbers = [len(last), len(last[-1]) + 1]
+    if words in _IN_WORDS:
+        words = _IN_WORDS[words]
     return InputError(file, f"not TOML: {words or message}", *numbers)

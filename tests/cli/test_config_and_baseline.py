@@ -256,7 +256,7 @@ def test_a_fleet_is_held_against_one_baseline(shop: Path) -> None:
     for name in ("eu", "us"):
         shutil.copy(shop / "cluster.yaml", shop / "clusters" / f"{name}.yaml")
     run(shop, "baseline", "write", "manifests", "-c", "cluster.yaml", "-o", "known.json")
-    fleet = ("fleet", "manifests", "-c", "clusters", "--executor", "serial")
+    fleet = ("fleet", "manifests", "--clusters", "clusters", "--executor", "serial")
     assert run(shop, *fleet).returncode == 1
     done = run(shop, *fleet, "--baseline", "known.json")
     assert done.returncode == 0

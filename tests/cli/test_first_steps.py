@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -95,3 +96,36 @@ def test_the_fleet_can_be_told_not_to_render(folder: Path) -> None:
     assert "absent.yaml" not in run(folder, *fleet, "--no-render").stdout
     short = run(folder, "fleet", "base", "-c", "clusters")
     assert (short.returncode, "No such option: -c" in short.stderr) == (2, True)
+
+
+def test_an_unclosed_quote_is_named_as_such(folder: Path) -> None:
+    for text, told in (
+        ('a = "x\n', "kubesched.toml:1:7: not TOML: the quote that opens on this line"),
+        ("a = 'x", "a quote is"),
+    ):
+        (folder / "kubesched.toml").write_text(text)
+        done = run(folder, "lint", "web.yaml")
+        assert (done.returncode, told in done.stderr) == (2, True)
+        assert "Illegal character" not in done.stderr
+
+
+def test_what_is_no_cluster_is_named_in_words(folder: Path) -> None:
+    (folder / "settings.toml").write_text("a = 1\n")
+    assert "holds no nodes (1 without a kind)" in run(folder, "lint", "web.yaml", "-c", "settings.toml").stdout
+
+
+@pytest.mark.parametrize(
+    ("written", "line"),
+    [("  nodeSelector: {pool: gpu}\n", 5), ("  tolerations: [{key: a, operator: Exists}]\n", 5), ("", 4)],
+)
+def test_an_untolerated_taint_is_one_line(folder: Path, written: str, line: int) -> None:
+    (folder / "gpu.yaml").write_text(
+        f"{SKETCH[: SKETCH.index('- {')]}- {{name: a, labels: {{pool: gpu}}, taints: [b=c:NoSchedule]}}\n"
+    )
+    pod = (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec:\n{written}  containers:\n  - {{name: a, image: b}}\n"
+    )
+    (folder / "pod.yaml").write_text(pod)
+    done = run(folder, "lint", "pod.yaml", "-c", "gpu.yaml", "--select", "untolerated-taints", "--format", "json")
+    (finding,) = json.loads(done.stdout)["findings"]
+    assert (finding["location"]["line"], finding["location"]["endLine"]) == (line, line)

@@ -59,6 +59,7 @@ PARTLY_FLIPPED = {
     "api-would-reject": "one example marks the apiVersion, which cannot be cut",
     "pod-count-limit": "one example is a DaemonSet on nodes that are full: it has no replicas to lower",
     "scale-to-hpa-max-pending": "one example marks the name, for replicas that are an autoscaler's",
+    "set-does-not-fit": "one example is two DaemonSets: they have no replicas to lower",
 }
 """Cards of which one example marks an object as a whole, while the others are flipped."""
 

@@ -122,9 +122,10 @@ def lint(
     them; ``params`` and ``severities`` are by rule. The other options are those of the command line.
 
     What cannot be read among the manifests, and rules of one's own that cannot be used, are ``Report.errors``: the rest
-    is checked. That nothing was there to check is one too, but for a ``partial`` set. Raises ClusterError for a cluster
-    that cannot be read, UnknownRuleError for a rule or family that is not there, ValueError for an option that cannot be
-    followed.
+    is checked. That nothing was there to check is one too, but for a ``partial`` set.
+
+    Raises ClusterError for a cluster that cannot be read, UnknownRuleError for a rule or family that is not there, and
+    ValueError for an option that cannot be followed.
     """
     from kubesched_lint.engine.session import report_on
 

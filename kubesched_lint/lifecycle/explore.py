@@ -16,6 +16,15 @@ DEFAULT_STATES = 20_000
 MOVES_EACH = 100
 """Moves that are looked at for each state that may be: twins lead to the same ones."""
 
+MOST_WORK = 250_000
+"""Of all courses of a phase: about a second. A step costs ``_STEP``, and 1 for each node and entry of its state."""
+_STEP = 50
+
+
+def _work(state: State) -> int:
+    held = sum(map(len, state.bound)) + sum(map(len, state.pinned)) + len(state.waiting)
+    return _STEP + len(state.bound) + held
+
 
 @dataclass(slots=True)
 class Exploration:
@@ -66,11 +75,20 @@ def explore(
     return found
 
 
-def run_once(motion: Motion, start: State, random: Random, extra: Extra | None = None) -> list[tuple[Step, State]]:
-    """One course of a phase, drawn at random: each step with the state after it, the last one final."""
+def run_once(
+    motion: Motion, start: State, random: Random, extra: Extra | None = None, *, most_work: int = MOST_WORK
+) -> tuple[list[tuple[Step, State]], int]:
+    """One course of a phase, drawn at random, and its work: each step with the state after it, the last one final.
+
+    No steps where it took more work than ``most_work``.
+    """
     state = motion.settle(start)
     steps = [(Step("start"), state)]
+    work = 0
     while True:
+        work += _work(state)
+        if work > most_work:
+            return [], work
         move = None
         if extra is not None:
             evictions = list(extra(state))
@@ -80,7 +98,7 @@ def run_once(motion: Motion, start: State, random: Random, extra: Extra | None =
         if move is None and extra is not None and evictions:
             move = random.choice(evictions)
         if move is None:
-            return steps
+            return steps, work
         steps.append(move)
         state = move[1]
 
@@ -88,11 +106,19 @@ def run_once(motion: Motion, start: State, random: Random, extra: Extra | None =
 def explore_by_runs(
     motion: Motion, starts: Sequence[State], random: Random, extra: Extra | None = None, *, runs: int = 1
 ) -> Exploration:
-    """Some of the ends, from ``runs`` drawn courses over the starts in turn: witnesses, never a proof."""
+    """Some of the ends, from ``runs`` drawn courses over the starts in turn: witnesses, never a proof.
+
+    Together they do no more than ``MOST_WORK``; what is cut short has no end.
+    """
     found = Exploration(complete=False)
-    for i in range(max(runs, len(starts))):
+    left = MOST_WORK
+    for i in range(max(runs, len(starts)) if starts else 0):
         before: State | None = None
-        for step, state in run_once(motion, starts[i % len(starts)], random, extra):
+        steps, work = run_once(motion, starts[i % len(starts)], random, extra, most_work=left)
+        left -= work
+        if not steps:
+            break
+        for step, state in steps:
             if state not in found.parents:
                 found.parents[state] = None if before is None else (before, step)
             before = state

@@ -31,6 +31,10 @@ MOST_RUN = 50_000
 MOST_DAEMONS = 200
 """On more nodes a DaemonSet's course has too many steps to be worth it."""
 
+_FEW_PODS = 200
+_FEW_LOST = 3
+"""Of more pods than that the loss of so many nodes is tried."""
+
 
 class Effort(NamedTuple):
     """How much to spend: states per search, seeded runs where there is no search, nodes whose loss they try."""
@@ -227,7 +231,9 @@ class Simulation:
             )
             story = tell()
             unready = tell(unready=True) if setting.never_ready.intersection(members) else None
-            self._ran[members] = Telling(setting, members, story, _lost(story, effort.nodes), unready)
+            few = sum(map(setting.most, members)) <= _FEW_PODS
+            nodes = _lost(story, effort.nodes if few else min(effort.nodes, _FEW_LOST))
+            self._ran[members] = Telling(setting, members, story, nodes, unready)
         return self._ran[members]
 
     def _run_ends(self, event: str, number: int) -> list[End]:
@@ -298,11 +304,13 @@ class Simulation:
         """One seeded course: deployed, and after an event of the first workload that it concerns."""
         if event == "deploy":
             bare = Story(self.setting.nodes, self.setting.objects, runs=1)
-            return bare, self._runs(0).variants(event, 0)[0][1]
+            deployed = self._runs(0).variants(event, 0)[0][1]
+            return (bare, deployed) if deployed.states else (None, None)
         for number in range(len(self.setting.workloads)):
             if not self._idle(event, number):
                 for _, story in self._runs(number).variants(event, number):
-                    return self._runs(number).deployed, story
+                    if story.states:
+                        return self._runs(number).deployed, story
         return None, None
 
     # --- words ------------------------------------------------------------------------------------------------------

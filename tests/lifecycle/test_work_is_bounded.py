@@ -1,0 +1,86 @@
+"""However many replicas: the work of a cell is counted, and ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint.lifecycle import explore
+from kubesched_lint.lifecycle.matrix import EVENTS
+from kubesched_lint.lifecycle.motion import Motion
+from kubesched_lint.lifecycle.verdicts import BAD, NONE, UNKNOWN
+from tests.lifecycle.simulated import asking, cell, sketch, told, workload
+
+ZONE = "topology.kubernetes.io/zone"
+NO_REQUESTS = {"containers": [{"name": "c"}]}
+
+
+@pytest.fixture
+def moves(monkeypatch):
+    """How many times a course was asked for its next move."""
+    asked = []
+    original = Motion.any_move
+
+    def counting(self, state, random):
+        asked.append(len(state.bound) + sum(map(len, state.bound)))
+        return original(self, state, random)
+
+    monkeypatch.setattr(Motion, "any_move", counting)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        ("Deployment", {}),
+        ("StatefulSet", {"podManagementPolicy": "OrderedReady"}),
+        ("StatefulSet", {"podManagementPolicy": "Parallel"}),
+    ],
+)
+def test_ten_and_seventy_times_the_replicas_take_no_more_than_in_proportion(kind, more, moves):
+    def work(replicas: int) -> int:
+        moves.clear()
+        # Eleven pods a node are less than each of these wants.
+        outlook = told(sketch(1, "abcd", "4", "16"), workload(kind, "a", replicas, NO_REQUESTS, **more))
+        assert cell(outlook, "a", "deploy").verdict in (BAD, UNKNOWN)
+        assert cell(outlook, "a", "drain").text
+        return len(moves)
+
+    few = work(70)
+    assert few > 0, "no course was followed, so that nothing is measured"
+    assert work(700) <= 15 * few
+    assert work(5_000) <= 15 * few
+
+
+@pytest.mark.parametrize("replicas", [700, 5_000])
+def test_a_cell_is_not_established_where_its_courses_are_too_long(replicas, moves):
+    """There is room for nearly all, so that each course binds all of them."""
+    big = workload("StatefulSet", "a", replicas, asking("10m"))
+    outlook = told(sketch(1, "abcdef", "4", str(replicas // 6)), big, events=("deploy", "node-loss", "drain"))
+    assert sum(moves) <= len(EVENTS) * 4 * explore.MOST_WORK
+    found = cell(outlook, "a", "drain")
+    assert found.verdict in (BAD, UNKNOWN)
+    assert found.bound.most <= replicas
+
+
+def test_a_course_that_is_cut_short_is_said_to_be(monkeypatch):
+    monkeypatch.setattr(explore, "MOST_WORK", 100)
+    objects = [workload("Deployment", "a", 60, asking("700m")), workload("Deployment", "b", 70, asking("900m"))]
+    outlook = told(sketch(10), *objects, pictured="node-loss")
+    found = cell(outlook, "b", "deploy")
+    assert found.verdict == UNKNOWN
+    assert any("too many steps to follow a course" in m for m in found.missing)
+    assert outlook.before is None
+    assert all(c.text for row in outlook.rows for c in row.cells if c.verdict != NONE)
+
+
+def test_spreads_of_large_workloads_are_drawn_less_often(moves):
+    spread = [{"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}]
+    of = {"labelSelector": {"matchLabels": {"app": "a"}}}
+    outlook = told(
+        sketch(2, "abc", "400", "500"),
+        workload("Deployment", "a", 900, {**asking("10m"), "topologySpreadConstraints": [{**spread[0], **of}]}),
+        events=("deploy",),
+    )
+    (skew,) = [s.skew for s in outlook.skews if s.skew.event == "deploy"]
+    assert skew.runs == 2
+    assert len(moves) < 10_000

@@ -8,16 +8,18 @@ from dataclasses import replace
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.analysis.held import amid_rollout, without
 from kubesched_lint.analysis.setting import setting_of
+from kubesched_lint.analysis.well_known import untold_label
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.places import location_of
 from kubesched_lint.engine.reading import ManifestSet
 from kubesched_lint.findings import InputError, Location, ObjectRef
 from kubesched_lint.lifecycle.matrix import EVENTS, Effort, Row, Simulation
+from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.skew import Skew, skews
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.workload import Workload
@@ -97,6 +99,7 @@ def simulate(
     if facts.pools:
         rows = _with_pools(facts, rows, events, effort, never_ready)
     rows = tuple(replace(row, cells=tuple(_judged(cell, cluster, facts) for cell in row.cells)) for row in rows)
+    rows = tuple(_as_far_as_told(rows, setting, facts))
     before, after = _pictures(simulation, pictured) if pictured else (None, None)
     return Outlook(
         setting.workloads,
@@ -138,6 +141,36 @@ def _judged(cell: Cell, cluster: Cluster, facts: Facts) -> Cell:
     if cluster.is_elastic and not facts.pools and cell.verdict == BAD:
         cell, assumes = replace(cell, proven=False), (*assumes, cluster.elastic_premise)
     return replace(cell, assumes=assumes)
+
+
+def _as_far_as_told(rows: Sequence[Row], setting: Setting, facts: Facts) -> Iterator[Row]:
+    """Where a pod asks for a label that the sketch says nothing of, nobody knows which nodes it may use."""
+    untold = {i: key for i, pod in enumerate(setting.pods) if (key := untold_label(pod, facts))}
+    for row in rows:
+        key = untold.get(row.number, "")
+        if key:
+            missing = f"the label {key} of the nodes, which the pods ask for and the cluster sketch does not tell"
+            yield replace(row, cells=tuple(_untold(cell, missing) for cell in row.cells))
+        elif untold:
+            others = _first([str(setting.workloads[i]) for i in untold])
+            premise = f"pods run on none of these nodes that ask for labels which the sketch does not tell: {others}"
+            yield replace(row, cells=tuple(_assuming(cell, premise) for cell in row.cells))
+        else:
+            yield row
+
+
+def _untold(cell: Cell, missing: str) -> Cell:
+    if cell.verdict == NONE:
+        return cell
+    bound = Range(0, cell.wanted, "bound")
+    why = "which nodes its pods may use is not known"
+    text = f"0–{cell.wanted}/{cell.wanted} ?"
+    premises = cell.assumes
+    return Cell(cell.event, UNKNOWN, cell.wanted, bound, text=text, why=why, missing=(missing,), assumes=premises)
+
+
+def _assuming(cell: Cell, premise: str) -> Cell:
+    return cell if cell.verdict == NONE else replace(cell, proven=False, assumes=(*cell.assumes, premise))
 
 
 def _grown(facts: Facts) -> Facts:

@@ -284,7 +284,9 @@ class Simulation:
             if any(number in group for group in self._cut_short):
                 missing = (*missing, f"a search of more than {self.effort.states:,} states: --states lets it go on")
             if not self._is_made(self._everybody):
-                missing = (f"a proof: no course is followed where {self._quota(number)}",)
+                missing = (
+                    f"a proof: no course is followed where a quota keeps pods from being made ({self._quota(number)})",
+                )
         cell = Cell(
             event,
             verdict,

@@ -21,7 +21,8 @@ def as_text(outlook: Outlook, *, color: bool = False, details: bool = True, room
 
 
 def _lines(outlook: Outlook, palette: Palette, details: bool, room: int) -> Iterator[str]:
-    yield from _matrix(outlook, palette, room)
+    if outlook.rows or not outlook.errors:
+        yield from _matrix(outlook, palette, room)
     if details:
         yield from _how_to_read(outlook, palette, room)
         yield from behind(outlook, palette, room)

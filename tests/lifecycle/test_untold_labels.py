@@ -1,0 +1,49 @@
+"""What a sketch does not say is no proof: neither against a workload, nor of an empty table."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint.lifecycle.matrix import EVENTS
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN
+from kubesched_lint.report.outlook import as_text
+from tests.lifecycle.simulated import asking, cell, sketch, told, workload
+
+ARM = {"nodeSelector": {"kubernetes.io/arch": "arm64"}}
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "DaemonSet"])
+def test_nodes_of_a_sketch_may_have_an_architecture_that_it_does_not_tell(kind):
+    replicas = None if kind == "DaemonSet" else 1
+    outlook = told(sketch(), workload(kind, "a", replicas, {**asking("100m"), **ARM}))
+    assert not outlook.is_bad
+    if kind == "Deployment":
+        found = cell(outlook, "a", "deploy")
+        assert found.verdict == UNKNOWN
+        assert (found.bound.least, found.bound.most) == (0, 1)
+        assert any("kubernetes.io/arch" in m for m in found.missing)
+        assert "does not tell" in as_text(outlook)
+    assert {c.verdict for c in outlook.rows[0].cells} <= {UNKNOWN, NONE}
+
+
+def test_a_label_that_is_nobodys_but_the_authors_is_told_by_its_absence():
+    outlook = told(sketch(), workload("Deployment", "a", 1, {**asking("100m"), "nodeSelector": {"disk": "ssd"}}))
+    assert cell(outlook, "a", "deploy").verdict == BAD
+
+
+def test_others_are_told_on_the_premise_that_such_pods_run_elsewhere():
+    objects = [workload("Deployment", "a", 1, {**asking("100m"), **ARM}), workload("Deployment", "b", 2)]
+    found = cell(told(sketch(), *objects, events=EVENTS[:1]), "b", "deploy")
+    assert found.verdict == FINE
+    assert not found.proven
+    assert any("Deployment default/a" in a for a in found.assumes)
+
+
+def test_without_anything_that_could_be_read_there_is_no_table():
+    from kubesched_lint.engine.options import Options
+    from kubesched_lint.engine.session import read_manifests
+    from kubesched_lint.engine.simulate import simulate
+
+    lines = as_text(simulate(read_manifests(["/no/such/folder"], Options()), sketch(), Options())).splitlines()
+    assert lines[0].startswith("error: ")
+    assert not any("rollout" in line for line in lines)

@@ -19,6 +19,7 @@ from kubesched_lint.cluster.nodeset import first, only, positions
 from kubesched_lint.record import record
 
 if TYPE_CHECKING:
+    from kubesched_lint.analysis.joint import Demand
     from kubesched_lint.analysis.neighbours import Alike
     from kubesched_lint.analysis.plan import Plan
     from kubesched_lint.analysis.potential import Potential
@@ -372,6 +373,13 @@ class Facts:
             namespaces=(*live.namespaces, *ours.namespaces),
         )
         return ClusterState(self.index, objects, kubernetes_version=self.premises.kubernetes_version)
+
+    @cached_property
+    def demands(self) -> tuple[Demand, ...]:
+        """What the set asks for all at once."""
+        from kubesched_lint.analysis.joint import demands_of
+
+        return demands_of(self)
 
     @cached_property
     def trials(self) -> tuple[dict[int, tuple[int, str]], ...]:

@@ -112,7 +112,7 @@ class Problem:
 
 
 def demands_of(facts: Facts) -> tuple[Demand, ...]:
-    """What the set asks for all at once: every workload whose pods stay, a DaemonSet by its nodes."""
+    """Every workload whose pods stay, a DaemonSet by its nodes; ask ``Facts.demands``."""
     return tuple(_demands(facts))
 
 
@@ -136,7 +136,7 @@ def _demands(facts: Facts) -> Iterator[Demand]:
 
 def impossible(facts: Facts) -> Iterator[Impossible]:
     """Small sets of two or more workloads that cannot all run, each of which could by itself; the first few."""
-    demands = [d for d in demands_of(facts) if _fits_alone(facts, d)]
+    demands = [d for d in facts.demands if _fits_alone(facts, d)]
     left = _MOST_TOLD
     while left:
         problem = Problem(facts, demands)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.joint import Problem, demands_of, overfull
+from kubesched_lint.analysis.joint import Problem, overfull
 from kubesched_lint.analysis.trial import SEEDS, pods_wanted, waiting_everywhere
 from kubesched_lint.findings import Hazard, UncheckedError, witness
 
@@ -17,7 +17,7 @@ def check(facts: Facts, *, most_pods: int) -> Iterator[Hazard]:
         raise UncheckedError(f"tries out at most {most_pods:,} pods (param most_pods); these manifests make {wanted:,}")
     if now.index.unknown_resources:
         raise UncheckedError("needs the resources of every node (allocatable)")
-    if overfull(Problem(now, demands_of(now))) is not None and not facts.pools:
+    if overfull(Problem(now, now.demands)) is not None and not facts.pools:
         raise UncheckedError("the set as a whole does not fit (set-does-not-fit), so the order decides who waits")
     for waiting in waiting_everywhere(now):
         workload = waiting.workload

@@ -45,10 +45,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
 
 def _asks_for_places(workload: Workload, facts: Facts) -> bool:
     """Whether all its pods surely come to the scheduler: it is defined once, not gated, and would fit but for ports."""
-    from kubesched_lint.analysis.joint import demands_of
-
     wanted, _ = pods_wanted(workload, facts)
-    return any(demand.workload is workload and demand.count == wanted for demand in demands_of(facts))
+    return any(demand.workload is workload and demand.count == wanted for demand in facts.demands)
 
 
 def _running(workload: Workload, facts: Facts, wanted: int, nodes: int) -> Iterator[Hazard]:

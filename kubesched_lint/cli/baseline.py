@@ -22,6 +22,7 @@ from kubesched_lint.cli.options import (
     Profile,
     ProfileOption,
     Render,
+    RuleFolders,
     Select,
     Sets,
 )
@@ -72,6 +73,7 @@ def write(
     profile: ProfileOption = Profile.CI,
     select: Select = None,
     ignore: Ignore = None,
+    rule_folders: RuleFolders = None,
     apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
     elastic: Elastic = None,
     kubernetes_version: KubernetesVersion = "1.36",
@@ -96,10 +98,10 @@ def write(
 
     from kubesched_lint.cli.settings import settle
     from kubesched_lint.engine.baseline import entries_of
-    from kubesched_lint.rulebook.library import Rulebook
+    from kubesched_lint.rulebook.own import rulebook_with
 
-    rulebook = Rulebook.shipped()
-    settings = settle(context, paths, rulebook)
+    settings = settle(context, paths, rulebook_with(rule_folders or ()))
+    rulebook = settings.rulebook
     file = output or settings.maybe("baseline") or DEFAULT
     old = _before(file, rulebook)
     entries = entries_of(_run(paths, settings, rulebook, None).report)
@@ -122,6 +124,7 @@ def prune(
     profile: ProfileOption = Profile.CI,
     select: Select = None,
     ignore: Ignore = None,
+    rule_folders: RuleFolders = None,
     apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
     elastic: Elastic = None,
     kubernetes_version: KubernetesVersion = "1.36",
@@ -142,10 +145,10 @@ def prune(
     from kubesched_lint.engine.baseline import without
     from kubesched_lint.engine.options import BaselineError
     from kubesched_lint.engine.session import read_baseline
-    from kubesched_lint.rulebook.library import Rulebook
+    from kubesched_lint.rulebook.own import rulebook_with
 
-    rulebook = Rulebook.shipped()
-    settings = settle(context, paths, rulebook)
+    settings = settle(context, paths, rulebook_with(rule_folders or ()))
+    rulebook = settings.rulebook
     file = settings.maybe("baseline") or DEFAULT
     try:
         old = read_baseline(file, rulebook)

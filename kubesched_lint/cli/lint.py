@@ -170,8 +170,10 @@ def lint(
             mending=mending is not None,
             progress=progress,
         )
-        run = checked(request, settings.options, rulebook)
-        progress.end()
+        try:
+            run = checked(request, settings.options, rulebook)
+        finally:
+            progress.end()
         least = 0
         if mending:
             run, least = mend(run, mending, rulebook, lambda: checked(request, settings.options, rulebook))

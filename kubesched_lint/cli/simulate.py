@@ -84,9 +84,9 @@ def simulate(
     from kubesched_lint.lifecycle.matrix import Effort
     from kubesched_lint.report.outlook import as_html_fragment, as_json, as_text
     from kubesched_lint.report.palette import terminal_width, wants_color
-    from kubesched_lint.rulebook.library import Rulebook
+    from kubesched_lint.rulebook.own import rulebook_with
 
-    settings = settle(context, paths, Rulebook.shipped())
+    settings = settle(context, paths, rulebook_with())
     options = settings.options
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())
     try:

@@ -84,9 +84,9 @@ def why(
     from kubesched_lint.engine.session import read_manifests
     from kubesched_lint.report.explanation import as_json, as_text
     from kubesched_lint.report.palette import terminal_width, wants_color
-    from kubesched_lint.rulebook.library import Rulebook
+    from kubesched_lint.rulebook.own import rulebook_with
 
-    settings = settle(context, paths or (), Rulebook.shipped())
+    settings = settle(context, paths or (), rulebook_with())
     try:
         live = read_cluster(cluster_of(context, settings))
         manifests = read_manifests(paths or (), settings.options, render=settings.flag("render"))

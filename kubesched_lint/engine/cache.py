@@ -140,7 +140,7 @@ def key_of(
 
     ``cluster`` has the path and content of each of its files; ``rest`` is what else the report depends on, by its repr.
     """
-    if rulebook.asked or any(rule.code is not None for rule in rulebook):
+    if rulebook.asked or rulebook.faults or any(rule.code is not None for rule in rulebook):
         return None
     from hashlib import blake2b
 

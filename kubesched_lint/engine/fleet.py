@@ -118,12 +118,11 @@ def lint_fleet(
 
     What a worker does not bring back is done here; ``lost`` is then called with the reason. Raises UnknownRuleError.
     """
-    from kubesched_lint.manifests.loader import find_files
+    from kubesched_lint.engine.session import files_of
 
     rulebook.select(options.profile, options.select, options.ignore)
     crew = crew or Crew()
-    is_excluded = options.exclude.covers if options.exclude.patterns else None
-    manifests = tuple(find_files(paths, is_excluded, render=render))
+    manifests = tuple(files_of(paths, options, render=render))
     tasks = (Work(manifests, part, options, rulebook, elastic, tuple(paths)) for part in _parts(clusters, crew))
     if crew.executor is None:
         outcomes = [outcome for task in tasks for outcome in lint_clusters(task)]

@@ -126,7 +126,7 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
     entries = None if request.baseline is None else read_baseline(request.baseline, rulebook)
     narrow = None if request.changed is None else _narrowing(request.changed, request.paths)
     paths = _not_excluded(request.paths, options) if request.force_exclude else request.paths
-    files = _files(paths, options, render=request.render, progress=request.progress)
+    files = files_of(paths, options, render=request.render, progress=request.progress)
     if request.cache:
         from kubesched_lint.manifests.files import InputFile
 
@@ -293,10 +293,10 @@ def read_manifests(paths: Sequence[str], options: Options, *, render: bool = Tru
 
     With ``render``, kustomizations are read as what they are applied as, where kubectl or kustomize is there to tell.
     """
-    return manifest_set(entries_of(_files(paths, options, render=render)), options.namespace)
+    return manifest_set(entries_of(files_of(paths, options, render=render)), options.namespace)
 
 
-def _files(
+def files_of(
     paths: Sequence[str], options: Options, *, render: bool, progress: Progress | None = None
 ) -> Iterator[InputFile | Skipped | InputError]:
     from kubesched_lint.manifests.loader import find_files

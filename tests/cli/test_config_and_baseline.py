@@ -219,6 +219,26 @@ def test_a_configuration_may_name_the_baseline(shop: Path) -> None:
     assert run(shop / "manifests", "lint", ".").returncode == 0
 
 
+@pytest.mark.parametrize("named", ["by the flag", "by the configuration"])
+def test_findings_of_own_rules_can_be_known_as_well(shop: Path, named: str) -> None:
+    shutil.copytree(ROOT / "examples" / "rules", shop / "rules")
+    (shop / "pod.yaml").write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: lone}\nspec: {containers: [{name: main, image: i:1}]}\n"
+    )
+    flags = ["--rules", "rules"] if named == "by the flag" else []
+    (shop / "kubesched.toml").write_text("" if flags else 'rule-folders = ["rules"]\n')
+    asked = ["pod.yaml", *flags, "--select", "no-bare-pods"]
+    before = run(shop, "lint", *asked, "--fail-on", "note")
+    assert "[no-bare-pods]" in before.stdout, before.stdout + before.stderr
+    assert before.returncode == 1
+    written = run(shop, "baseline", "write", *asked, "-o", "known.json")
+    assert written.stderr == "known.json: 1 known finding\n"
+    assert run(shop, "lint", *asked, "--fail-on", "note", "--baseline", "known.json").returncode == 0
+    (shop / "pod.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n")
+    kept = run(shop, "baseline", "prune", *asked, "--baseline", "known.json")
+    assert kept.stderr == "known.json: 1 known finding; 0 gone\n"
+
+
 def test_nothing_is_written_over_what_is_no_baseline_or_for_half_a_set(shop: Path) -> None:
     web = shop / "manifests" / "web.yaml"
     before = web.read_text()

@@ -197,6 +197,18 @@ def test_where_entries_lie_follows_the_environment() -> None:
     assert given.folder == "here"
 
 
+def test_what_is_wrong_with_installed_rules_is_told_for_as_long_as_it_is(place: Path) -> None:
+    from dataclasses import replace
+
+    from kubesched_lint.rulebook.frontmatter import CardError
+
+    faulty = replace(Rulebook.shipped(), faults=(CardError("ops/rules/own.md", 3, "no such rule"),))
+    request = Request(("manifests",), "cluster.yaml", cache=True)
+    assert [e.path for e in checked(request, Options(), faulty).report.errors] == ["ops/rules/own.md"]
+    assert entries() == []
+    assert not lint().errors
+
+
 def test_many_runs_at_once_tell_the_same(place: Path) -> None:
     for number in range(40):
         write(f"app-{number}", 5)

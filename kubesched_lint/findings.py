@@ -6,7 +6,7 @@ The lowest layer: it knows nothing of Kubernetes, so that everything above may s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Protocol
 
@@ -66,7 +66,7 @@ def policy(text: str = "") -> Evidence:
     return Evidence("policy", text)
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@record
 class Span:
     """Lines and columns count from 1, columns in code points; the end is exclusive."""
 
@@ -74,6 +74,14 @@ class Span:
     column: int
     end_line: int
     end_column: int
+
+    def __lt__(self, other: Span) -> bool:
+        return (self.line, self.column, self.end_line, self.end_column) < (
+            other.line,
+            other.column,
+            other.end_line,
+            other.end_column,
+        )
 
 
 @record

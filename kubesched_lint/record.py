@@ -1,32 +1,54 @@
-"""``@record``: a frozen, slotted dataclass whose methods are written when its first instance is made.
+"""``@record``: a frozen, slotted dataclass that compiles nothing until many instances of it are made.
 
 ``dataclasses`` compiles six functions when a class is defined, 0.4 ms each time: for the 85 classes that linting one
-file imports, a third of its start-up (``benchmarks/run.py``). Most of them are never instantiated in such a run. To a
-reader, to mypy, to ``dataclasses.replace`` and to ``dataclasses.fields`` a record is a dataclass.
+file imports, a third of its start-up (``benchmarks/run.py``). Most of them have few instances in such a run, if any.
+To a reader, to mypy and to ``dataclasses.fields`` a record is a dataclass. ``replace`` is that of ``dataclasses``,
+without asking for ``fields``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field
+from functools import cached_property
 from operator import attrgetter
-from typing import Any, NoReturn, TypeVar, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast, dataclass_transform
 
 T = TypeVar("T")
+
+_FEW = 16
+"""Instances that are filled name by name before an ``__init__`` is compiled, which takes as long as filling thirty."""
+
+if TYPE_CHECKING:
+    from dataclasses import replace as replace
+else:
+
+    def replace(instance, /, **changes):
+        """A copy of a record or dataclass with some fields changed."""
+        for name in instance.__match_args__:
+            if name not in changes:
+                changes[name] = getattr(instance, name)
+        return instance.__class__(**changes)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: type[T]) -> type[T]:
-    """Fields are what the class's own body annotates; ``field(compare=False)`` keeps one out of equality and hash."""
+    """Fields are what the class's own body annotates; ``field(compare=False)`` keeps one out of equality and hash.
+
+    A class with a ``cached_property`` has room for what it caches; all others have slots alone.
+    """
     body = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
     names = tuple(body.get("__annotations__", ()))
     given = {name: body.pop(name) for name in names if name in body}
     said = _said([name for name in names if getattr(given.get(name), "compare", True)])
+    caches = any(isinstance(value, cached_property) for value in body.values())
+    left = iter(range(_FEW))
 
     def first(self: object, *args: object, **kwargs: object) -> None:
-        written = _init(made, names, given)
-        type.__setattr__(made, "__init__", written)  # from now on this one is called
-        written(self, *args, **kwargs)
+        if next(left, None) is None or not _fill(self, names, given, args, kwargs):
+            written = _init(made, names, given)
+            type.__setattr__(made, "__init__", written)  # from now on this one is called
+            written(self, *args, **kwargs)
 
     def equals(self: object, other: object) -> object:
         return said(self) == said(other) if other.__class__ is self.__class__ else NotImplemented
@@ -41,7 +63,7 @@ def record(cls: type[T]) -> type[T]:
         "__reduce__": lambda self: (self.__class__, tuple(getattr(self, name) for name in names)),
         "__dataclass_fields__": _Fields(given),
         "__match_args__": names,
-        "__slots__": names,
+        "__slots__": (*names, "__dict__") if caches else names,
         "__qualname__": cls.__qualname__,
     }
     made: Any = type(cls.__name__, cls.__bases__, methods | body)
@@ -50,6 +72,25 @@ def record(cls: type[T]) -> type[T]:
 
 def _said(names: list[str]) -> Callable[[object], object]:
     return attrgetter(*names) if names else lambda self: ()
+
+
+def _fill(
+    instance: object, names: tuple[str, ...], given: Mapping[str, Any], args: tuple[object, ...], kwargs: dict[str, Any]
+) -> bool:
+    """What ``__init__`` does; False for arguments that are wrong, which the compiled one tells best."""
+    values = dict(zip(names, args, strict=False)) | kwargs
+    if len(values) != len(args) + len(kwargs):
+        return False
+    for name in names:
+        value = values.pop(name, MISSING)
+        if value is MISSING:
+            value = given.get(name, MISSING)
+            if isinstance(value, Field):
+                value = value.default if value.default_factory is MISSING else value.default_factory()
+        if value is MISSING:
+            return False
+        object.__setattr__(instance, name, value)
+    return not values
 
 
 def _init(cls: type, names: tuple[str, ...], given: Mapping[str, Any]) -> Callable[..., None]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
+from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.facts import Facts

@@ -6,7 +6,6 @@ Facts judge nothing. Whatever concerns the fit of a pod on a node is asked of ``
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,8 @@ from kubesched_lint.analysis.order import apply_order
 from kubesched_lint.analysis.reachability import Blocked, blocked_workloads
 from kubesched_lint.analysis.selection import Selection
 from kubesched_lint.cluster.nodeset import first, only, positions
-from kubesched_lint.record import record
+from kubesched_lint.model.decode.objects import kinds_in
+from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.joint import Demand
@@ -93,6 +93,12 @@ class Facts:
         self._copies: dict[tuple[int, int, NodeSet, int], int] = {}
         self.spread_rooms: dict[tuple[int, int, int | None], tuple[Workload, SpreadConstraint, SpreadRoom | None]] = {}
         """What ``analysis.spread`` has found."""
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """Of which the set or the cluster holds an object."""
+        ours = kinds_in(self.manifests)
+        return ours if self.cluster is None else ours | kinds_in(self.cluster.inventory)
 
     # -- workloads and their pods ------------------------------------------------------------------------------------
 

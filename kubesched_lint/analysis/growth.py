@@ -8,7 +8,7 @@ of every kind stands in the state while they choose; cluster-autoscaler asks the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
@@ -25,6 +25,7 @@ from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import HOSTNAME, Node
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import diagnose, message

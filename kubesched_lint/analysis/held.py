@@ -8,8 +8,9 @@ Job loses its pods (``job/job_controller.go``, manageJob), a suspended CronJob m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.facts import Facts

@@ -7,7 +7,7 @@ here, so that "even so it does not fit" is a proof; ``growth`` heeds them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.pod import Pod, Resources
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
 from kubesched_lint.scheduler.framework import static_feasible
 
 if TYPE_CHECKING:

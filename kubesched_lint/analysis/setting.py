@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 
 from kubesched_lint.analysis.claims import bound_volume, claim_named, told_ordinals, without_unknown_storage
 from kubesched_lint.analysis.facts import Facts
@@ -12,6 +12,7 @@ from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
 
 
 def setting_of(facts: Facts) -> Setting:

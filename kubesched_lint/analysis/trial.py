@@ -6,7 +6,7 @@ What stays Pending in every trial is a witness, not a proof: other draws and ord
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kubesched_lint.analysis.claims import is_known
 from kubesched_lint.analysis.facts import Facts
@@ -16,7 +16,7 @@ from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.scheduler.preemption import preempt

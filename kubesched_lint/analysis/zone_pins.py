@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from kubesched_lint.analysis.claims import (
     bound_volume,
@@ -21,7 +20,7 @@ from kubesched_lint.model.node import REGION, ZONE
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod
 from kubesched_lint.model.storage import PersistentVolume
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 
 _KEYS = (ZONE, REGION, "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region")
 

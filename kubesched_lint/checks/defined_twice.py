@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from itertools import pairwise
 from typing import Any
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, ObjectRef, Path, Place, pattern
-from kubesched_lint.model.inventory import identity
 
 _NAME: Path = ("metadata", "name")
 
 
 def check(facts: Facts) -> Iterator[Hazard]:
-    for field in fields(facts.manifests):
-        for items in _namesakes(getattr(facts.manifests, field.name)):
-            for earlier, later in pairwise(items):
-                if earlier.source.path == later.source.path:
-                    yield from _hazards(earlier, later)
-
-
-def _namesakes(items: tuple[Any, ...]) -> Iterator[list[Any]]:
-    found: dict[object, list[Any]] = {}
-    if len(items) > 1:
-        for item in items:
-            found.setdefault(identity(item), []).append(item)
-    yield from (same for same in found.values() if len(same) > 1)
+    for items in facts.manifests.namesakes().values():
+        for earlier, later in pairwise(items):
+            if earlier.source.path == later.source.path:
+                yield from _hazards(earlier, later)
 
 
 def _hazards(earlier: Any, later: Any) -> Iterator[Hazard]:

@@ -7,24 +7,18 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint
 from kubesched_lint.findings import Hazard, UncheckedError, pattern
+from kubesched_lint.model.workload import Workload
 
 
-def check(facts: Facts) -> Iterator[Hazard]:
-    for workload in facts.manifests.workloads:
-        name = workload.pod.priority_class
-        if not name or name in facts.priority_classes:
-            continue
-        if not facts.cluster_has("PriorityClass"):
-            raise UncheckedError("needs priority classes (kubectl get priorityclass), which no snapshot holds")
-        yield Hazard(
-            at=(*workload.pod.path, "priorityClassName"),
-            source=workload.source,
-            victim=workload.ref,
-            evidence=pattern(f"no PriorityClass with name {name} was found"),
-            values={
-                "object": str(workload),
-                "class": name,
-                "nearest": hint(facts.nearest_priority_class(name), "there is "),
-            },
-            variant="pod" if workload.kind == "Pod" else "default",
-        )
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    name = workload.pod.priority_class
+    if name in facts.priority_classes:
+        return
+    if not facts.cluster_has("PriorityClass"):
+        raise UncheckedError("needs priority classes (kubectl get priorityclass), which no snapshot holds")
+    yield Hazard(
+        at=(*workload.pod.path, "priorityClassName"),
+        evidence=pattern(f"no PriorityClass with name {name} was found"),
+        values={"class": name, "nearest": hint(facts.nearest_priority_class(name), "there is ")},
+        variant="pod" if workload.kind == "Pod" else "default",
+    )

@@ -1,7 +1,5 @@
 """The tree of commands. Each lives in a module of its own, imported when it is named or when help lists it."""
 
-from __future__ import annotations
-
 import gc
 from enum import StrEnum
 from importlib import import_module

@@ -128,9 +128,8 @@ def fleet(
 
 def _held(outcome: Outcome, entries: tuple[Entry, ...], source: str) -> Outcome:
     """What does not occur on one cluster may on another: of the fleet's baseline no entry is called gone."""
-    from dataclasses import replace
-
     from kubesched_lint.engine.baseline import held_against
+    from kubesched_lint.record import replace
 
     return replace(outcome, report=held_against(outcome.report, entries, source=source).report)
 

@@ -1,7 +1,5 @@
 """``kubesched-lint lint``: read manifests and cluster, run the rules, print the reports."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
@@ -196,7 +194,7 @@ def lint(
     raise typer.Exit(max(least, exit_code(run.report, failing, settings.flag("strict-skips"))))
 
 
-def _tell_of_missing_cluster(report: Report) -> None:
+def _tell_of_missing_cluster(report: "Report") -> None:
     """Silence about half of the rules would read as their consent."""
     missing = sum(skip.reason == "needs a cluster (--cluster)" for skip in report.skipped)
     if missing and not report.summary.unreadable_cluster:

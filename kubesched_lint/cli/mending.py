@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import typer
 
@@ -14,6 +14,7 @@ from kubesched_lint.engine.desk import Sheet, WriteError, write
 from kubesched_lint.engine.fixing import Mended, placed
 from kubesched_lint.engine.session import Checked
 from kubesched_lint.manifests.files import STDIN
+from kubesched_lint.record import replace
 from kubesched_lint.report.cells import visible
 from kubesched_lint.rulebook.library import Rulebook
 

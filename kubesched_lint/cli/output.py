@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Severity
 from kubesched_lint.manifests.document import RENDERED
+from kubesched_lint.record import replace
 from kubesched_lint.report.context import CardView, RenderContext
 from kubesched_lint.report.palette import terminal_width, wants_color
 from kubesched_lint.report.writers import Target, write

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.passing import Passing, passing_of, settled_node
 from kubesched_lint.findings import one_line
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -55,7 +55,7 @@ class ClusterError(Exception):
         self.message = message
 
 
-@dataclass(frozen=True)
+@record
 class Cluster:
     """What a snapshot, kubectl's output or a sketch tells.
 

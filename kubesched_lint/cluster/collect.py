@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.cluster.cluster import Cluster
@@ -15,7 +14,7 @@ from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.model.nodepool import NodePool

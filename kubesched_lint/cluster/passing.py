@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import Node, Taint

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.model.decode.fields import Value, mapping, text
 from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_pod_object
 from kubesched_lint.model.pod import BoundPod, Owner, Pod
+from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.wire import PodParts, Wire

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import TypeVar
 
 from kubesched_lint.model.inventory import Inventory
@@ -15,7 +15,7 @@ from kubesched_lint.model.storage import (
     StorageClass,
     VolumeAttachment,
 )
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 
 
 @record

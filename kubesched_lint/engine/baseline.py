@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from kubesched_lint.engine.options import BaselineError
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Suppression
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 
 VERSION = 1

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cluster import Description
@@ -19,7 +18,7 @@ from kubesched_lint.engine.options import Options
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.files import InputFile
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.version import __version__
 

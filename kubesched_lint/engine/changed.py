@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from kubesched_lint.engine.options import ChangedError
 from kubesched_lint.engine.places import sources_of
 from kubesched_lint.engine.reading import ManifestSet, ref_of
 from kubesched_lint.findings import Finding, ObjectRef, Report
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 
 HEAD = "HEAD"
 """What is compared with unless a base is named: all that is not committed."""

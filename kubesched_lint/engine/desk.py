@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 
@@ -18,6 +18,7 @@ from kubesched_lint.manifests.loader import Entry, documents
 from kubesched_lint.manifests.parting import text_of
 from kubesched_lint.manifests.splicing import spliced
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.record import replace
 
 
 class WriteError(Exception):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 
@@ -24,6 +24,7 @@ from kubesched_lint.findings import Edit, Finding, Fix, Location, ObjectRef, Pat
 from kubesched_lint.manifests.changes import ChangeError, Put, Remove, Rename
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.parting import text_of
+from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.rule import module_name
 

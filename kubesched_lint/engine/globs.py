@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cached_property
 
 from kubesched_lint.manifests.document import RENDERED
+from kubesched_lint.record import record
 
 
-@dataclass(frozen=True)
+@record
 class Globs:
     """``base`` is the folder that the patterns are written in; ``here`` the one that relative paths start from.
 

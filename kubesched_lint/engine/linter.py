@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,7 @@ from kubesched_lint.findings import (
 )
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.wording import fill
 
@@ -246,13 +245,16 @@ class _Run:
 
     def _judgements(self, rule: Rule, facts: Facts, only: Workload | None = None) -> Iterator[Judged]:
         """What one rule says, of all workloads or of one. A check that raises is one error; the others still run."""
+        subjects = self._subjects(rule, facts) if only is None else (only,)
+        if not subjects:
+            return  # most files have nothing that most rules look at: their checks are not even imported
         params = {**rule.params, **self.options.params.get(rule.slug, {})}
         try:
             check = rule.check()
         except Exception as error:
             self._failed(rule, None, error)
             return
-        for subject in self._subjects(rule) if only is None else (only,):
+        for subject in subjects:
             workload = subject if isinstance(subject, Workload) else None
             try:
                 for hazard in check(facts, **params) if subject is None else check(subject, facts, **params):
@@ -265,8 +267,10 @@ class _Run:
             except Exception as error:
                 self._failed(rule, workload, error)
 
-    def _subjects(self, rule: Rule) -> Sequence[Workload | Document | None]:
+    def _subjects(self, rule: Rule, facts: Facts) -> Sequence[Workload | Document | None]:
         """What a rule looks at, one by one; None for the set as a whole."""
+        if rule.beside and facts.kinds.isdisjoint(rule.beside):
+            return ()
         if rule.each == "set":
             return (None,)
         return self.manifests.documents if rule.each == "document" else self._carriers(rule)

@@ -7,12 +7,12 @@ again of the set as it is meant from where the finding stands: of every object t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from kubesched_lint.findings import Source
-from kubesched_lint.model.inventory import Inventory, identity
+from kubesched_lint.model.inventory import Inventory
 
 _MOST_NAMED = 3
 
@@ -25,14 +25,7 @@ class Namesakes:
 
     @cached_property
     def groups(self) -> Mapping[tuple[str, object], Sequence[Any]]:
-        """(field of the Inventory, identity) → the definitions of one object, where there are several."""
-        found: dict[tuple[str, object], list[Any]] = {}
-        for field in fields(self.manifests):
-            items = getattr(self.manifests, field.name)
-            if len(items) > 1:
-                for item in items:
-                    found.setdefault((field.name, identity(item)), []).append(item)
-        return {key: items for key, items in found.items() if len(items) > 1}
+        return self.manifests.namesakes()
 
     @cached_property
     def _sources(self) -> frozenset[int]:
@@ -75,12 +68,9 @@ class Namesakes:
         own = {id(item) for items in self.groups.values() for item in items if item.source is source}
         key = frozenset({self._alike[item] for item in kept} | own | {-scaler for scaler in strange})
         if key not in self._sets:
-            self._sets[key] = Inventory(
-                **{
-                    f.name: tuple(i for i in getattr(self.manifests, f.name) if id(i) not in left | strange)
-                    for f in fields(self.manifests)
-                }
-            )
+            gone = left | strange
+            kept_lists = {n: tuple(i for i in items if id(i) not in gone) for n, items in self.manifests.lists()}
+            self._sets[key] = Inventory(**kept_lists)
         return self._sets[key]
 
     def _strange_scalers(self, left: set[int], last: bool) -> Iterator[int]:
@@ -107,7 +97,7 @@ class Namesakes:
     def chosen(self, source: Source) -> tuple[Inventory, tuple[str, ...]]:
         """One set for a question about all of it at once: as seen from ``source``, and what must be known of it."""
         found = self._chosen(source, last=True)
-        kept = {id(item) for field in fields(found) for item in getattr(found, field.name)}
+        kept = {id(item) for _, items in found.lists() for item in items}
         differing = [items for items in self.groups.values() if _differ(items)]
         notes = [_taken(items, kept) for items in differing[:_MOST_NAMED]]
         if len(differing) > _MOST_NAMED:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from kubesched_lint.analysis.claims import without_unknown_storage
 from kubesched_lint.analysis.facts import Facts, Premises
@@ -15,7 +14,7 @@ from kubesched_lint.engine.why import Explanation, explain, place_earlier
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod, Volume
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.scoring import owner_selector
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from kubesched_lint.engine.suppression import suppress
 from kubesched_lint.findings import InputError, ObjectRef, Report, Skip
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.validation.schema import RECORDED
 
@@ -59,7 +58,7 @@ class Request:
     """Whether fixes are tried anyhow, so that the report need not say what they might do."""
 
 
-@dataclass(frozen=True)
+@record
 class Material:
     """What a run reads: its files at once, everything else when somebody asks for it."""
 
@@ -85,7 +84,7 @@ class Material:
         return open_cluster(self.request.cluster, self.request.elastic)
 
 
-@dataclass(frozen=True)
+@record
 class Checked:
     """The report of a run, and what it was made from: read only now, where a kept report spared that."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.analysis.held import amid_rollout, without
@@ -23,7 +22,7 @@ from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 
 _MOST_SPARE = 60
 """Nodes that pools might add in the midst of an event; with more, the search would not end."""

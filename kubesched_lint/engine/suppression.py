@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from kubesched_lint.analysis.waiver import Waiver, WaiverUse
 from kubesched_lint.engine.linter import finding_of, numbered
@@ -12,6 +11,7 @@ from kubesched_lint.engine.places import sources_of
 from kubesched_lint.engine.reading import ManifestSet, ref_of
 from kubesched_lint.engine.waivers import annotation_waivers, apply_waivers, find_waivers, owners, uses
 from kubesched_lint.findings import Finding, ObjectRef, Report
+from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rule, Rulebook
 
 _OF_WAIVERS = ("waiver-unused", "waiver-unexplained")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.waiver import Waiver, WaiverUse
 from kubesched_lint.engine.comments import comments_with
 from kubesched_lint.findings import Finding, Location, ObjectRef, Source, Span, Suppression
 from kubesched_lint.manifests.document import RENDERED
+from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
     from re import Match

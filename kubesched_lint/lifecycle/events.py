@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from random import Random
 
@@ -34,6 +34,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
 from kubesched_lint.scheduler.scoring import owner_selector
 
 CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Path
@@ -18,6 +17,7 @@ from kubesched_lint.lifecycle.telling import End
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell
 from kubesched_lint.lifecycle.world import FRESH, empty, with_pinned
 from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.record import replace
 from kubesched_lint.scheduler.capacity import copies
 
 CONTROLLER_SAYS = "the controller says (FailedCreate)"

@@ -7,7 +7,6 @@ node where it scores a sample only (100 nodes and more); and *proof*, any schedu
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 from kubesched_lint.cluster.index import NodeIndex
@@ -22,6 +21,7 @@ from kubesched_lint.lifecycle.world import Cast, Held, State
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.storage import Claim
+from kubesched_lint.record import replace
 from kubesched_lint.scheduler.binding import bind, with_topology_labels
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED, SELECTED_NODE

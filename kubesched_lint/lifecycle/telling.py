@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 from kubesched_lint.lifecycle.controllers.pdb import covers
@@ -13,7 +12,7 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.world import State, Wish
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 
 
 @record

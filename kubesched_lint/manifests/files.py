@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -61,14 +61,14 @@ class _Found:
     named: bool = False
 
 
-@dataclass(slots=True)
 class _Lists:
     """What the kustomizations met so far say of real paths: of a patch, which of them lists it."""
 
-    patches: dict[str, str] = field(default_factory=dict)
-    resources: set[str] = field(default_factory=set)
-    known: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Folder → kustomizations in it, for folders that were looked into on account of a named path."""
+    def __init__(self) -> None:
+        self.patches: dict[str, str] = {}
+        self.resources: set[str] = set()
+        self.known: dict[str, tuple[str, ...]] = {}
+        """Folder → kustomizations in it, for folders that were looked into on account of a named path."""
 
     def within(self, folder: str) -> tuple[str, ...]:
         if folder not in self.known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from kubesched_lint.findings import InputError, Location, Path, Span
@@ -17,7 +17,7 @@ from kubesched_lint.manifests.fragments import (
     value_at,
     within,
 )
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.document import Document, Skipped, Unread

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import RENDERED, Skipped
@@ -12,6 +12,7 @@ from kubesched_lint.manifests.files import KUSTOMIZATIONS, LARGEST, Applied, Inp
 from kubesched_lint.manifests.kustomization import Kustomization, is_address, kustomization
 from kubesched_lint.manifests.origins import KustomizeRendering, Written
 from kubesched_lint.manifests.rendering import RenderError, Tool, kustomizer, render, render_with_origins
+from kubesched_lint.record import replace
 
 _MOST_FOLDERS = 2000
 _AS_IT_STANDS = "the files are read as they stand"

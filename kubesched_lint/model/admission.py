@@ -7,13 +7,13 @@ runtimeclass}`` and ``pkg/registry/core/pod/strategy.go``. Defaults of single fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.pod import Container, Pod, PodAffinityTerm, SpreadConstraint, Toleration
 from kubesched_lint.model.policy import LimitRange, PriorityClass, RuntimeClass
 from kubesched_lint.model.resources import effective_requests
+from kubesched_lint.record import replace
 
 SYSTEM_PRIORITY_CLASSES: Mapping[str, PriorityClass] = {
     "system-cluster-critical": PriorityClass("system-cluster-critical", 2_000_000_000),

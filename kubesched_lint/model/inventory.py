@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.model.workload import Workload
@@ -63,16 +63,26 @@ class Inventory:
 
     def over(self, other: Inventory) -> Inventory:
         """The objects of both; where both have one of the same kind, namespace and name, this side's."""
-        return Inventory(**{f.name: _over(getattr(self, f.name), getattr(other, f.name)) for f in fields(self)})
+        return Inventory(**{name: _over(items, getattr(other, name)) for name, items in self.lists()})
+
+    def lists(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        """The name of each field, and the objects in it."""
+        for name in self.__match_args__:
+            yield name, getattr(self, name)
 
     @property
     def has_namesakes(self) -> bool:
         """Whether an object is defined more than once."""
-        for f in fields(self):
-            items = getattr(self, f.name)
-            if len(items) > 1 and len(set(map(identity, items))) < len(items):
-                return True
-        return False
+        return any(len(items) > 1 and len(set(map(identity, items))) < len(items) for _, items in self.lists())
+
+    def namesakes(self) -> Mapping[tuple[str, object], Sequence[Any]]:
+        """(field, identity) → the definitions of one object, where there are several."""
+        found: dict[tuple[str, object], list[Any]] = {}
+        for name, items in self.lists():
+            if len(items) > 1:
+                for item in items:
+                    found.setdefault((name, identity(item)), []).append(item)
+        return {key: items for key, items in found.items() if len(items) > 1}
 
 
 def _over(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:

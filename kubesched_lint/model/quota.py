@@ -8,10 +8,10 @@ and 030880a of kubernetes/kubernetes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from kubesched_lint.model.pod import Container, Pod
 from kubesched_lint.model.resources import effective_requests, is_extended
+from kubesched_lint.record import replace
 
 PODS = ("pods", "count/pods")
 """``count/pods`` counts pods that have ended too; a snapshot does not tell of those."""

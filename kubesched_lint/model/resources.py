@@ -6,10 +6,10 @@ Mirrors ``k8s.io/component-helpers/resource/helpers.go`` (v1.36), ``PodRequests`
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kubesched_lint.model.pod import Container, Pod, Resources
+from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
     from kubesched_lint.model.policy import DeviceClass

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Protocol
 
 from kubesched_lint.findings import Finding, Location, Report
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.card import Card
 from kubesched_lint.rulebook.frontmatter import CardError, scalar
 from kubesched_lint.rulebook.library import Rulebook

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path as File
 from typing import TYPE_CHECKING
 
+from kubesched_lint.record import record
 from kubesched_lint.rulebook.rule import Rule, module_name
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def in_profile(rule: Rule, profile: str) -> bool:
     return rule.default == "on"
 
 
-@dataclass(frozen=True)
+@record
 class Rulebook:
     """``folders`` says where each card that is not shipped lies; ``faults`` are the cards that cannot be used."""
 

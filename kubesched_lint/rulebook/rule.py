@@ -63,6 +63,8 @@ class Rule:
     each: str = "workload"
     kinds: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    """Kinds: without an object of one of them in the set or the cluster, the check has nothing to say."""
     default: str = "on"
     params: Mapping[str, object] = field(default_factory=dict)
     yields_to: tuple[str, ...] = ()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path as File
 
+from kubesched_lint.record import replace
 from kubesched_lint.rulebook.card import Card
 from kubesched_lint.rulebook.examples import Example, Lint, coverage_faults, examples, failures
 from kubesched_lint.rulebook.frontmatter import CardError

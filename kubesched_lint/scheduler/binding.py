@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kubesched_lint.cluster.nodeset import only
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
@@ -11,6 +9,7 @@ from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import HOSTNAME, REGION, ZONE, Node
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod
 from kubesched_lint.model.storage import Claim, PersistentVolume
+from kubesched_lint.record import replace
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED, Choice, choices, pod_claims
 from kubesched_lint.scheduler.quirks import POD_TOPOLOGY_LABELS, has
 

@@ -6,7 +6,7 @@ A case is one JSON object of ``../shared/conformance`` or of docs/verify.md: a c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from kubesched_lint.cluster.index import NodeIndex
@@ -18,7 +18,7 @@ from kubesched_lint.model.decode.policy import decode_namespace
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import Namespace
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.scheduler.preemption import Candidate, Preemption, preempt

@@ -8,7 +8,6 @@ without nulls, with numbers as integers where the type is one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -150,11 +149,13 @@ class _AbortError(Exception):
     """A type that decodes itself failed: the decoder stops at once, whatever it had noted before."""
 
 
-@dataclass(slots=True)
 class _State:
-    version: str
-    wrong_type: Cause | None = None
-    unknown: list[Cause] = field(default_factory=list)
+    __slots__ = ("unknown", "version", "wrong_type")
+
+    def __init__(self, version: str) -> None:
+        self.version = version
+        self.wrong_type: Cause | None = None
+        self.unknown: list[Cause] = []
 
 
 def decode(value: object, version: str, type_name: str) -> tuple[Any, tuple[Cause, ...], str]:

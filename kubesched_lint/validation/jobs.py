@@ -7,11 +7,11 @@ selector (v1.36).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from kubesched_lint.findings import Path
+from kubesched_lint.record import replace
 from kubesched_lint.validation.causes import (
     Cause,
     Raw,

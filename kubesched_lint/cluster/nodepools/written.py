@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from kubesched_lint.cluster.cluster import NODE_POOL
 from kubesched_lint.cluster.nodepools.shapes import CLOUDS, INSTANCE_TYPE, shape_named
@@ -25,6 +24,7 @@ from kubesched_lint.model.decode.nodepools import decode_requirements, zones_of
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.nodepool import AUTOPILOT, CLUSTER_AUTOSCALER, KARPENTER, NodePool, Shape
+from kubesched_lint.record import replace
 
 GROUPS = "NodeGroups"
 POOL_FIELDS = frozenset(

@@ -6,7 +6,6 @@ Mirrors ``pkg/controller/daemon/{daemon_controller,update}.go`` and ``util/daemo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from kubesched_lint.cluster.index import NodeIndex
@@ -15,6 +14,7 @@ from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, Toleration
 from kubesched_lint.model.workload import Strategy
+from kubesched_lint.record import replace
 from kubesched_lint.scheduler.framework import untolerated_taint
 
 _TOLERATED = (

@@ -74,6 +74,12 @@ def decode_object(value: Value, namespace: str, source: Source | None = None, or
     return field, decode(value, source)
 
 
+def kinds_in(inventory: Inventory) -> frozenset[str]:
+    """The kinds of which it holds an object."""
+    others = (kind for kind, (_, field, *_) in _OTHERS.items() if getattr(inventory, field))
+    return frozenset({*others, *(workload.kind for workload in inventory.workloads)})
+
+
 def gather(objects: Iterable[tuple[str, Any]]) -> Inventory:
     """An Inventory of decoded objects, in their order."""
     fields: dict[str, list[Any]] = {}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 
 from kubesched_lint.engine.panorama import Panorama
 from kubesched_lint.findings import Report, Severity
+from kubesched_lint.record import replace
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, footer, open_findings, verdict
 from kubesched_lint.report.footer import suppressed as suppressed_counts

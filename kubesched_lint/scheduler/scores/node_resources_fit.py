@@ -5,12 +5,11 @@ Mirrors ``pkg/scheduler/framework/plugins/noderesources/least_allocated.go`` and
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import Container, Pod
 from kubesched_lint.model.resources import DEFAULT_MEMORY, DEFAULT_MILLI_CPU, effective_requests
+from kubesched_lint.record import replace
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels
 from kubesched_lint.scheduler.scores.per_node import PerNode
 

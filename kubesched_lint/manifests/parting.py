@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kubesched_lint.findings import InputError
 
 _BEFORE_JSON = frozenset("{ \t\n")
-_BYTE = re.compile("[\udc80-\udcff]")
+_BYTE = "[\udc80-\udcff]"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -77,7 +77,7 @@ def _is_head(part: str) -> bool:
 
 def broken_byte(path: str, part: Part) -> InputError | None:
     """The first byte of the document that is no UTF-8."""
-    found = None if part.text.isascii() else _BYTE.search(part.text)
+    found = None if part.text.isascii() else re.search(_BYTE, part.text)
     if found is None:
         return None
     at = found.start()

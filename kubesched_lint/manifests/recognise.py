@@ -14,15 +14,14 @@ _RENDERED = "lint the rendered output (kubectl kustomize DIR)"
 
 _ANNOTATIONS = ("metadata", "annotations")
 
+# The first four are compiled when a file needs one: most need none.
 # A template where a value or a line begins: no YAML that anybody means.
-_BARE_TEMPLATE = re.compile(r"^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?(?:\{\{|\{%)", re.MULTILINE)
-_OF_HELM = re.compile(r"\{\{-?\s*(?:\.|\$|include\b|template\b|printf\b|default\b)")
+_BARE_TEMPLATE = r"(?m)^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?(?:\{\{|\{%)"
+_OF_HELM = r"\{\{-?\s*(?:\.|\$|include\b|template\b|printf\b|default\b)"
 # ``${NAMESPACE}``, ``${REPLICAS:-1}``, ``$NAME``, ``$(name)``, ``{{ .Values.x }}``, ``<your-node>``.
-_PLACEHOLDER = re.compile(
-    r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{(?:.*?\}\}|.*)|\{%(?:.*?%\}|.*)|\(\$|<\w[\w .:/-]*>"
-)
+_PLACEHOLDER = r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{(?:.*?\}\}|.*)|\{%(?:.*?%\}|.*)|\(\$|<\w[\w .:/-]*>"
 # Truth in YAML 1.1, by which kubectl reads; text in 1.2, by which Kustomize reads, and writes it quoted.
-_OLD_TRUTH = re.compile(r"(?:y|yes|on|n|no|off)$", re.IGNORECASE)
+_OLD_TRUTH = r"(?i)(?:y|yes|on|n|no|off)$"
 _HEADER = re.compile(r"(?:(?:---)?[ \t]*(?:#[^\n]*)?\n)*")
 _KEY_LINE = re.compile(r"([ ]*)(-[ ]+)?([A-Za-z]\w*):(?:[ ]+([|>]))?")
 
@@ -44,7 +43,7 @@ def braces(text: str) -> str | None:
 
 def placeholder(text: str) -> str | None:
     """Text that something or somebody fills in before it is applied; None where there is none."""
-    found = _PLACEHOLDER.search(text)
+    found = re.search(_PLACEHOLDER, text)
     if found is None or (found[0][0] == "<" and "</" in text):
         return None  # a tag is closed somewhere; what is to be filled in is not
     return found[0]
@@ -89,7 +88,7 @@ def rendered_text(path: Path, value: Any, written: str) -> str | None:
 
     The object's own annotations it writes as text, whatever they are; those of a template it keeps.
     """
-    if isinstance(value, (bool, int, float)) and (path[:2] == _ANNOTATIONS or _OLD_TRUTH.match(written)):
+    if isinstance(value, (bool, int, float)) and (path[:2] == _ANNOTATIONS or re.match(_OLD_TRUTH, written)):
         return written
     return None
 
@@ -98,7 +97,7 @@ def breaks_by_template(text: str, line: int) -> bool:
     """Whether broken YAML is broken because it is a template; ``line`` of the text, from 1, is where it breaks."""
     if not is_templated(text):
         return False
-    if _BARE_TEMPLATE.search(text):
+    if re.search(_BARE_TEMPLATE, text):
         return True
     lines = text.split("\n")
     return "{{" in "".join(lines[max(0, line - 2) : line])
@@ -110,7 +109,7 @@ def is_named_by_template(value: Any) -> bool:
     if not isinstance(meta, dict):
         return False
     names = (meta.get("name"), meta.get("namespace"))
-    return any(isinstance(name, str) and _OF_HELM.search(name) is not None for name in names)
+    return any(isinstance(name, str) and re.search(_OF_HELM, name) is not None for name in names)
 
 
 def plain_kind(text: str) -> tuple[str, str, int] | None:

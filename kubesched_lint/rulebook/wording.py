@@ -14,7 +14,7 @@ from functools import lru_cache
 
 LONGEST_LIST = 6
 
-_PIECE = re.compile(
+_PIECE = (
     r"\{\{|\}\}|\{\}|"
     r"\{(?P<name>[a-z_][a-z0-9_]*)(?:(?P<kind>[|:])(?P<one>[^{}|]*)(?:\|(?P<many>[^{}|]*))?)?\}|"
     r"[{}]"
@@ -36,7 +36,7 @@ def _pieces(template: str) -> tuple[str | re.Match[str], ...]:
     """The text of a template as it stands, and its placeholders: thousands of findings share one template."""
     found: list[str | re.Match[str]] = []
     end = 0
-    for piece in _PIECE.finditer(template):
+    for piece in re.finditer(_PIECE, template):
         text = piece.group()
         found.append(template[end : piece.start()])
         end = piece.end()
@@ -60,7 +60,7 @@ def _value(piece: re.Match[str], values: Mapping[str, object]) -> str:
 
 def placeholders(template: str) -> Iterator[str]:
     """The names that a template asks for, in order. Raises WordingError for a malformed one."""
-    for piece in _PIECE.finditer(template):
+    for piece in re.finditer(_PIECE, template):
         if piece["name"] is not None:
             if piece["kind"] == ":" and piece["many"] is None:
                 raise WordingError(f"{piece.group()} needs two words, as in {{n:stays|stay}}")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.state import ClusterState
     from kubesched_lint.findings import Path
     from kubesched_lint.lifecycle.setting import Setting
+    from kubesched_lint.manifests.document import Document
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.node import Node, Taint
     from kubesched_lint.model.nodepool import NodePool
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from kubesched_lint.model.policy import Autoscaler, LimitRange, PriorityClass, RuntimeClass
     from kubesched_lint.model.workload import Workload
     from kubesched_lint.scheduler.capacity import Shortage
+    from kubesched_lint.validation.refusals import Refusals
 
 
 _EVERYWHERE = ("kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch")
@@ -93,12 +95,22 @@ class Facts:
         self._copies: dict[tuple[int, int, NodeSet, int], int] = {}
         self.spread_rooms: dict[tuple[int, int, int | None], tuple[Workload, SpreadConstraint, SpreadRoom | None]] = {}
         """What ``analysis.spread`` has found."""
+        self.refused: Mapping[int, Refusals] | None = None
+        """What the API server refuses, by the ``id`` of the document, where all have been judged already."""
 
     @cached_property
     def kinds(self) -> frozenset[str]:
         """Of which the set or the cluster holds an object."""
         ours = kinds_in(self.manifests)
         return ours if self.cluster is None else ours | kinds_in(self.cluster.inventory)
+
+    def refusals(self, document: Document) -> Refusals:
+        """What the API server of this version says against a document."""
+        if self.refused is not None:
+            return self.refused.get(id(document), ())
+        from kubesched_lint.validation.refusals import refusals
+
+        return tuple(refusals(document.value, self.premises.kubernetes_version))
 
     # -- workloads and their pods ------------------------------------------------------------------------------------
 

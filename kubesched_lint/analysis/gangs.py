@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.model.policy import PodGroup
 from kubesched_lint.model.workload import Workload
 
 
-def group_of(workload: Workload) -> str:
-    """The PodGroup that its pods name (``spec.schedulingGroup.podGroupName``); empty without one."""
-    found: object = workload.template
-    for key in ("spec", "schedulingGroup", "podGroupName"):
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return found if isinstance(found, str) else ""
-
-
 def members(facts: Facts, namespace: str, name: str) -> tuple[Workload, ...]:
     """Workloads of the set whose pods are in a group."""
-    return tuple(w for w in facts.manifests.workloads if w.namespace == namespace and group_of(w) == name)
+    return tuple(w for w in facts.manifests.workloads if w.namespace == namespace and w.pod.group == name)
 
 
 def pod_group(facts: Facts, namespace: str, name: str) -> PodGroup | None:

@@ -9,7 +9,6 @@ from kubesched_lint.findings import Hazard, Path, Severity, UncheckedError, proo
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.recognise import placeholder_of, rendered_text, value_at
 from kubesched_lint.validation.causes import Cause, field_of
-from kubesched_lint.validation.refusals import refusals
 from kubesched_lint.validation.validate import Verdict
 
 _MISMATCH = "`selector` does not match template `labels`"
@@ -19,12 +18,11 @@ _UNDECODED = 400
 
 
 def check(document: Document, facts: Facts) -> Iterator[Hazard]:
-    meta = document.value.get("metadata")
-    if isinstance(meta, dict) and meta.get("resourceVersion"):
+    if document.meta.get("resourceVersion"):
         return  # a server stored it, so one accepted it
     seen: set[Path] = set()
     left = ""
-    for cause, verdict in refusals(document.value, facts.premises.kubernetes_version):
+    for cause, verdict in facts.refusals(document):
         if document.unrendered and _is_rendered_away(document, cause, verdict.code):
             left = left or ("" if verdict.code == _UNDECODED else f"{cause.field}: {_in_short(cause)}")
             continue

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.gangs import group_of, members, pod_group
+from kubesched_lint.analysis.gangs import members, pod_group
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.workload import Workload
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    name = group_of(workload)
+    name = workload.pod.group
     if not name:
         return
     at = (*workload.pod.path, "schedulingGroup", "podGroupName")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.template import difference
+from kubesched_lint.cluster.template import difference, written_template
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import Autoscaler, ReplicaSet
@@ -130,6 +130,7 @@ def template_changed(workload: Workload, cluster: Cluster) -> bool | None:
     if template is None:
         newest = next(iter(cluster.running.replica_sets_of(workload)), None)
         template = None if newest is None else newest.template
-    if not isinstance(template, dict) or not isinstance(workload.template, dict):
+    written = written_template(workload)
+    if not isinstance(template, dict) or not isinstance(written, dict):
         return None
-    return difference(workload.template, template, trimmed=cluster.origin == "snapshot")
+    return difference(written, template, trimmed=cluster.origin == "snapshot")

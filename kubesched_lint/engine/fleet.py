@@ -164,7 +164,7 @@ def lint_clusters(work: Work) -> tuple[Outcome, ...]:
 
     if work.version != __version__:
         raise FleetError(f"the worker has kubesched-lint {__version__}, not {work.version}")
-    manifests = manifest_set(entries_of(work.manifests), work.options.namespace)
+    manifests = manifest_set(entries_of(work.manifests), work.options.namespace, work.options.kubernetes_version)
     return tuple(
         Outcome(
             c.name,

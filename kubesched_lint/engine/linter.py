@@ -59,6 +59,7 @@ def lint(
     run = _Run(manifests, options, premises)
     settled = None if cluster is None else cluster.settled()
     facts = Facts(manifests.inventory, settled, premises)
+    facts.refused = manifests.refused if manifests.judged_for == options.kubernetes_version else None
     run.rules(rules, facts)
     if cluster is not None and settled is not cluster:
         run.today(rules, Facts(manifests.inventory, cluster, premises), cluster)

@@ -69,7 +69,7 @@ class Material:
 
     @cached_property
     def manifests(self) -> ManifestSet:
-        return manifest_set(entries_of(self._drained()), self.options.namespace)
+        return manifest_set(entries_of(self._drained()), self.options.namespace, self.options.kubernetes_version)
 
     def _drained(self) -> Iterator[InputFile | Skipped | InputError]:
         if not isinstance(self.found, list):

@@ -47,8 +47,7 @@ def _waivers(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, O
             yield waiver, ref_of(document, namespace)
     yield from _in_sources(manifests, namespace)
     for document in manifests.documents:
-        meta = document.value.get("metadata")
-        annotations = meta.get("annotations") if isinstance(meta, dict) else None
+        annotations = document.meta.get("annotations")
         if isinstance(annotations, dict):
             ref = ref_of(document, namespace)
             for waiver in annotation_waivers(ref, annotations, document):

@@ -26,7 +26,10 @@ class Document:
     index: int
     kind: str
     api_version: str
-    value: dict[str, Any]
+    meta: dict[str, Any]
+    """The object's ``metadata``; empty where it has none."""
+    held: list[dict[str, Any]] = field(repr=False, compare=False)
+    """The object as plain values, until it is released."""
     text: str = field(repr=False)
     line: int
     prefix: Path = ()
@@ -36,6 +39,20 @@ class Document:
     """A kustomization builds on it: what is missing here may be added before it is applied."""
     rendering: Rendering | None = field(default=None, repr=False, compare=False)
     """A tool has made the text: ``path`` is no file, and ``span`` a place in what was rendered."""
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The object as plain values: read again, and kept, where it has been released."""
+        if not self.held:
+            from kubesched_lint.manifests.plain import read_plain
+
+            self.held.append(read_plain(self.text))
+        return self.held[0]
+
+    def release(self) -> None:
+        """Lets go of the values where the fast reader makes them again; of a List it would read the whole text."""
+        if self.is_plain and not self.prefix:
+            self.held.clear()
 
     def location(self, path: Path, *, key: bool = False) -> Location:
         """Where a reader finds the value: as ``span``, or for a rendered document in the file that it was made of."""

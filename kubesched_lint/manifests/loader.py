@@ -184,8 +184,19 @@ class _Reader:
                     item = {"apiVersion": version, "kind": kind.removesuffix("List"), **item}
                 yield from self._objects(index, part, item, (*prefix, "items", i), plain)
         elif isinstance(kind, str) and isinstance(version, str) and self._is_read(version, kind):
+            meta = value.get("metadata")
             yield Document(
-                self._path, index, kind, version, value, part.text, part.line, prefix, plain, self._unrendered
+                self._path,
+                index,
+                kind,
+                version,
+                meta if isinstance(meta, dict) else {},
+                [value],
+                part.text,
+                part.line,
+                prefix,
+                plain,
+                self._unrendered,
             )
         else:
             missing = _missing(value, kind, version)

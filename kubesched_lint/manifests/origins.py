@@ -130,14 +130,14 @@ class KustomizeRendering:
         text = next((one.text for one in self.files if one.path == path), None)
         if path is None or text is None:
             return None
-        meta = document.value.get("metadata")
+        meta = document.meta
         name = str(meta.get("name", "")) if isinstance(meta, dict) else ""
         alike = [one for one in fragments(path, text) if one.kind == document.kind and one.name in name]
         return max(alike, key=lambda one: len(one.name), default=None)
 
     def _patches(self, document: Document, origin: Fragment | None) -> Iterator[Fragment]:
         """What patches the object, that which is applied last first."""
-        meta = document.value.get("metadata")
+        meta = document.meta
         names = {str(meta.get("name", "")) if isinstance(meta, dict) else "", origin.name if origin else ""}
         for kustomization in self.kustomizations:
             for outer in fragments(kustomization.path, kustomization.text)[:1]:

@@ -152,6 +152,8 @@ class Pod:
     host_network: bool = False
     volumes: tuple[Volume, ...] = ()
     scheduling_gates: tuple[str, ...] = ()
+    group: str = ""
+    """The PodGroup that it names (``spec.schedulingGroup.podGroupName``)."""
     priority: int | None = None
     priority_class: str = ""
     preemption_policy: str = ""

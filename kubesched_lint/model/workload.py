@@ -56,7 +56,7 @@ class Workload:
     """``paused`` (a Deployment) or ``suspended`` (a Job, a CronJob): no new pods are made until somebody resumes it."""
     uid: str = ""
     template: object = field(default=None, compare=False)
-    """The template as plain values (labels and spec), to compare with a running revision."""
+    """The template as plain values, to compare with a running revision; None where ``source`` has it."""
     source: Source | None = field(default=None, compare=False)
     order: int = field(default=0, compare=False)
     """Its place in the order in which files and documents were read."""

@@ -10,6 +10,7 @@ from kubesched_lint.validation.causes import Cause
 from kubesched_lint.validation.validate import Verdict, validate
 
 _UNDECODED = 400
+Refusals = tuple[tuple[Cause, Verdict], ...]
 
 
 def refusals(obj: dict[Any, Any], version: str) -> Iterator[tuple[Cause, Verdict]]:

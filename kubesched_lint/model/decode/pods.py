@@ -85,6 +85,7 @@ def decode_pod(spec: Value, namespace: str, pod_labels: Labels, path: Path, labe
         host_network=host_network,
         volumes=tuple(_volumes(spec, path)),
         scheduling_gates=tuple(text(g, "name", at) for g, at in items(spec, "schedulingGates", path)),
+        group=text(mapping(spec, "schedulingGroup", path), "podGroupName", (*path, "schedulingGroup")),
         priority=integer(spec, "priority", path),
         priority_class=text(spec, "priorityClassName", path),
         preemption_policy=text(spec, "preemptionPolicy", path),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from kubesched_lint.findings import Path, Source
+from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.decode.fields import (
     Value,
     int_or_percent,
@@ -50,7 +51,8 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
         labels=labels(meta, "labels", ("metadata",)),
         annotations=labels(meta, "annotations", ("metadata",)),
         uid=text(meta, "uid", ("metadata",)),
-        template=template,
+        # What is written down can be asked for again; what a cluster tells is let go.
+        template=None if isinstance(source, Document) and source.value is value else template,
         source=source,
         order=order,
         **(replicas | _of_kind(kind, spec, namespace, source)),

@@ -5,7 +5,6 @@ A template's placeholder is no wrong type: what fills it in knows the right one.
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.findings import InputError, Path, one_line
@@ -33,8 +32,7 @@ class Decoded:
 
 def decoded_anyway(document: Document, first: DecodeError, namespace: str, order: int) -> Decoded:
     """What becomes of a document whose decoding stumbled over ``first``."""
-    value = deepcopy(document.value)
-    wrong, found = _all_wrong(document, value, first, namespace, order)
+    wrong, found = _all_wrong(document, first, namespace, order)
     if not wrong:
         return Decoded(object=found)
     places = [(document.span(error.path), error) for error in wrong]
@@ -56,9 +54,10 @@ def decoded_anyway(document: Document, first: DecodeError, namespace: str, order
 
 
 def _all_wrong(
-    document: Document, value: dict[str, Any], error: DecodeError, namespace: str, order: int
+    document: Document, error: DecodeError, namespace: str, order: int
 ) -> tuple[list[DecodeError], tuple[str, Any] | None]:
-    """Every wrong type but those that a kustomization mends, and what decodes without them. Changes ``value``."""
+    """Every wrong type but those that a kustomization mends, and what decodes without them."""
+    value = document.value
     met: list[Path] = []
     wrong: list[DecodeError] = []
     most = affordable(value)
@@ -67,8 +66,10 @@ def _all_wrong(
         text = None if known else _as_rendered(document, value, error.path)
         if text is None and not known:
             wrong.append(error)
-        if len(met) >= most or not set_aside(value, error.path, text, met.count(error.path)):
+        left = set_aside(value, error.path, text, met.count(error.path)) if len(met) < most else value
+        if left is value:
             return wrong or [error], None
+        value = left
         met.append(error.path)
         try:
             return wrong, decode_object(value, namespace, document, order)

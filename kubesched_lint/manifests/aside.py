@@ -25,27 +25,26 @@ def affordable(value: Any) -> int:
     return min(MOST, _WORK // size)
 
 
-def set_aside(value: Any, path: Path, instead: str | None = None, times: int = 0) -> bool:
-    """Puts a text, else nothing, at ``path`` of ``value``; False where that cannot be done.
+def set_aside(value: Any, path: Path, instead: str | None = None, times: int = 0) -> Any:
+    """The value with a text, else nothing, at ``path``; ``value`` itself where that cannot be done.
 
-    Places in lists must stay: there it is null at first, which most read as empty, and an empty text when they
-    stumbled over that too (``times`` 1).
+    Only what is on the way is copied: the rest may be shared with other documents. Places in lists must stay: there it
+    is null at first, which most read as empty, and an empty text when they stumbled over that too (``times`` 1).
     """
-    for step in path[:-1]:
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return False
     if not path or times > 1:
-        return False
-    last = path[-1]
-    if isinstance(value, list) and isinstance(last, int) and last < len(value):
-        value[last] = instead if instead is not None else "" if times else None
-    elif isinstance(value, dict) and last in value:
-        if instead is None:
-            del value[last]
-        else:
-            value[last] = instead
+        return value
+    step, rest = path[0], path[1:]
+    in_list = isinstance(value, list) and isinstance(step, int) and step < len(value)
+    if not in_list and not (isinstance(value, dict) and step in value):
+        return value
+    if rest:
+        changed = set_aside(value[step], rest, instead, times)
+        if changed is value[step]:
+            return value
+    elif instead is None and not in_list:
+        return {key: item for key, item in value.items() if key != step}
     else:
-        return False
-    return True
+        changed = instead if instead is not None else "" if times else None
+    copied = value.copy()
+    copied[step] = changed
+    return copied

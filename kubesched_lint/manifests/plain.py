@@ -1,8 +1,9 @@
 """The fast reader: plain block YAML is read line by line, and whatever is out of the ordinary is left to ``building``.
 
 Manifests repeat themselves: the same ``    protocol: TCP`` stands in thousands of files. So a line is taken apart into
-its head (indentation, dash, key) and its tail (the value), and both are remembered. What is accepted here is a small
-part of YAML whose meaning is beyond doubt; tests hold values and places against ``building``.
+its head (indentation, dash, key) and its tail (the value), and both are remembered: flow collections are shared, within
+a document and between documents, so nobody may change values. What is accepted here is a small part of YAML whose
+meaning is beyond doubt; tests hold values and places against ``building``.
 """
 
 from __future__ import annotations
@@ -54,16 +55,6 @@ class Special:
         """``|`` or ``|-``."""
         self.value = value
         """A flow collection; None for nothing."""
-
-    def fresh(self) -> Any:
-        """The flow collection, no part of which is shared with another document."""
-        return _copy(self.value)
-
-
-def _copy(value: Any) -> Any:
-    if value.__class__ is list:
-        return [_copy(v) if v.__class__ in (list, dict) else v for v in value]
-    return {k: _copy(v) if v.__class__ in (list, dict) else v for k, v in value.items()}
 
 
 NOTHING = Special()
@@ -232,7 +223,7 @@ def _behind_marker(lines: list[str]) -> int:
 def _special(found: Special, lines: list[str], number: int, indent: int) -> tuple[Any, int]:
     """The value, and the number of the line that comes next."""
     if not found.header:
-        return found.fresh(), number
+        return found.value, number
     content = literal_lines(lines, number, indent)
     body = [line[content[1] :] for line in lines[number : content[0]]]
     text = "\n".join(body).rstrip("\n")

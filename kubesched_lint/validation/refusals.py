@@ -23,18 +23,18 @@ def refusals(obj: dict[Any, Any], version: str) -> Iterator[tuple[Cause, Verdict
 
 def _further(obj: dict[Any, Any], verdict: Verdict, version: str) -> Iterator[tuple[Cause, Verdict]]:
     """What decoding stumbles over next: wrong types, then unknown fields. Rules are asked of what decodes only."""
-    from copy import deepcopy
-
     from kubesched_lint.manifests.aside import affordable, set_aside
 
-    value = deepcopy(obj)
+    value = obj
     told = {cause.path for cause in verdict.causes}
     met: list[Path] = []
     most = affordable(value)
     while len(met) < most and not any(cause.message.startswith("unknown field ") for cause in verdict.causes):
         path = verdict.causes[0].path
-        if not set_aside(value, path, times=met.count(path)):
+        left = set_aside(value, path, times=met.count(path))
+        if left is value:
             return
+        value = left
         met.append(path)
         verdict = validate(value, version=version)
         if verdict.code != _UNDECODED:

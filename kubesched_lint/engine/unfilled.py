@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Severity, Skip
-from kubesched_lint.manifests.recognise import unfilled, value_at
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.recognise import may_be_open, unfilled, value_at
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.linter import Judged
@@ -35,4 +36,6 @@ def _left_open(judged: Judged) -> str | None:
     source = judged.hazard.source or (judged.workload and judged.workload.source)
     if at[:1] == ("metadata",):
         return None  # an object may have any name
+    if isinstance(source, Document) and source.is_plain and not may_be_open(source.text):
+        return None  # its values need not be read again
     return unfilled(value_at(getattr(source, "value", None), at))

@@ -55,6 +55,11 @@ def placeholder_of(value: Any, path: Path) -> str | None:
     return placeholder(found) if isinstance(found, str) else None
 
 
+def may_be_open(text: str) -> bool:
+    """Whether a document in plain YAML can hold a placeholder at all."""
+    return "$" in text or "<" in text or "{{" in text or "{%" in text
+
+
 _EXPANDED = frozenset(("args", "command", "env", "image", "annotations"))
 """Where such text is Kubernetes' own (``$(NAME)``), or decides nothing."""
 

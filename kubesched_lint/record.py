@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar, cast, dataclass_transform
 
@@ -26,10 +26,18 @@ else:
 
     def replace(instance, /, **changes):
         """A copy of a record or dataclass with some fields changed."""
-        for name in instance.__match_args__:
-            if name not in changes:
-                changes[name] = getattr(instance, name)
-        return instance.__class__(**changes)
+        names = instance.__match_args__
+        values = dict(zip(names, _values(names)(instance), strict=True))
+        values.update(changes)
+        return instance.__class__(**values)
+
+
+@cache
+def _values(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
+    """What reads all these attributes."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda instance: tuple(getattr(instance, name) for name in names)
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))

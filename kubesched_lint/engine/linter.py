@@ -274,7 +274,11 @@ class _Run:
             return ()
         if rule.each == "set":
             return (None,)
-        return self.manifests.documents if rule.each == "document" else self._carriers(rule)
+        if rule.each != "document":
+            return self._carriers(rule)
+        if facts.refused is None or rule.slug != _ON_REFUSED:
+            return self.manifests.documents
+        return tuple(document for document in self.manifests.documents if id(document) in facts.refused)
 
     def _carriers(self, rule: Rule) -> Sequence[Workload]:
         """The workloads that a rule looks at; rules that look at the same share the search."""

@@ -74,10 +74,15 @@ def _member(lines: list[str], number: int, column: int, step: str | int, known: 
     if isinstance(step, str):
         # "on" and "0x1" are written otherwise than they read: "true" and "1".
         written = "" if step in ("true", "false") or step[:1] in _NUMERIC else step
-        return next((entry for entry in _entries(lines, number, column, written) if entry.key == step), None)
+        for below in _members(lines, number, column, written):
+            entry = _entry(lines, below, column)
+            if entry.key == step:
+                return entry
+        return None
     begin = number, column
     if begin not in known:
-        known[begin] = [entry.number for entry in _entries(lines, number, column) if entry.key is None]
+        is_list = lines[number].startswith("- ", column)
+        known[begin] = list(_members(lines, number, column)) if is_list else []
     return _entry(lines, known[begin][step], column) if 0 <= step < len(known[begin]) else None
 
 
@@ -91,11 +96,10 @@ def _next(lines: list[str], number: int) -> tuple[int, int]:
     return number, -1
 
 
-def _entries(lines: list[str], number: int, column: int, key: str = "") -> Iterator[_Entry]:
-    """The members of the block that begins here; with ``key`` only the first and those that may have it."""
-    first = _entry(lines, number, column)
-    is_list = first.key is None
-    yield first
+def _members(lines: list[str], number: int, column: int, key: str = "") -> Iterator[int]:
+    """Lines of the members of the block that begins here; with ``key`` of the first and of those that may have it."""
+    is_list = lines[number].startswith("- ", column)
+    yield number
     deeper = " " * (column + 1)
     for below in range(number + 1, len(lines)):
         line = lines[below]
@@ -110,7 +114,7 @@ def _entries(lines: list[str], number: int, column: int, key: str = "") -> Itera
             return
         # A dash in the column of a mapping's keys begins an item of the list beneath the key.
         if (is_list or not is_item) and (not key or bare.startswith((key, '"', "'"))):
-            yield _entry(lines, below, column)
+            yield below
 
 
 def _entry(lines: list[str], number: int, column: int) -> _Entry:
@@ -178,11 +182,10 @@ def _block(lines: list[str], number: int, column: int) -> Range:
     """From the first member to the end of the last."""
     if column < 0:
         return 0, 0, 0, 0
-    last = None
-    for last in _entries(lines, number, column):  # noqa: B007 - the last one is wanted
+    last = number
+    for last in _members(lines, number, column):  # noqa: B007 - the last one is wanted
         pass
-    assert last is not None
-    return (number, column, *_range(lines, last)[2:])
+    return (number, column, *_range(lines, _entry(lines, last, column))[2:])
 
 
 def _in_flow(lines: list[str], entry: _Entry, path: Path, named: Range | None) -> tuple[Range, Range | None]:

@@ -97,9 +97,11 @@ def _next(lines: list[str], number: int) -> tuple[int, int]:
 
 
 def _members(lines: list[str], number: int, column: int, key: str = "") -> Iterator[int]:
-    """Lines of the members of the block that begins here; with ``key`` of the first and of those that may have it."""
+    """Lines of the members of the block that begins here; with ``key`` of those that may have it."""
     is_list = lines[number].startswith("- ", column)
-    yield number
+    sought = (key, '"', "'") if key else ""
+    if lines[number].startswith(sought, column):
+        yield number
     deeper = " " * (column + 1)
     for below in range(number + 1, len(lines)):
         line = lines[below]
@@ -113,7 +115,7 @@ def _members(lines: list[str], number: int, column: int, key: str = "") -> Itera
         if at < column or (is_list and not is_item):
             return
         # A dash in the column of a mapping's keys begins an item of the list beneath the key.
-        if (is_list or not is_item) and (not key or bare.startswith((key, '"', "'"))):
+        if (is_list or not is_item) and bare.startswith(sought):
             yield below
 
 

@@ -285,7 +285,7 @@ class _Run:
         key = (rule.kinds, rule.features)
         found = self._found.get(key)
         if found is None:
-            found = self._found[key] = tuple(filter(rule.looks_at, self.manifests.inventory.workloads))
+            found = self._found[key] = rule.among(self.manifests.inventory.workloads)
         return found
 
     def _placed(self, hazard: Hazard, document: Document) -> Hazard:

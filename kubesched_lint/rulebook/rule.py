@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -79,15 +79,15 @@ class Rule:
     card: str = ""
     """The path of its card, where it is not shipped."""
 
-    def looks_at(self, workload: Workload) -> bool:
-        """Whether the check can have anything to say about a workload, judged by its kind and what it carries."""
-        if self.kinds and workload.kind not in self.kinds:
-            return False
-        # A loop: any() over a generator costs three times as much, 80 times per workload.
-        for feature in self.features:
-            if FEATURES[feature](workload):
-                return True
-        return not self.features
+    def among(self, workloads: Sequence[Workload]) -> Sequence[Workload]:
+        """Those that the check can have anything to say about, judged by their kind and what they carry."""
+        kinds = self.kinds
+        found = [workload for workload in workloads if workload.kind in kinds] if kinds else workloads
+        if not self.features:
+            return found
+        # Asked one feature at a time, so that ``filter`` does it: 20 questions to each of thousands of workloads.
+        carriers = {id(workload) for feature in self.features for workload in filter(FEATURES[feature], found)}
+        return [workload for workload in found if id(workload) in carriers]
 
     def message(self, variant: str = "") -> str:
         """The template that words a hazard of this variant. Raises WordingError where the card has none."""

@@ -77,10 +77,12 @@ def test_a_rule_looks_only_at_workloads_that_carry_what_it_is_about() -> None:
     term = PodAffinityTerm("kubernetes.io/hostname", Selector())
     picky = Workload("StatefulSet", "shop", "db", Pod("shop", {}, required_anti_affinity=(term,)))
     about = rule("x", features=("spread", "required_anti_affinity"))
-    assert [about.looks_at(w) for w in (plain, picky)] == [False, True]
-    assert [rule("y").looks_at(w) for w in (plain, picky)] == [True, True]
-    assert [rule("z", kinds=("Deployment",)).looks_at(w) for w in (plain, picky)] == [True, False]
-    assert not rule("z", kinds=("Deployment",), features=("spread",)).looks_at(plain)
+    both = (plain, picky)
+    assert list(about.among(both)) == [picky]
+    assert list(rule("y").among(both)) == [plain, picky]
+    assert list(rule("z", kinds=("Deployment",)).among(both)) == [plain]
+    assert not rule("z", kinds=("Deployment",), features=("spread",)).among(both)
+    assert not rule("x", features=("requests", "node_selector", "spread")).among(both)
 
 
 def test_no_node_selector_terms_at_all_is_a_feature_since_it_matches_no_node() -> None:

@@ -10,7 +10,7 @@ from dataclasses import field
 from enum import IntEnum
 from typing import Protocol
 
-from kubesched_lint.record import record
+from kubesched_lint.record import frozen_record, record
 
 Path = tuple[str | int, ...]
 """Where a value sits inside its object: keys and list indexes from the root, ``("spec", "replicas")``."""
@@ -28,7 +28,7 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
-@record
+@frozen_record
 class Evidence:
     """Why we believe a hazard.
 
@@ -66,7 +66,7 @@ def policy(text: str = "") -> Evidence:
     return Evidence("policy", text)
 
 
-@record
+@frozen_record
 class Span:
     """Lines and columns count from 1, columns in code points; the end is exclusive."""
 
@@ -84,7 +84,7 @@ class Span:
         )
 
 
-@record
+@frozen_record
 class Location:
     """``near`` is for a text that was rendered, where no line of a file is known to have become ``span``."""
 
@@ -105,7 +105,7 @@ class Source(Protocol):
         ...
 
 
-@record
+@frozen_record
 class ObjectRef:
     kind: str
     namespace: str
@@ -125,7 +125,7 @@ class Place:
     owner: ObjectRef | None = None
 
 
-@record
+@frozen_record
 class Edit:
     """Replace the text of ``span`` in ``path`` by ``text``; an empty span inserts."""
 
@@ -134,7 +134,7 @@ class Edit:
     text: str
 
 
-@record
+@frozen_record
 class Fix:
     title: str
     safe: bool
@@ -164,13 +164,13 @@ class Hazard:
     fixes: tuple[Fix, ...] = ()
 
 
-@record
+@frozen_record
 class Related:
     location: Location
     label: str
 
 
-@record
+@frozen_record
 class Suppression:
     """Why a finding does not count: somebody waived it, or, when ``known``, a baseline holds it."""
 
@@ -179,7 +179,7 @@ class Suppression:
     known: bool = False
 
 
-@record
+@frozen_record
 class Finding:
     """A judged and placed hazard: all that any report may show."""
 
@@ -200,7 +200,7 @@ class Finding:
     """What it would be if no autoscaler made nodes; None where that makes no difference."""
 
 
-@record
+@frozen_record
 class InputError:
     """Something that could not be read or understood: one clear message with its place (0 when there is none)."""
 
@@ -219,7 +219,7 @@ class UncheckedError(Exception):
     """Raised by a check that cannot judge here; its text is the reason under which the rule counts as skipped."""
 
 
-@record
+@frozen_record
 class Skip:
     """A rule, or a document, that was not checked, and why."""
 
@@ -227,7 +227,7 @@ class Skip:
     reason: str
 
 
-@record
+@frozen_record
 class Summary:
     files: int = 0
     documents: int = 0
@@ -244,7 +244,7 @@ class Summary:
     """The path of a cluster that was named and could not be read."""
 
 
-@record
+@frozen_record
 class Report:
     findings: tuple[Finding, ...] = ()
     skipped: tuple[Skip, ...] = ()

@@ -16,7 +16,7 @@ from kubesched_lint.cluster.read import cluster_from, read_cluster
 from kubesched_lint.engine.options import KUBERNETES_VERSIONS, PROFILES, Options
 from kubesched_lint.engine.reading import ManifestSet, manifest_set
 from kubesched_lint.findings import InputError, Location, ObjectRef, Report, Severity
-from kubesched_lint.record import record
+from kubesched_lint.record import frozen_record
 from kubesched_lint.rulebook.library import Rulebook
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss"
 _TEXT, _OBJECTS = "<text>", "<object {}>"
 
 
-@record
+@frozen_record
 class Outcome:
     """What one event may do to one workload.
 
@@ -58,7 +58,7 @@ class Outcome:
     assumes: tuple[str, ...]
 
 
-@record
+@frozen_record
 class Simulation:
     """What ``simulate`` tells: ``outcomes`` workload by workload, each in the order of the events asked for."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import pickle
-from dataclasses import dataclass, field, fields
+from dataclasses import FrozenInstanceError, dataclass, field, fields
 from functools import cached_property
 
 import pytest
 
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import frozen_record, record, replace
 
 
 @record
@@ -80,6 +80,26 @@ def test_nothing_can_be_added_and_mypy_refuses_what_sets_a_field() -> None:
         seen.other = 1  # type: ignore[attr-defined]
     assert not hasattr(seen, "__dict__")
     seen.name = "b"  # type: ignore[misc]  # mypy --strict fails on an ignore that ignores nothing
+
+
+def test_a_frozen_record_refuses_at_run_time_from_the_first_instance_on() -> None:
+    @frozen_record
+    class Told:
+        name: str
+        labels: dict[str, int] = field(default_factory=dict)
+
+        @cached_property
+        def length(self) -> int:
+            return len(self.name)
+
+    for _ in range(30):
+        told = Told("abc")
+        with pytest.raises(FrozenInstanceError, match="cannot assign to field 'name'"):
+            told.name = "b"  # type: ignore[misc]
+        with pytest.raises(AttributeError):
+            del told.name
+        assert (told.name, told.labels, told.length) == ("abc", {}, 3)
+    assert replace(told, name="b") == Told("b")
 
 
 def test_the_first_instances_are_as_all_others() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from kubesched_lint.cluster.template import AS_IT_RUNS
 from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def as_it_stands(workload: Workload, running: Sequence[BoundPod]) -> Workload:
     if workload.held != "paused" or not staying:
         return replace(workload, replicas=0)
     pod = replace(staying[0].pod, path=workload.pod.path, labels_path=workload.pod.labels_path)
-    return replace(workload, pod=pod, template=None)
+    return replace(workload, pod=pod, template=AS_IT_RUNS)
 
 
 def _staying(running: Sequence[BoundPod]) -> Sequence[BoundPod]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint.cluster.passing import Passing, passing_of, settled_node
 from kubesched_lint.findings import one_line
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import frozen_record, replace
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -55,7 +55,7 @@ class ClusterError(Exception):
         self.message = message
 
 
-@record
+@frozen_record
 class Cluster:
     """What a snapshot, kubectl's output or a sketch tells.
 
@@ -179,7 +179,7 @@ class Cluster:
         return Description(what, lacks, self.captured_at, self.origin == "snapshot")
 
 
-@record
+@frozen_record
 class Description:
     """What a snapshot is and lacks. ``captured_at`` is exact, or the time of the newest entry; empty when unknown."""
 

@@ -126,7 +126,7 @@ def template_changed(workload: Workload, cluster: Cluster) -> bool | None:
     so that they can show a change but never its absence.
     """
     live = cluster.running.live(workload)
-    template = None if live is None else live.template
+    template = None if live is None else written_template(live)
     if template is None:
         newest = next(iter(cluster.running.replica_sets_of(workload)), None)
         template = None if newest is None else newest.template

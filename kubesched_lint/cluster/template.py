@@ -61,6 +61,9 @@ _KEPT_IN_SNAPSHOT = frozenset(
 )
 _KEPT_OF_CONTAINERS = frozenset(["name", "image", "ports", "resources", "restartPolicy"])
 
+AS_IT_RUNS = "as it runs"
+"""The template of a workload as it is told by the pods that run: which one that is, nobody knows."""
+
 
 def written_template(workload: Workload) -> object:
     """The template of a workload as plain values; None where nobody knows it."""

@@ -9,6 +9,7 @@ from itertools import islice
 from random import Random
 
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.template import AS_IT_RUNS, written_template
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.controllers import deployment
 from kubesched_lint.lifecycle.controllers.daemonset import pinned_to, with_daemon_tolerations
@@ -216,7 +217,7 @@ class Story:
                 self.cast.revise(number, workload, pod, owner)
         self.numbers[workload.kind, workload.namespace, workload.name] = number
         revision = len(ordered) - 1
-        live = replace(workload, replicas=sum(map(len, ordered)), template=None)
+        live = replace(workload, replicas=sum(map(len, ordered)), template=AS_IT_RUNS)
         self.wishes[number] = self._wish(number, revision, live)
         (state,) = self.states
         at = {node.name: p for p, node in enumerate(self.nodes)}
@@ -249,7 +250,7 @@ class Story:
         number = self.numbers[workload.kind, workload.namespace, workload.name]
         wish = self.wishes[number]
         revision = wish.revision
-        if workload.template != wish.spec.template:
+        if written_template(workload) != written_template(wish.spec):
             pod = self.admitted(workload, len(self.cast.pods[number]))
             revision = self.cast.revise(number, workload, pod, owner_selector(workload, pod.labels))
         stage = self.stage()

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path as File
 from typing import TYPE_CHECKING
 
-from kubesched_lint.record import record
+from kubesched_lint.record import frozen_record
 from kubesched_lint.rulebook.rule import Rule, module_name
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def in_profile(rule: Rule, profile: str) -> bool:
     return rule.default == "on"
 
 
-@record
+@frozen_record
 class Rulebook:
     """``folders`` says where each card that is not shipped lies; ``faults`` are the cards that cannot be used."""
 

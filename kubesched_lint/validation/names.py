@@ -24,10 +24,8 @@ _PERCENT = "[0-9]+%"
 _HEADER = "[-A-Za-z0-9]+"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 
-_is_label = re.compile(_LABEL).fullmatch
 _is_subdomain = re.compile(_SUBDOMAIN).fullmatch
 _is_key = re.compile(_KEY).fullmatch
-_is_value = re.compile(_VALUE).fullmatch
 
 _ALPHANUMERIC = "must start and end with an alphanumeric character"
 _LABEL_TEXT = (
@@ -67,9 +65,9 @@ def dns_label(name: str) -> Complaints:
     found = []
     if size(name) > 63:
         found.append("must be no more than 63 characters")
-    if not _is_label(name):
-        dotted = _is_subdomain(name) is not None
-        text = "must not contain dots" if dotted else regex_error(_LABEL_TEXT, _LABEL, "my-name", "123-abc")
+    is_subdomain = _is_subdomain(name) is not None
+    if not is_subdomain or "." in name:
+        text = "must not contain dots" if is_subdomain else regex_error(_LABEL_TEXT, _LABEL, "my-name", "123-abc")
         found.append(text)
     return tuple(found)
 
@@ -132,7 +130,7 @@ def label_value(value: str) -> Complaints:
     found = []
     if size(value) > 63:
         found.append("must be no more than 63 bytes")
-    if not _is_value(value):
+    if value and not _is_key(value):
         found.append(regex_error(_VALUE_TEXT, _VALUE, "MyValue", "my_value", "12345"))
     return tuple(found)
 

@@ -92,7 +92,7 @@ class Facts:
         self.premises = premises or Premises()
         self._pods: dict[int, Pod] = {}
         self._reach: dict[int, Reach] = {}
-        self._copies: dict[tuple[int, int, NodeSet, int], int] = {}
+        self._copies: dict[tuple[object, int, NodeSet], tuple[int, int]] = {}
         self.spread_rooms: dict[tuple[int, int, int | None], tuple[Workload, SpreadConstraint, SpreadRoom | None]] = {}
         """What ``analysis.spread`` has found."""
         self.refused: Mapping[int, Refusals] | None = None
@@ -156,6 +156,8 @@ class Facts:
 
     def replicas(self, workload: Workload) -> int:
         """How many pods it starts with: as written, else as it runs, within the bounds of its autoscaler."""
+        if workload.replicas_written and not self._autoscalers:
+            return workload.replicas
         from kubesched_lint.cluster.revisions import starting_replicas
 
         return starting_replicas(workload, self.cluster, self.autoscaler(workload))
@@ -422,10 +424,15 @@ class Facts:
 
         nodes = self.usable(workload) if among is None else among
         state = self.empty if bare and self.other_pods else self.state
-        key = (id(workload), id(state), nodes, most)
-        if key not in self._copies:
-            self._copies[key] = total_copies(self.pod(workload), state, nodes, most)
-        return self._copies[key]
+        pod = self.pod(workload)
+        # Only who asks for a port or repels may differ from another pod with the same requests.
+        kind = id(workload) if pod.host_ports or pod.required_anti_affinity else tuple(pod.requests.items())
+        key = (kind, id(state), nodes)
+        asked, found = self._copies.get(key, (-1, -1))
+        if found == asked < most:  # no more were asked for
+            found = total_copies(pod, state, nodes, most)
+            self._copies[key] = most, found
+        return min(found, most)
 
     def tightest_resource(self, workload: Workload, among: NodeSet | None = None) -> str:
         """The resource that bounds ``copies`` most."""
@@ -515,6 +522,8 @@ class Facts:
     @cached_property
     def as_deployed(self) -> tuple[Workload, ...]:
         """The same, but of several variants of one object only the last: that is what applying them all leaves."""
+        if not self.manifests.has_namesakes:
+            return self.in_order
         last = {workload.ref: workload for workload in self.in_order}
         return tuple(workload for workload in self.in_order if last[workload.ref] is workload)
 

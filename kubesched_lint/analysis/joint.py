@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.analysis.trial import pods_wanted
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.findings import ObjectRef
+from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
@@ -73,6 +76,7 @@ class Problem:
         self.demands = tuple(demands)
         named = {name for d in demands for name, amount in d.pod.requests.items() if amount > 0}
         self.resources = (PODS, *sorted(named))
+        self._requests = {id(d): self._request(d) for d in self.demands}
         self.classes = tuple(self._classes())
 
     def _classes(self) -> Iterator[NodeClass]:
@@ -96,7 +100,18 @@ class Problem:
             yield NodeClass(nodes, nodes.bit_count(), tuple(_finite(amount) for amount in kind[0]))
 
     def request(self, demand: Demand) -> tuple[int, ...]:
-        return tuple(1 if name == PODS else demand.pod.requests.get(name, 0) for name in self.resources)
+        """Of one pod, per resource of ``resources``."""
+        return self._requests[id(demand)]
+
+    def _request(self, demand: Demand) -> tuple[int, ...]:
+        wanted = demand.pod.requests
+        return (1, *[wanted.get(name, 0) for name in self.resources[1:]])
+
+    def without(self, demand: Demand) -> Problem:
+        """The same with one demand less."""
+        less = copy(self)
+        less.demands = tuple(d for d in self.demands if d is not demand)
+        return less
 
     def limit(self, demand: Demand, place: NodeClass) -> int:
         """How many pods of one demand a class can take at most, by itself."""
@@ -117,9 +132,9 @@ def demands_of(facts: Facts) -> tuple[Demand, ...]:
 
 
 def _demands(facts: Facts) -> Iterator[Demand]:
-    written = Counter(w.ref for w in facts.manifests.workloads)
+    twice = _defined_twice(facts.manifests) if facts.manifests.has_namesakes else frozenset()
     for workload in facts.manifests.workloads:
-        if written[workload.ref] > 1:
+        if twice and workload.ref in twice:
             continue  # one object in several variants, overlays perhaps: nobody knows which of them is deployed
         usable = facts.usable(workload)
         if workload.kind == "DaemonSet":
@@ -134,12 +149,17 @@ def _demands(facts: Facts) -> Iterator[Demand]:
             yield Demand(workload, pod, count, usable)
 
 
+def _defined_twice(manifests: Inventory) -> frozenset[ObjectRef]:
+    written = Counter(workload.ref for workload in manifests.workloads)
+    return frozenset(ref for ref, count in written.items() if count > 1)
+
+
 def impossible(facts: Facts) -> Iterator[Impossible]:
     """Small sets of two or more workloads that cannot all run, each of which could by itself; the first few."""
-    demands = [d for d in facts.demands if _fits_alone(facts, d)]
+    problem = Problem(facts, [d for d in facts.demands if _fits_alone(facts, d)])
     left = _MOST_TOLD
     while left:
-        problem = Problem(facts, demands)
+        demands = problem.demands
         culprits = overfull(problem)
         if culprits is None and 1 < len(demands) <= _MOST_SOLVED and not _seen_to_fit(facts):
             culprits = _smallest(facts, demands)
@@ -148,8 +168,7 @@ def impossible(facts: Facts) -> Iterator[Impossible]:
         if not culprits.is_pair_by_port:
             left -= 1
             yield culprits
-        last = culprits.demands[-1]
-        demands = [d for d in demands if d is not last]
+        problem = problem.without(culprits.demands[-1])
 
 
 def _seen_to_fit(facts: Facts) -> bool:
@@ -181,23 +200,39 @@ def _fits_alone(facts: Facts, demand: Demand) -> bool:
 
 def overfull(problem: Problem) -> Impossible | None:
     """A set of nodes of which more is asked than it has, and few workloads that suffice to show it."""
-    for nodes in {d.nodes for d in problem.demands}:
-        confined = [d for d in problem.demands if d.nodes & ~nodes == 0]
-        totals = [[amount * d.count for amount in problem.request(d)] for d in confined]
+    totals = _totals(problem)
+    for nodes in totals:
+        inside = [asked for part, asked in totals.items() if part & ~nodes == 0]
         for r, name in enumerate(problem.resources):
             room = sum(max(c.room[r], 0) * c.size for c in problem.classes if c.nodes & nodes)
-            if sum(each[r] for each in totals) <= room:
-                continue
-            asked = sorted(((each[r], i) for i, each in enumerate(totals)), reverse=True)
-            taken: list[int] = []
-            total = 0
-            for amount, i in asked:
-                taken.append(i)
-                total += amount
-                if total > room:
-                    chosen = tuple(confined[i] for i in sorted(taken))
-                    return _overfull(problem, chosen, r, name, room)
+            if sum(asked[r] for asked in inside) > room:
+                return _overfull(problem, _fewest(problem, nodes, r, room), r, name, room)
     return _overfull_port(problem)
+
+
+def _totals(problem: Problem) -> dict[NodeSet, list[int]]:
+    """What is asked of each set of nodes by those that may use it and no other, per resource."""
+    found: dict[NodeSet, list[int]] = {}
+    for demand in problem.demands:
+        total = found.setdefault(demand.nodes, [0] * len(problem.resources))
+        for r, amount in enumerate(problem.request(demand)):
+            if amount:
+                total[r] += amount * demand.count
+    return found
+
+
+def _fewest(problem: Problem, nodes: NodeSet, r: int, room: int) -> tuple[Demand, ...]:
+    """The largest of those confined to ``nodes``, as many as ask for more than its room."""
+    confined = [d for d in problem.demands if d.nodes & ~nodes == 0]
+    asked = sorted(((problem.request(d)[r] * d.count, i) for i, d in enumerate(confined)), reverse=True)
+    taken: list[int] = []
+    total = 0
+    for amount, i in asked:
+        taken.append(i)
+        total += amount
+        if total > room:
+            break
+    return tuple(confined[i] for i in sorted(taken))
 
 
 def _overfull_port(problem: Problem) -> Impossible | None:

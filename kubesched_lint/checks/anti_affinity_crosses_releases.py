@@ -41,7 +41,7 @@ def _others(
 ) -> Iterator[tuple[str, tuple[Labels, Place | None]]]:
     """Name, labels and place of what else the term selects in the namespace of its pod."""
     for other in facts.selected_workloads(workload, term):
-        if other.ref == workload.ref or other.namespace != workload.namespace:
+        if other is workload or other.namespace != workload.namespace or other.ref == workload.ref:
             continue
         if other.stays and facts.surely_selects(workload, term, other):
             place = Place(other.pod.labels_path, "is matched as well", other.source, other.ref)

@@ -110,6 +110,8 @@ def _priority(pod: Pod, classes: Mapping[str, PriorityClass]) -> dict[str, Any]:
 
 def with_default_tolerations(tolerations: tuple[Toleration, ...]) -> tuple[Toleration, ...]:
     """Pods stay for 300 s on a node that is not ready or unreachable, unless they say otherwise."""
+    if not tolerations:
+        return _EVICTED_LATE
     added = tuple(
         toleration
         for toleration in _EVICTED_LATE
@@ -143,6 +145,8 @@ def _with_label_keys(pod: Pod) -> Pod:
     """
     terms = (*pod.required_affinity, *pod.required_anti_affinity)
     weighted = (*pod.preferred_affinity, *pod.preferred_anti_affinity)
+    if not (terms or weighted or pod.spread):
+        return pod
     if not any(t.match_label_keys or t.mismatch_label_keys for t in (*terms, *(w.term for w in weighted))) and not any(
         c.match_label_keys for c in pod.spread
     ):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from kubesched_lint.findings import Path, one_line
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.quantity import QuantityError, resource_value
 
 Value = dict[str, Any]
+T = TypeVar("T")
 
 
 class DecodeError(ValueError):
@@ -119,6 +120,13 @@ def items(value: Value, key: str, path: Path) -> Iterator[tuple[Value, Path]]:
         yield item, (*here, i)
 
 
+def each(make: Callable[[Value, Path], T], value: Value, key: str, path: Path) -> tuple[T, ...]:
+    """What is made of the mappings of a list; most lists of a pod are absent, and then nothing is called."""
+    if value.get(key) is None:
+        return ()
+    return tuple([make(item, here) for item, here in items(value, key, path)])
+
+
 def texts(value: Value, key: str, path: Path) -> tuple[str, ...]:
     found = value.get(key)
     if found is None:
@@ -136,23 +144,32 @@ def labels(value: Value, key: str, path: Path) -> dict[str, str]:
     """A map of strings to strings; null values count as empty strings, as they do for the API server."""
     found = mapping(value, key, path)
     for name, item in found.items():
+        if name.__class__ is not str or item.__class__ is not str:
+            return _odd_labels(found, (*path, key))
+    return found
+
+
+def _odd_labels(found: Value, here: Path) -> dict[str, str]:
+    for name, item in found.items():
         if not isinstance(name, str):
-            raise wrong((*path, key, name), "a string as the key", name)
+            raise wrong((*here, name), "a string as the key", name)
         if not isinstance(item, str) and item is not None:
-            raise wrong((*path, key, name), "a string", item)
-    return {k: v or "" for k, v in found.items()} if None in found.values() else found
+            raise wrong((*here, name), "a string", item)
+    return {name: item or "" for name, item in found.items()}
 
 
 def resources(value: Value, key: str, path: Path) -> dict[str, int]:
     """A ResourceList as integers: millicores for cpu, whole units for all else."""
-    amounts = {}
+    amounts: dict[str, int] = {}
+    if value.get(key) is None:
+        return amounts
     for name, amount in mapping(value, key, path).items():
-        here = (*path, key, name)
         if not isinstance(amount, (str, int, float)) or isinstance(amount, bool):
-            raise wrong(here, "a quantity", amount)
+            raise wrong((*path, key, name), "a quantity", amount)
         try:
             amounts[name] = resource_value(name, amount)
         except QuantityError as error:
+            here = (*path, key, name)
             raise DecodeError(here, f"{words(here)}: {str(amount)[:40]!r}: {error}") from None
     return amounts
 

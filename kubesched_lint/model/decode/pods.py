@@ -6,11 +6,13 @@ Mirrors ``pkg/apis/core/v1/defaults.go`` (v1.36) where a default changes schedul
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.fields import (
     Value,
     boolean,
+    each,
     integer,
     items,
     labels,
@@ -45,13 +47,8 @@ INLINE_DISKS = ("awsElasticBlockStore", "azureDisk", "azureFile", "cinder", "csi
 
 def decode_pod(spec: Value, namespace: str, pod_labels: Labels, path: Path, labels_path: Path) -> Pod:
     """Raises DecodeError for a value of the wrong type."""
-    affinity = mapping(spec, "affinity", path)
-    here = (*path, "affinity")
-    node_affinity = mapping(affinity, "nodeAffinity", here)
-    pod_affinity = mapping(affinity, "podAffinity", here)
-    pod_anti_affinity = mapping(affinity, "podAntiAffinity", here)
-    containers = tuple(_container(c, at) for c, at in items(spec, "containers", path))
-    init_containers = tuple(_container(c, at) for c, at in items(spec, "initContainers", path))
+    containers = each(_container, spec, "containers", path)
+    init_containers = each(_container, spec, "initContainers", path)
     pod_level = _pod_level_requests(spec, path, containers, init_containers)
     overhead = resources(spec, "overhead", path)
     host_network = boolean(spec, "hostNetwork", path)
@@ -61,21 +58,8 @@ def decode_pod(spec: Value, namespace: str, pod_labels: Labels, path: Path, labe
         node_name=text(spec, "nodeName", path),
         scheduler_name=text(spec, "schedulerName", path) or "default-scheduler",
         node_selector=labels(spec, "nodeSelector", path),
-        required_node_terms=_required_node_terms(node_affinity, (*here, "nodeAffinity")),
-        preferred_node_terms=tuple(
-            PreferredNodeTerm(
-                integer(p, "weight", at) or 0,
-                node_term(mapping(p, "preference", at), (*at, "preference")),
-                at,
-            )
-            for p, at in items(node_affinity, _PREFERRED, (*here, "nodeAffinity"))
-        ),
-        tolerations=tuple(toleration(t, at) for t, at in items(spec, "tolerations", path)),
-        required_affinity=_required_terms(pod_affinity, (*here, "podAffinity")),
-        required_anti_affinity=_required_terms(pod_anti_affinity, (*here, "podAntiAffinity")),
-        preferred_affinity=_preferred_terms(pod_affinity, (*here, "podAffinity")),
-        preferred_anti_affinity=_preferred_terms(pod_anti_affinity, (*here, "podAntiAffinity")),
-        spread=tuple(_spread(c, at) for c, at in items(spec, "topologySpreadConstraints", path)),
+        tolerations=each(toleration, spec, "tolerations", path),
+        spread=each(_spread, spec, "topologySpreadConstraints", path),
         containers=containers,
         init_containers=init_containers,
         pod_requests=pod_level,
@@ -84,17 +68,41 @@ def decode_pod(spec: Value, namespace: str, pod_labels: Labels, path: Path, labe
         host_ports=tuple(_host_ports(spec, path, host_network)),
         host_network=host_network,
         volumes=tuple(_volumes(spec, path)),
-        scheduling_gates=tuple(text(g, "name", at) for g, at in items(spec, "schedulingGates", path)),
+        scheduling_gates=each(_name, spec, "schedulingGates", path),
         group=text(mapping(spec, "schedulingGroup", path), "podGroupName", (*path, "schedulingGroup")),
         priority=integer(spec, "priority", path),
         priority_class=text(spec, "priorityClassName", path),
         preemption_policy=text(spec, "preemptionPolicy", path),
         runtime_class=text(spec, "runtimeClassName", path),
-        resource_claims=tuple(text(c, "name", at) for c, at in items(spec, "resourceClaims", path)),
+        resource_claims=each(_name, spec, "resourceClaims", path),
         required_features=tuple(_required_features(spec, path)),
         path=path,
         labels_path=labels_path,
+        **_affinity(spec, path),
     )
+
+
+def _affinity(spec: Value, path: Path) -> dict[str, Any]:
+    """The fields of a pod that ``affinity`` fills: none for most."""
+    affinity = mapping(spec, "affinity", path)
+    if not affinity:
+        return {}
+    here = (*path, "affinity")
+    nodes, at_nodes = mapping(affinity, "nodeAffinity", here), (*here, "nodeAffinity")
+    pods, at_pods = mapping(affinity, "podAffinity", here), (*here, "podAffinity")
+    anti, at_anti = mapping(affinity, "podAntiAffinity", here), (*here, "podAntiAffinity")
+    return {
+        "required_node_terms": node_terms(optional_mapping(nodes, _REQUIRED, at_nodes), (*at_nodes, _REQUIRED)),
+        "preferred_node_terms": each(_preferred_node_term, nodes, _PREFERRED, at_nodes),
+        "required_affinity": each(_pod_affinity_term, pods, _REQUIRED, at_pods),
+        "required_anti_affinity": each(_pod_affinity_term, anti, _REQUIRED, at_anti),
+        "preferred_affinity": each(_weighted_term, pods, _PREFERRED, at_pods),
+        "preferred_anti_affinity": each(_weighted_term, anti, _PREFERRED, at_anti),
+    }
+
+
+def _name(item: Value, here: Path) -> str:
+    return text(item, "name", here)
 
 
 def _required_features(spec: Value, path: Path) -> Iterator[str]:
@@ -123,8 +131,8 @@ def toleration(item: Value, here: Path) -> Toleration:
 
 def node_term(item: Value, here: Path) -> NodeSelectorTerm:
     return NodeSelectorTerm(
-        tuple(requirement(r, at) for r, at in items(item, "matchExpressions", here)),
-        tuple(requirement(r, at) for r, at in items(item, "matchFields", here)),
+        each(requirement, item, "matchExpressions", here),
+        each(requirement, item, "matchFields", here),
         here,
     )
 
@@ -133,11 +141,12 @@ def node_terms(node_selector: Value | None, here: Path) -> tuple[NodeSelectorTer
     """The terms of a NodeSelector; None where the selector itself is null."""
     if node_selector is None:
         return None
-    return tuple(node_term(t, at) for t, at in items(node_selector, "nodeSelectorTerms", here))
+    return each(node_term, node_selector, "nodeSelectorTerms", here)
 
 
-def _required_node_terms(node_affinity: Value, here: Path) -> tuple[NodeSelectorTerm, ...] | None:
-    return node_terms(optional_mapping(node_affinity, _REQUIRED, here), (*here, _REQUIRED))
+def _preferred_node_term(item: Value, here: Path) -> PreferredNodeTerm:
+    term = node_term(mapping(item, "preference", here), (*here, "preference"))
+    return PreferredNodeTerm(integer(item, "weight", here) or 0, term, here)
 
 
 def _pod_affinity_term(item: Value, here: Path) -> PodAffinityTerm:
@@ -152,21 +161,9 @@ def _pod_affinity_term(item: Value, here: Path) -> PodAffinityTerm:
     )
 
 
-def _required_terms(value: Value, path: Path) -> tuple[PodAffinityTerm, ...]:
-    return tuple(_pod_affinity_term(t, at) for t, at in items(value, _REQUIRED, path)) if value else ()
-
-
-def _preferred_terms(value: Value, path: Path) -> tuple[WeightedPodAffinityTerm, ...]:
-    if not value:
-        return ()
-    return tuple(
-        WeightedPodAffinityTerm(
-            integer(t, "weight", at) or 0,
-            _pod_affinity_term(mapping(t, "podAffinityTerm", at), (*at, "podAffinityTerm")),
-            at,
-        )
-        for t, at in items(value, _PREFERRED, path)
-    )
+def _weighted_term(item: Value, here: Path) -> WeightedPodAffinityTerm:
+    term = _pod_affinity_term(mapping(item, "podAffinityTerm", here), (*here, "podAffinityTerm"))
+    return WeightedPodAffinityTerm(integer(item, "weight", here) or 0, term, here)
 
 
 def _spread(item: Value, here: Path) -> SpreadConstraint:

@@ -7,6 +7,7 @@ from kubesched_lint.model.decode.fields import (
     DecodeError,
     Value,
     boolean,
+    each,
     int_or_percent,
     integer,
     items,
@@ -105,7 +106,7 @@ def decode_runtime_class(value: Value, namespace: str, source: Source | None) ->
         _name(value),
         resources(mapping(value, "overhead", ()), "podFixed", ("overhead",)),
         labels(scheduling, "nodeSelector", at),
-        tuple(toleration(t, here) for t, here in items(scheduling, "tolerations", at)),
+        each(toleration, scheduling, "tolerations", at),
         source,
     )
 

@@ -8,27 +8,42 @@ from kubesched_lint.analysis.facts import Facts, dedicated_to
 from kubesched_lint.analysis.sharing import LockedOut, locked_out, too_small
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
+
+_MOST_SHOWN = 3
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if not workload.stays:
+    """One hazard for each group of nodes, however many DaemonSets share it."""
+    dedication = dedicated_to(workload)
+    if not dedication or not workload.stays:
         return
     # Elsewhere than in a group of nodes that both name the order of creation rarely decides anything.
-    for daemon in facts.daemons_for(dedicated_to(workload)):
+    late: dict[tuple[str, ...], list[tuple[Workload, Evidence]]] = {}
+    for daemon in facts.daemons_for(dedication):
         if not facts.comes_before(workload, daemon):
             continue
         evidence = _evidence(workload, daemon, facts)
         if evidence is not None:
-            yield Hazard(
-                at=("metadata", "name"),
-                evidence=evidence,
-                values={
-                    "daemon": str(daemon),
-                    "group": tuple(f"{k}={v}" for k, v in dedicated_to(daemon).items()),
-                    "tool": facts.premises.apply_order,
-                },
-                related=(Place(("metadata", "name"), "is created after it", daemon.source, daemon.ref),),
-            )
+            group = tuple(f"{k}={v}" for k, v in dedicated_to(daemon).items())
+            late.setdefault(group, []).append((daemon, evidence))
+    for group, found in late.items():
+        worst, evidence = min(found, key=lambda one: one[1].kind != "witness")
+        if len(found) > 1:
+            evidence = replace(evidence, text=f"{evidence.text} ({worst}; {len(found)} in all)")
+        yield Hazard(
+            at=("metadata", "name"),
+            evidence=evidence,
+            values={
+                "daemons": tuple(str(daemon) for daemon, _ in found),
+                "group": group,
+                "tool": facts.premises.apply_order,
+            },
+            related=tuple(
+                Place(("metadata", "name"), "is created after it", daemon.source, daemon.ref)
+                for daemon, _ in found[:_MOST_SHOWN]
+            ),
+        )
 
 
 def _evidence(workload: Workload, daemon: Workload, facts: Facts) -> Evidence | None:

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import re
 import sys
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 from kubesched_lint.manifests.flow import FlowError, read_flow
 from kubesched_lint.manifests.scalars import ScalarError, key_of, resolved
 
 MOST_DEPTH = 100
-_REMEMBERED = 1 << 14
+_REMEMBERED = 1 << 13
 _LONG = 400
-"""Longer lines are not remembered, and longer flow collections not read here."""
+"""Longer texts are not remembered, and longer flow collections not read here."""
 
 # All are asked of printable text only: no tab, no control, no exotic blank, line break or byte order mark.
 IS_TRUSTED = sys.version_info >= (3, 11, 5)
@@ -58,12 +58,35 @@ class Special:
 
 
 NOTHING = Special()
+T = TypeVar("T")
+
+
+class _Memory(dict[str, T], Generic[T]):
+    """``memory[text]`` is what ``make`` says of a text, remembered; what it raises is not.
+
+    A hit costs half of one in ``lru_cache``, which moves what was found to the front of its list: of ten lines nine are
+    hits. When it is full it begins anew.
+    """
+
+    __slots__ = ("_make",)
+
+    def __init__(self, make: Callable[[str], T]) -> None:
+        self._make = make
+
+    def __missing__(self, text: str) -> T:
+        value = self._make(text)
+        if len(text) < _LONG:
+            if len(self) >= _REMEMBERED:
+                self.clear()
+            self[text] = value
+        return value
+
+
 Head = tuple[int, int, str]
 """Column of the first character, column of the key behind a dash (-1 without one), key (empty for a comment)."""
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def head_of(text: str) -> Head | None:
+def _head(text: str) -> Head | None:
     """What stands before ``:``; None when it is no plain key."""
     match = _HEAD.fullmatch(text)
     if match is None:
@@ -79,8 +102,7 @@ def head_of(text: str) -> Head | None:
     return len(indent), len(indent) + len(dash) if dash else -1, key
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def tail_of(text: str) -> Any:
+def _tail(text: str) -> Any:
     """What stands behind ``:`` or ``-`` and a blank: a scalar, or a Special. Raises NotPlainError."""
     if text[:1] == '"' and text.find('"', 1) == len(text) - 1 and "\\" not in text and text.isprintable():
         return text[1:-1]  # most of what is met for the first time: half of the time of the pattern
@@ -117,8 +139,7 @@ def tail_match(text: str) -> tuple[int, int]:
     return match.start(kind) - quotes, match.end(kind) + quotes
 
 
-@lru_cache(maxsize=_REMEMBERED)
-def line_of(line: str) -> tuple[int, int, str | None, Any]:
+def _line(line: str) -> tuple[int, int, str | None, Any]:
     """A line without ``: ``: column, column behind the dash (-1), key (None for an item), value.
 
     Column -1 for blanks and comments. Raises NotPlainError.
@@ -128,16 +149,21 @@ def line_of(line: str) -> tuple[int, int, str | None, Any]:
     if _NOTHING.fullmatch(line):
         return -1, -1, None, None
     if line[-1] == ":":
-        head = head_of(line[:-1])
+        head = HEADS[line[:-1]]
         if head is not None:
             return (*head, NOTHING)
     item = _ITEM.fullmatch(line)
     if item is None:
         raise NotPlainError
-    value = tail_of(item[3])
+    value = TAILS[item[3]]
     if value is NOTHING:
         raise NotPlainError
     return len(item[1]), len(item[1]) + 1 + len(item[2]), None, value
+
+
+HEADS = _Memory(_head)
+TAILS = _Memory(_tail)
+LINES = _Memory(_line)
 
 
 def read_plain(text: str) -> dict[str, Any]:
@@ -157,15 +183,15 @@ def read_plain(text: str) -> dict[str, Any]:
         line = lines[number]
         number += 1
         before, colon, after = line.partition(": ")
-        if colon and (head := head_of(before)) is not None:
+        if colon and (head := HEADS[before]) is not None:
             at, column, key = head
             if not key:
                 if line.isprintable():
                     continue
                 raise NotPlainError
-            value = tail_of(after) if len(after) < _LONG else tail_of.__wrapped__(after)
+            value = TAILS[after]
         else:
-            at, column, key, value = line_of(line) if len(line) < _LONG else line_of.__wrapped__(line)
+            at, column, key, value = LINES[line]
             if at < 0:
                 continue
 

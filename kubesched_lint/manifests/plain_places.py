@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.flow import Part, read_flow
 from kubesched_lint.manifests.plain import (
+    HEADS,
+    LINES,
     NOTHING,
+    TAILS,
     NotPlainError,
     Special,
-    head_of,
-    line_of,
     literal_lines,
     tail_match,
-    tail_of,
 )
 from kubesched_lint.record import record
 
@@ -122,9 +122,9 @@ def _members(lines: list[str], number: int, column: int, key: str = "") -> Itera
 def _entry(lines: list[str], number: int, column: int) -> _Entry:
     line = lines[number]
     before, colon, _ = line.partition(": ")
-    head = head_of(before) if colon else None
+    head = HEADS[before] if colon else None
     if head is None:
-        _, inner, key, _ = line_of(line)
+        _, inner, key, _ = LINES[line]
         end = line.index(":", max(column, inner)) if key is not None else -1
         before = line[:end] if key is not None else ""
     else:
@@ -152,7 +152,7 @@ def _is_beneath(lines: list[str], entry: _Entry, number: int, column: int) -> bo
 def _special(lines: list[str], entry: _Entry) -> Special | None:
     if entry.inner >= 0:
         return None
-    tail = tail_of(lines[entry.number][entry.at :])
+    tail = TAILS[lines[entry.number][entry.at :]]
     return tail if isinstance(tail, Special) else None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.manifests.plain import NotPlainError, tail_of
+from kubesched_lint.manifests.plain import TAILS, NotPlainError
 
 HELM = "Helm source: not YAML before it is rendered (helm template CHART | kubesched-lint lint -)"
 _RENDERED = "lint the rendered output (kubectl kustomize DIR)"
@@ -131,7 +131,7 @@ def plain_kind(text: str) -> tuple[str, str, int] | None:
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
         try:
-            value = tail_of(text[at + len(key) + 1 : end])
+            value = TAILS[text[at + len(key) + 1 : end]]
         except NotPlainError:
             return None
         if not isinstance(value, str) or text[at + len(key) + 1] != " ":

@@ -27,18 +27,24 @@ else:
 
     def replace(instance, /, **changes):
         """A copy of a record or dataclass with some fields changed."""
-        names = instance.__match_args__
-        values = dict(zip(names, _values(names)(instance), strict=True))
-        values.update(changes)
-        return instance.__class__(**values)
+        made = instance.__class__
+        read, places = _fields_of(made)
+        values = list(read(instance))
+        for name, value in changes.items():
+            if name not in places:
+                raise TypeError(f"{made.__qualname__} has no field {name!r}")
+            values[places[name]] = value
+        return made(*values)
 
 
 @cache
-def _values(names: tuple[str, ...]) -> Callable[[object], tuple[object, ...]]:
-    """What reads all these attributes."""
+def _fields_of(made: type) -> tuple[Callable[[object], tuple[object, ...]], Mapping[str, int]]:
+    """What reads all fields of an instance, and the place of each among them."""
+    names: tuple[str, ...] = made.__match_args__  # type: ignore[attr-defined]
+    places = {name: place for place, name in enumerate(names)}
     if len(names) > 1:
-        return attrgetter(*names)
-    return lambda instance: tuple(getattr(instance, name) for name in names)
+        return attrgetter(*names), places
+    return lambda instance: tuple(getattr(instance, name) for name in names), places
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))

@@ -132,19 +132,18 @@ class Facts:
         return found
 
     @cached_property
-    def _untold_resources(self) -> frozenset[str]:
-        """What every kubelet reports and a sketch need not write: unknown there, not absent."""
+    def _barring_no_node(self) -> frozenset[str]:
+        """Extended resources that DRA may allocate, and what every kubelet reports and a sketch need not write."""
         if self.cluster is None or self.cluster.origin != "sketch":
-            return frozenset()
+            return self.device_resources
         told = {name for node in self.cluster.inventory.nodes for name in node.allocatable or ()}
-        return frozenset({"ephemeral-storage"}) - told
+        return self.device_resources | (frozenset({"ephemeral-storage"}) - told)
 
     def _without_devices(self, pod: Pod) -> Pod:
-        """Without what does not bar a node: extended resources that DRA may allocate, and what a sketch leaves out."""
-        backed = (self.device_resources | self._untold_resources) & pod.requests.keys()
-        if not backed:
+        if self._barring_no_node.isdisjoint(pod.requests):
             return pod
-        return replace(pod, requests={name: n for name, n in pod.requests.items() if name not in backed})
+        kept = {name: n for name, n in pod.requests.items() if name not in self._barring_no_node}
+        return replace(pod, requests=kept)
 
     @cached_property
     def device_resources(self) -> frozenset[str]:

@@ -262,7 +262,7 @@ def _learn(lists: _Lists, found: Sequence[_Found | InputError | Skipped], folder
 
 
 def _names_kustomization(path: str) -> bool:
-    return os.path.basename(path) in KUSTOMIZATIONS
+    return path.endswith(KUSTOMIZATIONS) and os.path.basename(path) in KUSTOMIZATIONS
 
 
 def _read(found: _Found, lists: _Lists) -> InputFile | InputError:

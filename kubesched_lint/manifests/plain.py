@@ -204,7 +204,10 @@ def read_plain(text: str) -> dict[str, Any]:
             stack.append((here, indent))
             here, indent = new, at
         elif at != indent or (here.__class__ is list) is (column < 0):
-            here, indent = _enclosing(stack, here, indent, at, column < 0)
+            while at < indent:
+                here, indent = stack.pop()
+            if at != indent or (here.__class__ is list) is (column < 0):
+                here, indent = _above_list(stack, here, indent, at, column < 0)
         waiting = None
 
         if column >= 0:
@@ -229,14 +232,13 @@ def read_plain(text: str) -> dict[str, Any]:
     return root
 
 
-def _enclosing(stack: list[tuple[Any, int]], here: Any, indent: int, at: int, is_key: bool) -> tuple[Any, int]:
-    """The open mapping or list that a line in column ``at`` goes on with, and its own column."""
-    while at < indent:
-        here, indent = stack.pop()
-    if is_key and at == indent and here.__class__ is list:
-        here, indent = stack.pop()  # the list stood beneath its own key
-    if at != indent or (here.__class__ is list) is is_key:
+def _above_list(stack: list[tuple[Any, int]], here: Any, indent: int, at: int, is_key: bool) -> tuple[Any, int]:
+    """The mapping that goes on where a list beneath one of its keys, and in their column, has ended."""
+    if not is_key or at != indent or here.__class__ is not list:
         raise NotPlainError  # a scalar that goes on, or indentation that fits nothing
+    here, indent = stack.pop()
+    if at != indent or here.__class__ is list:
+        raise NotPlainError
     return here, indent
 
 

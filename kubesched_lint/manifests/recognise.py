@@ -124,17 +124,18 @@ def plain_kind(text: str) -> tuple[str, str, int] | None:
     must be the first line, which shows that the root is a block mapping, and neither may be there twice.
     """
     found = []
-    for key in ("apiVersion", "kind"):
-        at = 0 if text.startswith(f"{key}:") else text.find(f"\n{key}:") + 1
-        if at == 0 and not text.startswith(f"{key}:"):
+    for key in ("apiVersion:", "kind:"):
+        at = 0 if text.startswith(key) else text.find("\n" + key) + 1
+        if at == 0 and not text.startswith(key):
             return None
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
+        after = text[at + len(key) : end]
         try:
-            value = TAILS[text[at + len(key) + 1 : end]]
+            value = TAILS[after]
         except NotPlainError:
             return None
-        if not isinstance(value, str) or text[at + len(key) + 1] != " ":
+        if not isinstance(value, str) or after[0] != " ":
             return None
         found.append((value, at, end))
     (version, version_at, version_end), (kind, kind_at, kind_end) = found

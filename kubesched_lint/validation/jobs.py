@@ -138,7 +138,7 @@ def _selector(spec: Value, found: Value) -> Iterator[Cause]:
 def job_spec(spec: Value, found: Value, path: Path) -> Iterator[Cause]:
     """``validateJobSpec``; ``found`` is the template after labelling."""
     for name in _NUMBERS:
-        yield from not_negative(spec, name, path)
+        yield from not_negative(spec, name, path=path)
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
         yield required((*path, "backoffLimitPerIndex"), "when maxFailedIndexes is specified")
     if "managedBy" in spec:
@@ -313,7 +313,7 @@ def _success_rule(rule: Value, completions: int, path: Path) -> Iterator[Cause]:
     if count is None:
         return
     at = (*path, "succeededCount")
-    yield from not_negative(rule, "succeededCount", path)
+    yield from not_negative(rule, "succeededCount", path=path)
     if count > completions:
         yield invalid(at, count, f"must be less than or equal to {completions} (the number of specified completions)")
     if indexes is not None and count > total:
@@ -351,7 +351,7 @@ def cron_job(value: Value) -> Iterator[Cause]:
     path: Path = ("spec",)
     yield from object_meta(meta)
     yield from schedule(spec.get("schedule", ""), (*path, "schedule"))
-    yield from not_negative(spec, "startingDeadlineSeconds", path)
+    yield from not_negative(spec, "startingDeadlineSeconds", path=path)
     if "timeZone" in spec:
         yield from time_zone(spec["timeZone"], (*path, "timeZone"))
     policy = spec.get("concurrencyPolicy") or "Allow"
@@ -364,7 +364,6 @@ def cron_job(value: Value) -> Iterator[Cause]:
         yield invalid((*here, "selector"), selector_value(inner["selector"]), detail)
     if inner.get("manualSelector"):
         yield not_supported((*here, "manualSelector"), True, ("nil", "false"))
-    yield from not_negative(spec, "successfulJobsHistoryLimit", path)
-    yield from not_negative(spec, "failedJobsHistoryLimit", path)
+    yield from not_negative(spec, "successfulJobsHistoryLimit", "failedJobsHistoryLimit", path=path)
     if size(meta.get("name", "")) > 52:
         yield invalid(("metadata", "name"), meta["name"], "must be no more than 52 characters")

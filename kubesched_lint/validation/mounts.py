@@ -22,6 +22,7 @@ from kubesched_lint.validation.causes import (
 from kubesched_lint.validation.paths import descending
 
 Value = dict[str, Any]
+_OPTIONS = frozenset(("subPath", "subPathExpr", "mountPropagation", "recursiveReadOnly"))
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _RECURSIVE = ("Disabled", "Enabled", "IfPossible")
 
@@ -46,7 +47,7 @@ def mounts(container: Value, volumes: Mapping[str, Value], path: Path) -> Iterat
             yield invalid((*here, "name"), name, "must not already exist in volumeDevices")
         if point in block.values():
             yield invalid((*here, "mountPath"), point, "must not already exist as a path in volumeDevices")
-        if len(mount) > 2:
+        if not _OPTIONS.isdisjoint(mount):
             yield from _mount_options(mount, container, here)
 
 

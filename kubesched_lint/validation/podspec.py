@@ -67,7 +67,8 @@ def pod_spec(spec: Value, path: Path, *, pod: Value | None = None) -> Iterator[C
         yield from pod_security_context(spec["securityContext"], spec, (*path, "securityContext"))
     if "affinity" in spec:
         yield from affinity(spec["affinity"], (*path, "affinity"))
-    yield from _dns(spec, path)
+    if "dnsConfig" in spec or "dnsPolicy" in spec:
+        yield from _dns(spec, path)
     for i, gate in enumerate(spec.get("readinessGates", ())):
         for detail in qualified_name(gate.get("conditionType", "")):
             yield invalid((*path, "readinessGates", i, "conditionType"), gate.get("conditionType", ""), detail)

@@ -49,9 +49,7 @@ def deployment(value: Value) -> Iterator[Cause]:
     yield from _required_selector(spec, "deployment")
     yield from _selected_template(spec)
     yield from _deployment_strategy(spec.get("strategy", {}))
-    yield from not_negative(spec, "minReadySeconds")
-    yield from not_negative(spec, "revisionHistoryLimit")
-    yield from not_negative(spec, "progressDeadlineSeconds")
+    yield from not_negative(spec, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
     deadline = spec.get("progressDeadlineSeconds", 600)
     if deadline <= spec.get("minReadySeconds", 0):
         yield invalid((*_SPEC, "progressDeadlineSeconds"), deadline, "must be greater than minReadySeconds")
@@ -60,8 +58,7 @@ def deployment(value: Value) -> Iterator[Cause]:
 def replica_set(value: Value) -> Iterator[Cause]:
     spec = value.get("spec", {})
     yield from object_meta(value.get("metadata", {}))
-    yield from not_negative(spec, "replicas")
-    yield from not_negative(spec, "minReadySeconds")
+    yield from not_negative(spec, "replicas", "minReadySeconds")
     yield from _required_selector(spec, "deployment")
     yield from _selected_template(spec)
 
@@ -197,8 +194,7 @@ def stateful_set(value: Value) -> Iterator[Cause]:
             yield not_supported(at, named(wish), _RETENTION)
     for i, claim in enumerate(spec.get("volumeClaimTemplates", ())):
         yield from claim_spec(claim.get("spec", {}), (*_SPEC, "volumeClaimTemplates", i, "spec"))
-    yield from not_negative(spec, "replicas")
-    yield from not_negative(spec, "minReadySeconds")
+    yield from not_negative(spec, "replicas", "minReadySeconds")
     if spec.get("ordinals", {}).get("start", 0) < 0:
         yield invalid((*_SPEC, "ordinals", "start"), spec["ordinals"]["start"], _NEGATIVE)
     for detail in dns_label(spec["serviceName"]) if spec.get("serviceName") else ():
@@ -264,9 +260,10 @@ def _rolling_stateful_set(rolling: Value, path: Path) -> Iterator[Cause]:
         yield from at_most_all(unavailable, at)
 
 
-def not_negative(spec: Value, name: str, path: Path = _SPEC) -> Iterator[Cause]:
-    if spec.get(name, 0) < 0:
-        yield invalid((*path, name), spec[name], _NEGATIVE)
+def not_negative(spec: Value, *names: str, path: Path = _SPEC) -> Iterator[Cause]:
+    for name in names:
+        if spec.get(name, 0) < 0:
+            yield invalid((*path, name), spec[name], _NEGATIVE)
 
 
 def positive_int_or_percent(value: int | str, path: Path) -> Iterator[Cause]:

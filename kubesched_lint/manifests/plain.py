@@ -17,7 +17,7 @@ from kubesched_lint.manifests.flow import FlowError, read_flow
 from kubesched_lint.manifests.scalars import ScalarError, key_of, resolved
 
 MOST_DEPTH = 100
-_REMEMBERED = 1 << 13
+_REMEMBERED = 1 << 14
 _LONG = 400
 """Longer texts are not remembered, and longer flow collections not read here."""
 

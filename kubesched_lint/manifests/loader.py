@@ -18,6 +18,7 @@ from kubesched_lint.manifests.recognise import (
     is_called_patch,
     is_named_by_template,
     listed_patch,
+    may_be_template,
     patch_reason,
     plain_kind,
     wraps_pod_template,
@@ -62,7 +63,7 @@ def documents(
     reader = _Reader(path, is_read, in_kustomization, unrendered)
     if is_json(text):
         return reader.json(text)
-    return reader.templated(text) if "{{" in text or "{%" in text else reader.yaml(text)
+    return reader.templated(text) if may_be_template(text) else reader.yaml(text)
 
 
 class _Reader:
@@ -110,7 +111,7 @@ class _Reader:
         """A file with ``{{``: where that is what breaks it, it is a Helm source, and one line says so."""
         found: list[Entry] = []
         for index, part in enumerate(parts(text)):
-            entries = list(self._part(index, part, suspect="{{" in part.text or "{%" in part.text))
+            entries = list(self._part(index, part, suspect=may_be_template(part.text)))
             found += entries
             helm = [entry for entry in entries if isinstance(entry, Skipped) and entry.reason is HELM]
             if helm:

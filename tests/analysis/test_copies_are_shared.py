@@ -1,0 +1,49 @@
+"""``Facts.copies`` answers for all pods with the same requests what counting each would."""
+
+from __future__ import annotations
+
+from random import Random
+
+from kubesched_lint import load_cluster
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.pod import HostPort, Pod, PodAffinityTerm
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.capacity import total_copies
+
+_SKETCH = """
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes:
+- {name: small, count: 3, zones: [a], allocatable: {cpu: "2", memory: 8Gi, pods: 20}}
+- {name: large, count: 2, zones: [b], allocatable: {cpu: "7", memory: 30Gi, pods: 20}}
+"""
+
+
+def _workload(number: int, random: Random) -> Workload:
+    labels = {"app": f"app-{number}"}
+    apart = PodAffinityTerm("kubernetes.io/hostname", Selector((Requirement("app", "In", (labels["app"],)),)))
+    pod = Pod(
+        "shop",
+        labels,
+        requests={"cpu": random.choice((300, 900)), "memory": random.choice((1 << 30, 3 << 30))},
+        host_ports=(HostPort(80),) if random.random() < 0.2 else (),
+        required_anti_affinity=(apart,) if random.random() < 0.2 else (),
+    )
+    return Workload("Deployment", "shop", f"app-{number}", pod)
+
+
+def test_whatever_was_asked_before() -> None:
+    cluster = load_cluster(text=_SKETCH)
+    seen = set()
+    for seed in range(20):
+        random = Random(seed)
+        workloads = tuple(_workload(n, random) for n in range(8))
+        facts = Facts(Inventory(workloads=workloads), cluster)
+        for _ in range(60):
+            workload, most = random.choice(workloads), random.randint(0, 40)
+            counted = total_copies(facts.pod(workload), facts.state, facts.usable(workload), most)
+            assert facts.copies(workload, most) == counted
+            seen.add((counted, most))
+    assert len(seen) > 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import repeat
 
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.flow import Part, read_flow
@@ -72,6 +73,9 @@ def _place(lines: list[str], entry: _Entry | None, number: int, column: int) -> 
 
 def _member(lines: list[str], number: int, column: int, step: str | int, known: Items) -> _Entry | None:
     if isinstance(step, str):
+        alone = _alone(lines, number, column, step)
+        if alone is not None:
+            return alone
         # "on" and "0x1" are written otherwise than they read: "true" and "1".
         written = "" if step in ("true", "false") or step[:1] in _NUMERIC else step
         for below in _members(lines, number, column, written):
@@ -84,6 +88,21 @@ def _member(lines: list[str], number: int, column: int, step: str | int, known: 
         is_list = lines[number].startswith("- ", column)
         known[begin] = list(_members(lines, number, column)) if is_list else []
     return _entry(lines, known[begin][step], column) if 0 <= step < len(known[begin]) else None
+
+
+def _alone(lines: list[str], number: int, column: int, key: str) -> _Entry | None:
+    """The member whose line is ``key:`` and nothing else: the steps of most paths, found without a look at each line."""
+    if lines[number].startswith("- ", column):
+        return None
+    margin = " " * column
+    try:
+        below = lines.index(f"{margin}{key}:", number)
+    except ValueError:
+        return None
+    if column and not all(map(str.startswith, lines[number + 1 : below], repeat(margin))):
+        return None  # perhaps the block has ended before
+    entry = _entry(lines, below, column)
+    return entry if entry.key == key else None
 
 
 def _next(lines: list[str], number: int) -> tuple[int, int]:

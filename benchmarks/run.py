@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
+from time import perf_counter
 
 ROOT = Path(__file__).parents[1]
 SKETCH = ROOT / "fixtures/clusters/three-zones.yaml"
@@ -132,6 +133,21 @@ def cpu_of(command: Sequence[str], given: str = "") -> tuple[float, float]:
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
+def together(ours: Sequence[str], rounds: int) -> None:
+    """Prints what a second process saves of the wall clock, and costs."""
+    runs: dict[str, list[tuple[float, float]]] = {"1": [], "2": []}
+    for _ in range(rounds):
+        for jobs, measured in runs.items():
+            begun = perf_counter()
+            used = cpu_of((*ours, "--jobs", jobs))[0]
+            measured.append((perf_counter() - begun, used))
+    (wall, cpu), (wall_of_two, cpu_of_two) = (map(min, zip(*measured, strict=True)) for measured in runs.values())
+    print(
+        f"{'   by two processes':24} {wall_of_two / wall:.2f} x the wall clock, {cpu_of_two / cpu:.2f} x the CPU",
+        flush=True,
+    )
+
+
 def beside(ours: Sequence[str], reference: Sequence[str], given: str, rounds: int) -> tuple[float, float, float]:
     """CPU of ours and of the reference, and our peak of memory: the least of some rounds in turn."""
     cpu_of(ours)  # bytecode is written, files are in the page cache
@@ -159,6 +175,7 @@ def figures(files: Sequence[Path], folder: Path, rounds: int) -> Iterator[bool]:
         measured = beside(ours, loading, "\n".join(map(str, some)), rounds)
         yield _told(f"{count:,} file{'' if count == 1 else 's'}, three zones", *measured, "CSafeLoader", goal)
         if goal is not None:
+            together(ours, rounds)
             again = beside((*lint, "-c", str(SKETCH), *paths), ours, "", rounds)  # its first run is not counted
             yield _told("   a second time", *again, "--no-cache", GOAL_AGAIN)
 

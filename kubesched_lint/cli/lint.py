@@ -113,6 +113,16 @@ def lint(
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Judge anew what an earlier run has judged, and remember nothing.")
     ] = False,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs",
+            "-j",
+            metavar="N",
+            min=1,
+            help="Processes that read large sets at the same time: less to wait for, more CPU in all.",
+        ),
+    ] = 1,
     config_file: ConfigFile = None,
     no_config: NoConfig = False,
     quiet: Quiet = False,
@@ -165,6 +175,7 @@ def lint(
             render=settings.flag("render"),
             baseline=settings.maybe("baseline"),
             cache=not no_cache and mending is None,
+            jobs=jobs,
             mending=mending is not None,
             progress=progress,
         )

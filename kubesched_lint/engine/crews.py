@@ -26,10 +26,15 @@ def crew_of(name: str, clusters: int) -> Iterator[Crew]:
         return
     if kind not in ("processes", "threads") or (rest and not (rest.isdigit() and int(rest))):
         raise FleetError(f"--executor {name}: is none of {KNOWN}")
-    from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+    from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 
     hands = min(int(rest) if rest else os.cpu_count() or 1, clusters)
-    made = ProcessPoolExecutor(hands) if kind == "processes" else ThreadPoolExecutor(hands)
+    if kind == "processes":
+        from kubesched_lint.engine.workers import serve
+
+        made: Executor = ProcessPoolExecutor(hands, initializer=serve)
+    else:
+        made = ThreadPoolExecutor(hands)
     with made as executor:
         yield Crew(executor, hands)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 
 from kubesched_lint.findings import InputError, ObjectRef, Path
@@ -87,8 +87,16 @@ def ref_of(document: Document, namespace: str) -> ObjectRef:
     return ObjectRef(document.kind, home, str(name))
 
 
+def refused_of(document: Document, version: str) -> Refusals:
+    """What the API server of that version refuses of an object."""
+    return tuple(refusals(document.value, version))
+
+
 def manifest_set(
-    entries: Iterable[Document | Unread | Skipped | InputError], namespace: str, version: str = ""
+    entries: Iterable[Document | Unread | Skipped | InputError],
+    namespace: str,
+    version: str = "",
+    judge: Callable[[Document, str], Refusals] = refused_of,
 ) -> ManifestSet:
     """Decodes every document; each wrong type is one error at that very value.
 
@@ -121,7 +129,7 @@ def manifest_set(
             documents.append(entry)
             if version:
                 try:
-                    found = tuple(refusals(entry.value, version))
+                    found = judge(entry, version)
                 except Exception:
                     version = ""  # a flaw of ours: the rule asks again, and its failure is told as that of any rule
                     continue

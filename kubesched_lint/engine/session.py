@@ -54,6 +54,8 @@ class Request:
     cache: bool = False
     """Whether the report of an earlier run that read the very same may be told again, and this one kept."""
     baseline: str | None = None
+    jobs: int = 1
+    """Processes that may read and judge at the same time, this one included."""
     mending: bool = False
     """Whether fixes are tried anyhow, so that the report need not say what they might do."""
 
@@ -69,7 +71,15 @@ class Material:
 
     @cached_property
     def manifests(self) -> ManifestSet:
-        return manifest_set(entries_of(self._drained()), self.options.namespace, self.options.kubernetes_version)
+        namespace, version = self.options.namespace, self.options.kubernetes_version
+        if self.request.jobs > 1:
+            from kubesched_lint.engine.jobs import is_worthwhile, read_together
+
+            files = list(self._drained())
+            if is_worthwhile(files):
+                return read_together(files, self.request.jobs, namespace, version)
+            return manifest_set(entries_of(files), namespace, version)
+        return manifest_set(entries_of(self._drained()), namespace, version)
 
     def _drained(self) -> Iterator[InputFile | Skipped | InputError]:
         if not isinstance(self.found, list):

@@ -24,14 +24,16 @@ from kubesched_lint.manifests.recognise import (
     wraps_pod_template,
 )
 
-__all__ = ["Entry", "InputFile", "IsRead", "documents", "documents_of", "find_files", "source_lines"]
+__all__ = ["Entry", "FastReader", "InputFile", "IsRead", "documents", "documents_of", "find_files", "source_lines"]
 
 IsRead = Callable[[object, object], bool]
 """Whether a kind, given as apiVersion and kind, is one that is decoded."""
+FastReader = Callable[[str], dict[str, Any]]
+"""What reads plain block YAML, or raises NotPlainError."""
 Entry = Document | Unread | Skipped | InputError
 
 
-def documents_of(file: InputFile, is_read: IsRead) -> Iterator[Entry]:
+def documents_of(file: InputFile, is_read: IsRead, fast_reader: FastReader = read_plain) -> Iterator[Entry]:
     """The documents of a file that ``find_files`` found."""
     found = documents(
         file.path,
@@ -40,6 +42,7 @@ def documents_of(file: InputFile, is_read: IsRead) -> Iterator[Entry]:
         patch_of=file.patch_of,
         in_kustomization=file.in_kustomization,
         unrendered=file.unrendered,
+        fast_reader=fast_reader,
     )
     rendering = file.rendering
     return found if rendering is None else (rendering.placed(entry) for entry in found)
@@ -53,6 +56,7 @@ def documents(
     patch_of: str = "",
     in_kustomization: bool = False,
     unrendered: bool = False,
+    fast_reader: FastReader = read_plain,
 ) -> Iterator[Entry]:
     """Every document of a file: to be read, to be counted, to be passed over, or broken (at its line and column)."""
     if patch_of:
@@ -60,7 +64,7 @@ def documents(
     text = text_of(path, data)
     if isinstance(text, InputError):
         return iter((text,))
-    reader = _Reader(path, is_read, in_kustomization, unrendered)
+    reader = _Reader(path, is_read, in_kustomization, unrendered, fast_reader)
     if is_json(text):
         return reader.json(text)
     return reader.templated(text) if may_be_template(text) else reader.yaml(text)
@@ -69,14 +73,17 @@ def documents(
 class _Reader:
     """What holds for all documents of one file."""
 
-    __slots__ = ("_in_kustomization", "_is_read", "_path", "_unrendered")
+    __slots__ = ("_fast_reader", "_in_kustomization", "_is_read", "_path", "_unrendered")
 
-    def __init__(self, path: str, is_read: IsRead, in_kustomization: bool, unrendered: bool) -> None:
+    def __init__(
+        self, path: str, is_read: IsRead, in_kustomization: bool, unrendered: bool, fast_reader: FastReader
+    ) -> None:
         self._path = path
         self._is_read = is_read
         # Who calls a file a patch means it, listed or not.
         self._in_kustomization = in_kustomization or is_called_patch(path)
         self._unrendered = unrendered
+        self._fast_reader = fast_reader
 
     def yaml(self, text: str) -> Iterator[Entry]:
         for index, part in enumerate(parts(text)):
@@ -130,7 +137,7 @@ class _Reader:
                 yield counted
                 return
         try:
-            value: Any = read_plain(part.text)
+            value: Any = self._fast_reader(part.text)
         except NotPlainError:
             yield from self._unusual(index, part, suspect, counted)
             return

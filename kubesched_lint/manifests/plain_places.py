@@ -91,7 +91,7 @@ def _member(lines: list[str], number: int, column: int, step: str | int, known: 
 
 
 def _alone(lines: list[str], number: int, column: int, key: str) -> _Entry | None:
-    """The member whose line is ``key:`` and nothing else: the steps of most paths, found without a look at each line."""
+    """The member whose line is ``key:`` and nothing else, as most steps are: found without a look at each line."""
     if lines[number].startswith("- ", column):
         return None
     margin = " " * column

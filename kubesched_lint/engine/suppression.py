@@ -9,7 +9,7 @@ from kubesched_lint.engine.linter import finding_of, numbered
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.places import sources_of
 from kubesched_lint.engine.reading import ManifestSet, ref_of
-from kubesched_lint.engine.waivers import annotation_waivers, apply_waivers, find_waivers, owners, uses
+from kubesched_lint.engine.waivers import MARKER, annotation_waivers, apply_waivers, find_waivers, owners, uses
 from kubesched_lint.findings import Finding, ObjectRef, Report
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rule, Rulebook
@@ -41,8 +41,8 @@ def suppress(
 
 def _waivers(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, ObjectRef]]:
     """Every waiver with the object that it is written on; items of one List share their text."""
-    texts = {(document.path, document.line): document for document in reversed(manifests.documents)}
-    for document in texts.values():
+    marked = [document for document in manifests.documents if MARKER in document.text]  # usually none
+    for document in {(document.path, document.line): document for document in reversed(marked)}.values():
         for waiver in find_waivers(document.text, document.path, document.line):
             yield waiver, ref_of(document, namespace)
     yield from _in_sources(manifests, namespace)

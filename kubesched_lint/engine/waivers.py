@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from re import Match
 
 ANNOTATION = "ignore.kubesched-lint.io/"
-_MARKER = "kubesched:"
+MARKER = "kubesched:"
+"""Stands in every comment that waives a rule."""
 _OF_WAIVERS = frozenset({"waiver-unused", "waiver-unexplained"})
 
 Owner = Callable[[Location], ObjectRef | None]
@@ -27,7 +28,7 @@ def find_waivers(text: str, path: str = "", first_line: int = 1) -> tuple[Waiver
 
     Text in quotes and block scalars is no comment. Text that is not YAML has none beyond the place where it breaks.
     """
-    return tuple(_comment_waivers(text, path, first_line)) if _MARKER in text else ()
+    return tuple(_comment_waivers(text, path, first_line)) if MARKER in text else ()
 
 
 def annotation_waivers(
@@ -155,7 +156,7 @@ def _comment_waivers(text: str, path: str, first_line: int) -> Iterator[Waiver]:
 
     # Another word than ignore, with brackets, is a slip that must not pass in silence; without them it is prose.
     directive = re.compile(r"#[ \t]*kubesched:[ \t]*(?P<verb>[\w-]*)[ \t]*(?:\[(?P<slugs>[^\]]*)\])?(?P<reason>.*)")
-    for comment in comments_with(_MARKER, text):
+    for comment in comments_with(MARKER, text):
         found = directive.search(comment.text)
         if found and (found["verb"] == "ignore" or found["slugs"] is not None):
             reason = _reason(found["reason"])

@@ -17,10 +17,10 @@ from kubesched_lint.manifests.recognise import (
     holds_pod_template,
     is_called_patch,
     is_named_by_template,
+    kind_to_count,
     listed_patch,
     may_be_template,
     patch_reason,
-    plain_kind,
     wraps_pod_template,
 )
 
@@ -127,9 +127,9 @@ class _Reader:
         yield from found
 
     def _part(self, index: int, part: Part, suspect: bool = False) -> Iterator[Entry]:
-        known = plain_kind(part.text)
+        known = kind_to_count(part.text, self._is_read)
         counted: Unread | None = None
-        if known is not None and not self._is_read(*known[:2]) and not known[1].endswith("List"):
+        if known is not None:
             version, kind, at = known
             line = part.line + part.text.count("\n", 0, at)
             counted = Unread(self._path, line, kind, version, wraps_pod_template(part.text))

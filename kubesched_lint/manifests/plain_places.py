@@ -54,7 +54,11 @@ def find(lines: list[str], path: Path, known: Items | None = None) -> tuple[Rang
     start: tuple[int, int] | None = (number, column)
     here: _Entry | None = None
     for depth, step in enumerate(path):
-        entry = None if start is None else _member(lines, *start, step, known)
+        entry = None
+        if start is not None and isinstance(step, str) and depth + 1 < len(path):
+            entry = _alone(lines, *start, step)
+        if start is not None and entry is None:
+            entry = _member(lines, *start, step, known)
         if entry is None:
             return _place(lines, here, number, column), None
         special = _special(lines, entry)
@@ -73,9 +77,6 @@ def _place(lines: list[str], entry: _Entry | None, number: int, column: int) -> 
 
 def _member(lines: list[str], number: int, column: int, step: str | int, known: Items) -> _Entry | None:
     if isinstance(step, str):
-        alone = _alone(lines, number, column, step)
-        if alone is not None:
-            return alone
         # "on" and "0x1" are written otherwise than they read: "true" and "1".
         written = "" if step in ("true", "false") or step[:1] in _NUMERIC else step
         for below in _members(lines, number, column, written):

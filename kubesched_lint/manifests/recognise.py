@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any
 
 from kubesched_lint.findings import Path
@@ -23,6 +24,8 @@ _PLACEHOLDER = r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{(?:.*?\}\}|.*)|\
 # Truth in YAML 1.1, by which kubectl reads; text in 1.2, by which Kustomize reads, and writes it quoted.
 _OLD_TRUTH = r"(?i)(?:y|yes|on|n|no|off)$"
 _HEADER = re.compile(r"(?:(?:---)?[ \t]*(?:#[^\n]*)?\n)*")
+_USUAL = re.compile(r"apiVersion: ((?:[a-z][a-z.-]*/)?v[1-9]\w*)\nkind: ([A-Z][A-Za-z]*)", re.ASCII)
+_REMEMBERED = 256
 _KEY_LINE = re.compile(r"([ ]*)(-[ ]+)?([A-Za-z]\w*):(?:[ ]+([|>]))?")
 
 
@@ -122,12 +125,16 @@ def is_named_by_template(value: Any) -> bool:
     return any(isinstance(name, str) and re.search(_OF_HELM, name) is not None for name in names)
 
 
-def plain_kind(text: str) -> tuple[str, str, int] | None:
-    """``(apiVersion, kind, offset)`` of a block mapping whose first line says one of them; None when in doubt.
+def kind_to_count(text: str, is_read: Callable[[object, object], bool]) -> tuple[str, str, int] | None:
+    """``(apiVersion, kind, offset)`` of a block mapping of a kind that nobody reads; None for any other, and in doubt.
 
     A key of a block mapping that begins in column 0 is a top-level key: nothing nested begins there. One of the two
     must be the first line, which shows that the root is a block mapping, and neither may be there twice.
     """
+    start = 4 if text.startswith("---\n") else 0
+    usual = _two_lines(text[start : text.find("\n", text.find("\n", start) + 1)])
+    if usual is not None and (is_read(*usual) or usual[1].endswith("List")):
+        return None
     found = []
     for key in ("apiVersion:", "kind:"):
         at = 0 if text.startswith(key) else text.find("\n" + key) + 1
@@ -144,12 +151,21 @@ def plain_kind(text: str) -> tuple[str, str, int] | None:
             return None
         found.append((value, at, end))
     (version, version_at, version_end), (kind, kind_at, kind_end) = found
+    if is_read(version, kind) or kind.endswith("List"):
+        return None
     first = min(version_at, kind_at)
     if first and _HEADER.fullmatch(text, 0, first) is None:
         return None
     if text.find("\nkind:", kind_end) >= 0 or text.find("\napiVersion:", version_end) >= 0:
         return None
     return version, kind, first
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _two_lines(text: str) -> tuple[str, str] | None:
+    """``(apiVersion, kind)`` where two lines, in this order, say both and nothing else: looked for in no other text."""
+    match = _USUAL.fullmatch(text)
+    return (match[1], match[2]) if match else None
 
 
 def wraps_pod_template(text: str) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from kubesched_lint.findings import Finding, Location
 from kubesched_lint.record import record
 
 _FEWEST = 3
 """Findings of one cause that make a group; two are quicker read in full."""
+_REMEMBERED = 1024
+"""Texts: without names, those of one cause are few."""
 
 
 @record
@@ -100,6 +103,7 @@ def _ends(part: str) -> bool:
     return part[0] == "." and not (len(part) > 1 and part[1].isalnum())
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def _numberless(text: str) -> str:
     """``text`` with numbers that stand alone blanked; ``pool-2`` and ``v1.36`` are names."""
     return " ".join("#" if word.strip(".,;:()").isdecimal() else word for word in text.split(" "))

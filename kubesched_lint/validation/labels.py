@@ -21,8 +21,17 @@ NO_VALUES = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
 NOT_AN_OPERATOR = "not a valid selector operator"
 
 
+_sound_pairs: set[tuple[str, str]] = set()
+"""An object's labels stand in its selector, its template and its Service again."""
+_MOST_PAIRS = 4096
+
+
 def label_map(labels: Mapping[str, str], path: Path, *, field: str | None = None) -> Iterator[Cause]:
     """``ValidateLabels``: upstream names the map, not the entry."""
+    if _sound_pairs.issuperset(labels.items()):
+        return
+    if len(_sound_pairs) > _MOST_PAIRS:
+        _sound_pairs.clear()
     for key, value in labels.items():
         bad_key, bad_value = label_key(key), label_value(value)
         if bad_key or bad_value:
@@ -31,6 +40,8 @@ def label_map(labels: Mapping[str, str], path: Path, *, field: str | None = None
                 yield invalid((*path, Key(key)), key, detail, field=named_field)
             for detail in bad_value:
                 yield invalid((*path, Key(key)), value, detail, field=named_field)
+        else:
+            _sound_pairs.add((key, value))
 
 
 def label_name(name: str, path: Path) -> Iterator[Cause]:

@@ -233,7 +233,7 @@ def _file_key_volumes(spec: Value, path: Path) -> Iterator[Cause]:
     for group in ("initContainers", "containers", "ephemeralContainers"):
         for i, container in enumerate(spec.get(group, ())):
             for j, variable in enumerate(container.get("env", ())):
-                if "fileKeyRef" in variable.get("valueFrom", ()):
+                if "valueFrom" in variable and "fileKeyRef" in variable["valueFrom"]:
                     here = (*path, group, i, "env", j, "valueFrom", "fileKeyRef", "volumeName")
                     yield from _file_key_volume(variable["valueFrom"]["fileKeyRef"], spec, here)
 

@@ -110,12 +110,18 @@ def _required_features(spec: Value, path: Path) -> Iterator[str]:
     if boolean(spec, "hostNetwork", path) and not boolean(spec, "hostUsers", path, default=True):
         yield "UserNamespacesHostNetworkSupport"
     for key in ("containers", "initContainers"):
-        for container, at in items(spec, key, path):
-            if "restartPolicyRules" in container and any(
-                rule.get("action") == "RestartAllContainers" for rule, _ in items(container, "restartPolicyRules", at)
-            ):
+        for container, at in _with("restartPolicyRules", spec, key, path):
+            rules = items(container, "restartPolicyRules", at)
+            if any(rule.get("action") == "RestartAllContainers" for rule, _ in rules):
                 yield "RestartAllContainersOnContainerExits"
                 return
+
+
+def _with(field: str, spec: Value, key: str, path: Path) -> Iterator[tuple[Value, Path]]:
+    """The containers that have a field. That they are mappings has been seen when they were decoded."""
+    for i, container in enumerate(spec.get(key) or ()):
+        if container and field in container:
+            yield container, (*path, key, i)
 
 
 def toleration(item: Value, here: Path) -> Toleration:
@@ -218,8 +224,8 @@ def _host_ports(spec: Value, path: Path, host_network: bool) -> list[HostPort]:
     """Ports taken on the node; with hostNetwork every containerPort is one (SetDefaults_Pod)."""
     ports = []
     for key in ("containers", "initContainers"):
-        for container, at in items(spec, key, path):
-            if "ports" not in container or (key == "initContainers" and container.get("restartPolicy") != "Always"):
+        for container, at in _with("ports", spec, key, path):
+            if key == "initContainers" and container.get("restartPolicy") != "Always":
                 continue
             for port, here in items(container, "ports", at):
                 number = integer(port, "hostPort", here) or 0

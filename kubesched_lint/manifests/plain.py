@@ -83,14 +83,19 @@ class _Memory(dict[str, T], Generic[T]):
 
 
 Head = tuple[int, int, str]
-"""Column of the first character, column of the key behind a dash (-1 without one), key (empty for a comment)."""
+"""What a line belongs to, what the key behind its dash belongs to (-1 without one), key (empty for a comment).
+
+A line belongs to the block in its column, and that is one number: twice the column for a mapping, one more for a list.
+So a line goes on with the block that we are in when the numbers are equal, ends it when its own is less, and begins one
+beneath the key before it when it is more: a list may stand in the very column of its key.
+"""
 
 
 def _head(text: str) -> Head | None:
     """What stands before ``:``; None when it is no plain key."""
     match = _HEAD.fullmatch(text)
     if match is None:
-        return (0, -1, "") if text.lstrip(" ")[:1] == "#" and text.isprintable() else None
+        return (-1, -1, "") if text.lstrip(" ")[:1] == "#" and text.isprintable() else None
     indent, dash, key = match.groups()
     if key[0] in "\"'":
         key = key[1:-1]
@@ -99,7 +104,9 @@ def _head(text: str) -> Head | None:
             key = key_of(key)
         except ScalarError:
             return None
-    return len(indent), len(indent) + len(dash) if dash else -1, key
+    if dash:
+        return 2 * len(indent) + 1, 2 * len(indent + dash), key
+    return 2 * len(indent), -1, key
 
 
 def _tail(text: str) -> Any:
@@ -140,9 +147,9 @@ def tail_match(text: str) -> tuple[int, int]:
 
 
 def _line(line: str) -> tuple[int, int, str | None, Any]:
-    """A line without ``: ``: column, column behind the dash (-1), key (None for an item), value.
+    """A line without ``: ``: what a Head has (key None for an item), and the value; -1 for blanks and comments.
 
-    Column -1 for blanks and comments. Raises NotPlainError.
+    Raises NotPlainError.
     """
     if not line.isprintable():
         raise NotPlainError
@@ -158,7 +165,7 @@ def _line(line: str) -> tuple[int, int, str | None, Any]:
     value = TAILS[item[3]]
     if value is NOTHING:
         raise NotPlainError
-    return len(item[1]), len(item[1]) + 1 + len(item[2]), None, value
+    return 2 * len(item[1]) + 1, 2 * (len(item[1]) + 1 + len(item[2])), None, value
 
 
 HEADS = _Memory(_head)
@@ -171,55 +178,54 @@ def read_plain(text: str) -> dict[str, Any]:
     if not IS_TRUSTED:
         raise NotPlainError
     lines = text.split("\n")
-    count = len(lines)
-    number = _behind_marker(lines)
+    rest = iter(lines)
+    if _has_marker(lines[0]):
+        next(rest)
     root: dict[str, Any] = {}
     here: Any = root
-    indent = 0
+    block = 0  # the number of ``here``, see Head
     key: str | None
     waiting: str | None = None  # a key of ``here`` whose value, if any, begins in a later line
     stack: list[tuple[Any, int]] = []
-    while number < count:
-        line = lines[number]
-        number += 1
+    for line in rest:
         before, colon, after = line.partition(": ")
         if colon and (head := HEADS[before]) is not None:
-            at, column, key = head
+            at, inner, key = head
             if not key:
                 if line.isprintable():
                     continue
                 raise NotPlainError
             value = TAILS[after]
         else:
-            at, column, key, value = LINES[line]
+            at, inner, key, value = LINES[line]
             if at < 0:
                 continue
 
-        if waiting is not None and (at > indent or (at == indent and column >= 0)):
-            # The value of the waiting key: a mapping deeper, or a list deeper or beneath the key itself.
-            new: Any = {} if column < 0 else []
-            here[waiting] = new
-            if len(stack) > MOST_DEPTH:
-                raise NotPlainError
-            stack.append((here, indent))
-            here, indent = new, at
-        elif at != indent or (here.__class__ is list) is (column < 0):
-            while at < indent:
-                here, indent = stack.pop()
-            if at != indent or (here.__class__ is list) is (column < 0):
-                here, indent = _above_list(stack, here, indent, at, column < 0)
+        if at != block:
+            if at > block:
+                if waiting is None or len(stack) > MOST_DEPTH:
+                    raise NotPlainError
+                new: Any = [] if at & 1 else {}
+                here[waiting] = new
+                stack.append((here, block))
+                here, block = new, at
+            else:
+                while at < block:
+                    here, block = stack.pop()
+                if at != block:
+                    raise NotPlainError  # a scalar that goes on, or indentation that fits nothing
         waiting = None
 
-        if column >= 0:
+        if inner >= 0:
             if key is None:
                 if value.__class__ is Special:
-                    value, number = _special(value, lines, number, at)
+                    value = _special(value, lines, rest, at)
                 here.append(value)
                 continue
             new = {}
             here.append(new)
-            stack.append((here, indent))
-            here, indent = new, column
+            stack.append((here, block))
+            here, block = new, inner
         elif key in here:
             raise NotPlainError
         if value.__class__ is Special:
@@ -227,39 +233,31 @@ def read_plain(text: str) -> dict[str, Any]:
                 waiting = key
                 value = None
             else:
-                value, number = _special(value, lines, number, indent)
+                value = _special(value, lines, rest, block)
         here[key] = value
     return root
 
 
-def _above_list(stack: list[tuple[Any, int]], here: Any, indent: int, at: int, is_key: bool) -> tuple[Any, int]:
-    """The mapping that goes on where a list beneath one of its keys, and in their column, has ended."""
-    if not is_key or at != indent or here.__class__ is not list:
-        raise NotPlainError  # a scalar that goes on, or indentation that fits nothing
-    here, indent = stack.pop()
-    if at != indent or here.__class__ is list:
+def _has_marker(line: str) -> bool:
+    """Whether the document begins with ``---`` and nothing but a comment behind it. Raises NotPlainError."""
+    if line[:3] != "---":
+        return False
+    if not line.isprintable() or _NOTHING.fullmatch(line, 4) is None or line[3:4].strip():
         raise NotPlainError
-    return here, indent
+    return True
 
 
-def _behind_marker(lines: list[str]) -> int:
-    if lines[0][:3] != "---":
-        return 0
-    if not lines[0].isprintable() or _NOTHING.fullmatch(lines[0], 4) is None or lines[0][3:4].strip():
-        raise NotPlainError
-    return 1
-
-
-def _special(found: Special, lines: list[str], number: int, indent: int) -> tuple[Any, int]:
-    """The value, and the number of the line that comes next."""
+def _special(found: Special, lines: list[str], rest: Any, block: int) -> Any:
+    """The value; of a literal that begins in a line of this block, whose lines ``rest`` then passes over."""
     if not found.header:
-        return found.value, number
-    content = literal_lines(lines, number, indent)
-    body = [line[content[1] :] for line in lines[number : content[0]]]
-    text = "\n".join(body).rstrip("\n")
+        return found.value
+    number = len(lines) - rest.__length_hint__()
+    end, margin = literal_lines(lines, number, block >> 1)
+    text = "\n".join([line[margin:] for line in lines[number:end]]).rstrip("\n")
     if not text or not text.replace("\t", "").replace("\n", "").isprintable():
         raise NotPlainError
-    return text + "\n" if found.header == "|" else text, content[0]
+    rest.__setstate__(end)
+    return text + "\n" if found.header == "|" else text
 
 
 def literal_lines(lines: list[str], number: int, indent: int) -> tuple[int, int]:

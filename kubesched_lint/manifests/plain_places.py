@@ -143,12 +143,10 @@ def _entry(lines: list[str], number: int, column: int) -> _Entry:
     line = lines[number]
     before, colon, _ = line.partition(": ")
     head = HEADS[before] if colon else None
+    _, inside, key = LINES[line][:3] if head is None else head
+    inner = inside >> 1
     if head is None:
-        _, inner, key, _ = LINES[line]
-        end = line.index(":", max(column, inner)) if key is not None else -1
-        before = line[:end] if key is not None else ""
-    else:
-        _, inner, key = head
+        before = line[: line.index(":", max(column, inner))] if key is not None else ""
     if line.startswith("- ", column) and (key is None or inner > column):
         if key is None:
             return _Entry(number, column, None, (0, 0, 0, 0), column + 2)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
+from functools import cached_property
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.spread import spread_room
@@ -111,7 +112,21 @@ class Problem:
         """The same with one demand less."""
         less = copy(self)
         less.demands = tuple(d for d in self.demands if d is not demand)
+        less.totals = {nodes: list(total) for nodes, total in self.totals.items()}
+        for r, amount in enumerate(self.request(demand)):
+            less.totals[demand.nodes][r] -= amount * demand.count
         return less
+
+    @cached_property
+    def totals(self) -> dict[NodeSet, list[int]]:
+        """What is asked of each set of nodes by those that may use it and no other, per resource."""
+        found: dict[NodeSet, list[int]] = {}
+        for demand in self.demands:
+            total = found.setdefault(demand.nodes, [0] * len(self.resources))
+            for r, amount in enumerate(self._requests[id(demand)]):
+                if amount:
+                    total[r] += amount * demand.count
+        return found
 
     def limit(self, demand: Demand, place: NodeClass) -> int:
         """How many pods of one demand a class can take at most, by itself."""
@@ -200,25 +215,13 @@ def _fits_alone(facts: Facts, demand: Demand) -> bool:
 
 def overfull(problem: Problem) -> Impossible | None:
     """A set of nodes of which more is asked than it has, and few workloads that suffice to show it."""
-    totals = _totals(problem)
-    for nodes in totals:
-        inside = [asked for part, asked in totals.items() if part & ~nodes == 0]
+    for nodes in problem.totals:
+        inside = [asked for part, asked in problem.totals.items() if part & ~nodes == 0]
         for r, name in enumerate(problem.resources):
             room = sum(max(c.room[r], 0) * c.size for c in problem.classes if c.nodes & nodes)
             if sum(asked[r] for asked in inside) > room:
                 return _overfull(problem, _fewest(problem, nodes, r, room), r, name, room)
     return _overfull_port(problem)
-
-
-def _totals(problem: Problem) -> dict[NodeSet, list[int]]:
-    """What is asked of each set of nodes by those that may use it and no other, per resource."""
-    found: dict[NodeSet, list[int]] = {}
-    for demand in problem.demands:
-        total = found.setdefault(demand.nodes, [0] * len(problem.resources))
-        for r, amount in enumerate(problem.request(demand)):
-            if amount:
-                total[r] += amount * demand.count
-    return found
 
 
 def _fewest(problem: Problem, nodes: NodeSet, r: int, room: int) -> tuple[Demand, ...]:

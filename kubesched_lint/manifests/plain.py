@@ -218,7 +218,7 @@ def read_plain(text: str) -> dict[str, Any]:
 
         if inner >= 0:
             if key is None:
-                if value.__class__ is Special:
+                if type(value) is Special:
                     value = _special(value, lines, rest, at)
                 here.append(value)
                 continue
@@ -228,7 +228,7 @@ def read_plain(text: str) -> dict[str, Any]:
             here, block = new, inner
         elif key in here:
             raise NotPlainError
-        if value.__class__ is Special:
+        if type(value) is Special:
             if value is NOTHING:
                 waiting = key
                 value = None

@@ -29,11 +29,11 @@ def conforms(version: str, type_name: str) -> Check:
     known: dict[str, Check] = {}
 
     def check(value: Any) -> bool:
-        if value.__class__ is not dict:
+        if type(value) is not dict:
             return False
         for key, item in value.items():
             if key in strings:  # most fields are: a call for each would double the cost
-                if item.__class__ is not str:
+                if type(item) is not str:
                     return False
                 continue
             test = known.get(key)
@@ -82,18 +82,18 @@ def _fresh(version: str, code: str) -> Check:
 
 def _all_items(test: Check) -> Check:
     def check(value: Any) -> bool:
-        return value.__class__ is list and all(map(test, value))
+        return type(value) is list and all(map(test, value))
 
     return check
 
 
 def _all_values(test: Check) -> Check:
     def check(value: Any) -> bool:
-        if value.__class__ is not dict:
+        if type(value) is not dict:
             return False
         # A loop: all() over a generator costs three times as much on the hot path.
         for key, item in value.items():  # noqa: SIM110
-            if key.__class__ is not str or not test(item):
+            if type(key) is not str or not test(item):
                 return False
         return True
 
@@ -101,8 +101,8 @@ def _all_values(test: Check) -> Check:
 
 
 def _is_quantity(value: Any) -> bool:
-    if value.__class__ is not str:
-        return value.__class__ is int
+    if type(value) is not str:
+        return type(value) is int
     try:
         parse(value)
     except NotAQuantityError:
@@ -111,22 +111,22 @@ def _is_quantity(value: Any) -> bool:
 
 
 def _is_int32(value: Any) -> bool:
-    return value.__class__ is int and -(1 << 31) <= value < 1 << 31
+    return type(value) is int and -(1 << 31) <= value < 1 << 31
 
 
 def _is_int64(value: Any) -> bool:
-    return value.__class__ is int and -(1 << 63) <= value < 1 << 63
+    return type(value) is int and -(1 << 63) <= value < 1 << 63
 
 
 _SCALARS: dict[str, Check] = {
-    "s": lambda value: value.__class__ is str,
-    "b": lambda value: value.__class__ is bool,
+    "s": lambda value: type(value) is str,
+    "b": lambda value: type(value) is bool,
     "i": _is_int32,
     "l": _is_int64,
     "q": _is_quantity,
-    "x": lambda value: value.__class__ is str or _is_int32(value),
+    "x": lambda value: type(value) is str or _is_int32(value),
     # The commonest null of all is kubectl's ``creationTimestamp: null``, and no rule looks at a time.
-    "t": lambda value: value is None or (value.__class__ is str and _is_time(value)),
+    "t": lambda value: value is None or (type(value) is str and _is_time(value)),
     "r": lambda value: True,
 }
 

@@ -60,9 +60,9 @@ def mapping(value: Value, key: str, path: Path) -> Value:
     found = value.get(key)
     if found is None:
         return {}
-    if not isinstance(found, dict):
-        raise wrong((*path, key), "a mapping", found)
-    return found
+    if type(found) is dict or isinstance(found, dict):
+        return found
+    raise wrong((*path, key), "a mapping", found)
 
 
 def optional_mapping(value: Value, key: str, path: Path) -> Value | None:
@@ -73,15 +73,15 @@ def text(value: Value, key: str, path: Path, default: str = "") -> str:
     found = value.get(key)
     if found is None:
         return default
-    if not isinstance(found, str):
-        raise wrong((*path, key), "a string", found)
-    return found
+    if type(found) is str or isinstance(found, str):
+        return found
+    raise wrong((*path, key), "a string", found)
 
 
 def integer(value: Value, key: str, path: Path) -> int | None:
     found = value.get(key)
-    if found is None:
-        return None
+    if found is None or type(found) is int:
+        return found
     if isinstance(found, bool) or not isinstance(found, (int, float)) or found != found // 1:
         raise wrong((*path, key), "an integer", found)
     return int(found)
@@ -113,11 +113,12 @@ def items(value: Value, key: str, path: Path) -> Iterator[tuple[Value, Path]]:
     if not isinstance(found, list):
         raise wrong(here, "a list", found)
     for i, item in enumerate(found):
-        if item is None:
-            item = {}
-        elif not isinstance(item, dict):
+        if type(item) is dict or isinstance(item, dict):
+            yield item, (*here, i)
+        elif item is None:
+            yield {}, (*here, i)
+        else:
             raise wrong((*here, i), "a mapping", item)
-        yield item, (*here, i)
 
 
 def each(make: Callable[[Value, Path], T], value: Value, key: str, path: Path) -> tuple[T, ...]:
@@ -144,7 +145,7 @@ def labels(value: Value, key: str, path: Path) -> dict[str, str]:
     """A map of strings to strings; null values count as empty strings, as they do for the API server."""
     found = mapping(value, key, path)
     for name, item in found.items():
-        if name.__class__ is not str or item.__class__ is not str:
+        if type(name) is not str or type(item) is not str:
             return _odd_labels(found, (*path, key))
     return found
 

@@ -107,6 +107,7 @@ class _Run:
         self.failed: dict[str, InputError] = {}
         self.ran = 0
         self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], Sequence[Workload]] = {}
+        self._having: dict[str, Sequence[Workload]] = {}
         self._views: dict[object, tuple[Facts, ...]] = {}
         self._parts: dict[tuple[int, int], Facts] = {}
         self._heard: dict[tuple[object, ...], Sequence[Judged]] = {}
@@ -285,7 +286,7 @@ class _Run:
         key = (rule.kinds, rule.features)
         found = self._found.get(key)
         if found is None:
-            found = self._found[key] = rule.among(self.manifests.inventory.workloads)
+            found = self._found[key] = rule.among(self.manifests.inventory.workloads, self._having)
         return found
 
     def _placed(self, hazard: Hazard, document: Document) -> Hazard:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.model.workload import Workload
@@ -70,7 +71,7 @@ class Inventory:
         for name in self.__match_args__:
             yield name, getattr(self, name)
 
-    @property
+    @cached_property
     def has_namesakes(self) -> bool:
         """Whether an object is defined more than once."""
         return any(len(items) > 1 and len(set(map(identity, items))) < len(items) for _, items in self.lists())

@@ -79,15 +79,24 @@ class Rule:
     card: str = ""
     """The path of its card, where it is not shipped."""
 
-    def among(self, workloads: Sequence[Workload]) -> Sequence[Workload]:
-        """Those that the check can have anything to say about, judged by their kind and what they carry."""
-        kinds = self.kinds
-        found = [workload for workload in workloads if workload.kind in kinds] if kinds else workloads
-        if not self.features:
-            return found
-        # Asked one feature at a time, so that ``filter`` does it: 20 questions to each of thousands of workloads.
-        carriers = {id(workload) for feature in self.features for workload in filter(FEATURES[feature], found)}
-        return [workload for workload in found if id(workload) in carriers]
+    def among(
+        self, workloads: Sequence[Workload], carriers: dict[str, Sequence[Workload]] | None = None
+    ) -> Sequence[Workload]:
+        """Those that the check can have anything to say about, judged by their kind and what they carry.
+
+        ``carriers`` remembers from one rule to the next which of the ``workloads`` carry a feature.
+        """
+        carriers = {} if carriers is None else carriers
+        for feature in self.features:
+            if feature not in carriers:
+                carriers[feature] = tuple(filter(FEATURES[feature], workloads))
+        found = workloads
+        if len(self.features) == 1:
+            found = carriers[self.features[0]]
+        elif self.features:
+            any_of_them = {id(workload) for feature in self.features for workload in carriers[feature]}
+            found = [workload for workload in workloads if id(workload) in any_of_them]
+        return [workload for workload in found if workload.kind in self.kinds] if self.kinds else found
 
     def message(self, variant: str = "") -> str:
         """The template that words a hazard of this variant. Raises WordingError where the card has none."""

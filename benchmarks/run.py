@@ -23,6 +23,8 @@ ROOT = Path(__file__).parents[1]
 SKETCH = ROOT / "fixtures/clusters/three-zones.yaml"
 GOAL_START, GOAL_VERSION, GOAL_LOADING, GOAL_AGAIN = 7.0, 7.0, 0.7, 0.2
 COUNTS = (1, 100, 10_000)
+_OFTEN = 30
+"""Rounds of what takes a tenth of a second: fewer may meet a quiet moment for one of the two alone."""
 PYTHON = (sys.executable, "-X", "utf8")
 BARE = (*PYTHON, "-c", "pass")
 LOADING = """
@@ -159,9 +161,9 @@ def figures(files: Sequence[Path], folder: Path, rounds: int) -> Iterator[bool]:
     """Prints one line a figure and tells of each whether its goal is met."""
     lint = (*PYTHON, "-m", "kubesched_lint", "lint", "--profile", "ci")
     yield _told(
-        "--version", *beside((*PYTHON, "-m", "kubesched_lint", "--version"), BARE, "", 10), "python", GOAL_VERSION
+        "--version", *beside((*PYTHON, "-m", "kubesched_lint", "--version"), BARE, "", _OFTEN), "python", GOAL_VERSION
     )
-    yield _told("1 file, no cluster", *beside((*lint, str(files[0])), BARE, "", 10), "python", GOAL_START)
+    yield _told("1 file, no cluster", *beside((*lint, str(files[0])), BARE, "", _OFTEN), "python", GOAL_START)
     for count in COUNTS:
         some = files[:count]
         if len(some) < count:

@@ -40,6 +40,8 @@ class _Entry:
     inner: int = -1
 
 
+_Start = tuple[int, int]
+"""Line and column in which a block begins."""
 Items = dict[tuple[int, int], list[int]]
 """Line and column in which a list begins → the line of each of its items."""
 
@@ -51,14 +53,9 @@ def find(lines: list[str], path: Path, known: Items | None = None) -> tuple[Rang
     """
     known = {} if known is None else known
     number, column = _next(lines, 1 if lines[0].startswith("---") else 0)
-    start: tuple[int, int] | None = (number, column)
-    here: _Entry | None = None
-    for depth, step in enumerate(path):
-        entry = None
-        if start is not None and isinstance(step, str) and depth + 1 < len(path):
-            entry = _alone(lines, *start, step)
-        if start is not None and entry is None:
-            entry = _member(lines, *start, step, known)
+    begun, here, start = _hurried(lines, path, number, column)
+    for depth, step in enumerate(path[begun:], begun):
+        entry = None if start is None else _member(lines, *start, step, known)
         if entry is None:
             return _place(lines, here, number, column), None
         special = _special(lines, entry)
@@ -91,19 +88,31 @@ def _member(lines: list[str], number: int, column: int, step: str | int, known: 
     return _entry(lines, known[begin][step], column) if 0 <= step < len(known[begin]) else None
 
 
-def _alone(lines: list[str], number: int, column: int, key: str) -> _Entry | None:
-    """The member whose line is ``key:`` and nothing else, as most steps are: found without a look at each line."""
-    if lines[number].startswith("- ", column):
-        return None
-    margin = " " * column
-    try:
-        below = lines.index(f"{margin}{key}:", number)
-    except ValueError:
-        return None
-    if column and not all(map(str.startswith, lines[number + 1 : below], repeat(margin))):
-        return None  # perhaps the block has ended before
-    entry = _entry(lines, below, column)
-    return entry if entry.key == key else None
+def _hurried(lines: list[str], path: Path, number: int, column: int) -> tuple[int, _Entry | None, _Start | None]:
+    """The first steps of a path, as long as a line is ``key:`` alone: found without a look at each line before it.
+
+    How many steps these are, where the last of them stands, and where its block begins.
+    """
+    here = None
+    for depth, step in enumerate(path[:-1]):
+        margin = " " * column
+        if not isinstance(step, str) or HEADS[margin + step] != (2 * column, -1, step):
+            return depth, here, (number, column)
+        if lines[number].startswith("- ", column):
+            return depth, here, (number, column)  # a list: what is behind it in its column is not in it
+        try:
+            below = lines.index(f"{margin}{step}:", number)
+        except ValueError:
+            return depth, here, (number, column)
+        if column and not all(map(str.startswith, lines[number + 1 : below], repeat(margin))):
+            return depth, here, (number, column)  # perhaps the block has ended before
+        end = column + len(step)
+        here = _Entry(below, column, step, (below, column, below, end), end + 1)
+        start = _inside(lines, here)
+        if start is None:
+            return depth + 1, here, None
+        number, column = start
+    return len(path[:-1]), here, (number, column)
 
 
 def _next(lines: list[str], number: int) -> tuple[int, int]:

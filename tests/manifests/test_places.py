@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kubesched_lint.findings import Path, Span
 from kubesched_lint.manifests.building import build
@@ -101,6 +102,47 @@ HEAD = "apiVersion: v1\nkind: Pod\n"
 )
 def test_places_of_every_style(text: str, path: Path, span: Span) -> None:
     assert only(HEAD + text).span(path) == span
+
+
+@settings(max_examples=150, deadline=None)
+@given(made=yaml_texts.documents(), absent=st.sampled_from([*yaml_texts.NAMES, "true", "on", "1", 0, 7]))
+def test_both_readers_point_to_the_same_where_nothing_is(made: tuple[str, dict[str, Any]], absent: str | int) -> None:
+    """The key may well stand further down, in another block of the same column."""
+    text, value = made
+    try:
+        read_plain(text)
+    except NotPlainError:
+        return
+    for path in ((), *paths(value)):
+        for further in ((absent,), (absent, "name"), (absent, 0)):
+            asked = (*path, *further)
+            assert span_of(text, FIRST, asked, plain=True) == span_of(text, FIRST, asked), asked
+
+
+SAME_COLUMN = """\
+spec:
+  ports:
+  - name: a
+  template:
+    x: 1
+on:
+  a: 1
+"true":
+  b: 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "span"),
+    [
+        (("spec", "ports", "template", "x"), Span(FIRST + 2, 3, FIRST + 2, 12)),
+        (("spec", "template", "x"), Span(FIRST + 4, 8, FIRST + 4, 9)),
+        (("ports", "name"), Span(FIRST, 1, FIRST + 8, 7)),
+        (("spec", "on", "a"), Span(FIRST + 1, 3, FIRST + 4, 9)),
+    ],
+)
+def test_a_key_of_another_block_is_not_mistaken(path: Path, span: Span) -> None:
+    assert span_of(SAME_COLUMN, FIRST, path, plain=True) == span
 
 
 def test_keys_are_pointed_at_without_their_colon() -> None:

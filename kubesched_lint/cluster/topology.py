@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 
 
@@ -115,8 +114,3 @@ def sum_of(tallies: Iterable[Tally]) -> Tally:
             carry &= have
             k += 1
     return Tally(total)
-
-
-def domain_counts(index: NodeIndex, key: str, tally: Tally, among: NodeSet) -> dict[str, int]:
-    """Pods per topology domain of ``key``, over the nodes ``among``; domains with none of these nodes are left out."""
-    return {value: tally.total(domain & among) for value, domain in index.domains(key).items() if domain & among}

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_domains
-from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import diagnose
 
@@ -74,12 +72,3 @@ def stands_alone(setting: Setting, number: int) -> bool:
             ]
         )
     )
-
-
-def rollout_is_stuck(workload: Workload, replicas: int, domains: int) -> bool:
-    """Self anti-affinity that selects both revisions: no domain is free for the new pod, and none is freed.
-
-    Stuck exactly when maxUnavailable resolves to 0 and every domain is taken; with the defaults that is
-    replicas = domains of 1, 2 or 3.
-    """
-    return rolling_bounds(workload.strategy, replicas)[1] == 0 and replicas >= domains

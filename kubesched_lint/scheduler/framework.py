@@ -104,11 +104,6 @@ def diagnose(pod: Pod, state: ClusterState) -> Diagnosis:
     return Diagnosis(total, feasible, tuple(rejections), index.all & ~looked_at, pinned_by)
 
 
-def feasible_nodes(pod: Pod, state: ClusterState) -> NodeSet:
-    """Nodes that pass every filter: ``diagnose(pod, state).feasible``."""
-    return diagnose(pod, state).feasible
-
-
 def _prefilter(pod: Pod, state: ClusterState) -> tuple[NodeSet, tuple[str, ...], Refusal | None]:
     """The nodes to look at, and the plugins that narrowed them; or the refusal that ends the attempt.
 

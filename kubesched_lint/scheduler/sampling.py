@@ -5,7 +5,6 @@ Mirrors numFeasibleNodesToFind of ``pkg/scheduler/schedule_one.go`` (v1.36).
 
 from __future__ import annotations
 
-from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.scheduler.framework import Diagnosis
 
 FEW_NODES = 100
@@ -25,15 +24,10 @@ def nodes_to_find(looked_at: int, percentage: int = 0) -> int:
 
 
 def is_sampled(diagnosis: Diagnosis, percentage: int = 0) -> bool:
-    """Whether some feasible nodes are left unscored: which ones depends on where the last search stopped."""
+    """Whether some feasible nodes are left unscored: which ones depends on where the last search stopped.
+
+    Then the pod may land on every feasible node, not only on those of the highest total over all of them: scores are
+    normalised over the sample, so that even the ranking of two nodes can depend on the others in it.
+    """
     looked_at = diagnosis.total - diagnosis.outside.bit_count()
     return diagnosis.feasible.bit_count() > nodes_to_find(looked_at, percentage)
-
-
-def may_be_chosen(diagnosis: Diagnosis, best: NodeSet, percentage: int = 0) -> NodeSet:
-    """The nodes a pod may land on. ``best`` are those of the highest total over all feasible nodes.
-
-    Where the scheduler samples, every feasible node may be: scores are normalised over the sample, so that even the
-    ranking of two nodes can depend on the others in it.
-    """
-    return diagnosis.feasible if is_sampled(diagnosis, percentage) else best

@@ -46,13 +46,6 @@ def pod(value: Value) -> Iterator[Cause]:
         yield forbidden((*path, "nodeName"), "cannot be set until all schedulingGates have been cleared")
 
 
-def rejects_pod(value: Value) -> str | None:
-    """The whole message with which the API server refuses to create this Pod; None when it does not."""
-    from kubesched_lint.validation.validate import validate
-
-    return validate({"apiVersion": "v1", "kind": "Pod", **value}).message or None
-
-
 def template(value: Value, path: Path) -> Iterator[Cause]:
     """A decoded PodTemplateSpec; upstream leaves ``metadata`` out of the fields it names."""
     yield from template_meta(value, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,10 @@ MANIFESTS = {
     "manifest-null-label-hides-a-number.yaml": (3, 42, "metadata.labels.b: expected a string"),
     "manifest-number-of-5000-digits.json": (1, 1, MANY),
 }
+# Since 3.12 Python's stack holds 990 levels, and reading comes to what else is wrong with the file.
+OF_990 = (1, 7056, "metadata: expected a mapping") if sys.version_info >= (3, 12) else (1, 1, "is nested too deeply")
 CLUSTERS = {
-    "cluster-990-deep.json": (1, 1, "is nested too deeply"),
+    "cluster-990-deep.json": OF_990,
     "cluster-bad-byte-behind-an-error.json": (1, 88, "is not valid UTF-8: byte 0xff"),
     "cluster-kind-of-two-lines.yaml": (0, 0, "holds no nodes (1"),
     "cluster-many-labels-many-nodes.yaml": (4, 3, "so many nodes of so many labels"),

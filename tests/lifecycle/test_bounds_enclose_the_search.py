@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from kubesched_lint.lifecycle.closed_forms import placed, rollout_is_stuck
+from kubesched_lint.lifecycle.closed_forms import placed
+from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.matrix import EVENTS, Effort, Simulation
 from kubesched_lint.lifecycle.setting import Setting
@@ -16,6 +17,7 @@ from kubesched_lint.lifecycle.telling import Telling, size_after
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.model.workload import Workload
 from tests.lifecycle import simulated
 from tests.lifecycle.made_settings import nodes, workload
 
@@ -64,6 +66,15 @@ def test_closed_forms_are_what_the_search_finds(cluster, web):
     assume(story.sound)
     ends = Telling(setting, (0,), story, []).ends("deploy", 0)
     assert {e.outcome.bound for e in ends} == {exact.pods}, exact.why
+
+
+def rollout_is_stuck(workload: Workload, replicas: int, domains: int) -> bool:
+    """Self anti-affinity that selects both revisions: no domain is free for the new pod, and none is freed.
+
+    Stuck exactly when maxUnavailable resolves to 0 and every domain is taken; with the defaults that is
+    replicas = domains of 1, 2 or 3.
+    """
+    return rolling_bounds(workload.strategy, replicas)[1] == 0 and replicas >= domains
 
 
 def test_a_rollout_without_a_spare_domain_is_stuck_exactly_where_the_closed_form_says():

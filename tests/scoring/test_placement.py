@@ -13,7 +13,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import BoundPod, Container, NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint
-from kubesched_lint.scheduler.framework import feasible_nodes
+from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.placement import Placer, in_turn
 from kubesched_lint.scheduler.sampling import nodes_to_find
 from kubesched_lint.scheduler.scoring import score
@@ -57,7 +57,7 @@ def test_each_replica_takes_one_of_the_best_nodes_of_its_moment():
     placer = Placer(web(spread=(SpreadConstraint(1, ZONE, "ScheduleAnyway", WEB),)), state, seed=3)
     for _ in range(20):
         options = placer.options()
-        assert options == score(placer.pod, state, feasible_nodes(placer.pod, state)).best
+        assert options == score(placer.pod, state, diagnose(placer.pod, state).feasible).best
         placement = placer.place()
         assert placement is not None
         assert options >> placement.position & 1

@@ -27,10 +27,6 @@ _FEATURES: Mapping[str, tuple[str, ...]] = {
 """What a workload carries that has such things: others are not even asked."""
 
 
-def has_expressions(card: Card) -> bool:
-    return "require" in card.front.value
-
-
 def expression_rule(card: Card) -> tuple[Rule | None, tuple[CardError, ...]]:
     """The rule of a card without other faults, or what is wrong with its expressions."""
     wrong = tuple(_faults(card))

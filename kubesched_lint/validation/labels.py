@@ -110,6 +110,16 @@ def as_selector(selector: Value | None) -> Selector | None:
     return Selector(tuple(found))
 
 
+def plainly_selects(selector: Value | None, labels: Mapping[str, str]) -> bool:
+    """Whether it is made of sound ``matchLabels`` alone, all of them among ``labels``: nearly every selector is."""
+    if not selector or len(selector) > 1:
+        return False
+    wanted = selector.get("matchLabels")
+    if not wanted:
+        return False
+    return _sound_pairs.issuperset(wanted.items()) and wanted.items() <= labels.items()
+
+
 def selects(selector: Selector | None, labels: Mapping[str, str]) -> bool:
     return selector is not None and selector.matches(labels)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import go_int
+from kubesched_lint.validation.alike import is_sound
 from kubesched_lint.validation.causes import (
     Cause,
     Raw,
@@ -26,6 +27,7 @@ from kubesched_lint.validation.labels import (
     UnusableSelectorError,
     as_selector,
     label_selector,
+    plainly_selects,
     selector_value,
     selects,
 )
@@ -76,14 +78,15 @@ def _required_selector(spec: Value, kind: str) -> Iterator[Cause]:
 
 def _selected_template(spec: Value) -> Iterator[Cause]:
     """``ValidatePodTemplateSpecForReplicaSet``; not reached with a selector that cannot be used."""
-    try:
-        selector = as_selector(spec.get("selector"))
-    except UnusableSelectorError:
-        yield invalid((*_SPEC, "selector"), selector_value(spec["selector"]), "invalid label selector")
-        return
     found = spec.get("template", {})
-    if selector is None or not selector.is_empty:
-        yield from mismatch(found, selects(selector, _labels(found)))
+    if not plainly_selects(spec.get("selector"), _labels(found)):
+        try:
+            selector = as_selector(spec.get("selector"))
+        except UnusableSelectorError:
+            yield invalid((*_SPEC, "selector"), selector_value(spec["selector"]), "invalid label selector")
+            return
+        if selector is None or not selector.is_empty:
+            yield from mismatch(found, selects(selector, _labels(found)))
     yield from template(found, _TEMPLATE)
     yield from _runs_always(found, "ReplicaSet")
 
@@ -118,7 +121,8 @@ def _deployment_strategy(strategy: Value) -> Iterator[Cause]:
             detail = "may not be specified when strategy `type` is 'Recreate'"
             yield forbidden((*path, "rollingUpdate"), detail)
     elif kind == "RollingUpdate":
-        yield from _rolling_deployment(rolling or {}, (*path, "rollingUpdate"))
+        if not is_sound(_rolling_deployment, rolling or {}):
+            yield from _rolling_deployment(rolling or {}, (*path, "rollingUpdate"))
     else:
         shown = {"Type": kind, "RollingUpdate": _rolling_value(rolling)}
         yield not_supported((*path, "type"), shown, ("Recreate", "RollingUpdate"), field="spec.strategy")

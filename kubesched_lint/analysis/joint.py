@@ -147,7 +147,7 @@ def demands_of(facts: Facts) -> tuple[Demand, ...]:
 
 
 def _demands(facts: Facts) -> Iterator[Demand]:
-    twice = _defined_twice(facts.manifests) if facts.manifests.has_namesakes else frozenset()
+    twice = _defined_twice(facts.manifests)
     for workload in facts.manifests.workloads:
         if twice and workload.ref in twice:
             continue  # one object in several variants, overlays perhaps: nobody knows which of them is deployed
@@ -165,6 +165,8 @@ def _demands(facts: Facts) -> Iterator[Demand]:
 
 
 def _defined_twice(manifests: Inventory) -> frozenset[ObjectRef]:
+    if not manifests.has_namesakes:
+        return frozenset()
     written = Counter(workload.ref for workload in manifests.workloads)
     return frozenset(ref for ref, count in written.items() if count > 1)
 

@@ -17,7 +17,7 @@ from kubesched_lint.cluster.cluster import Description
 from kubesched_lint.engine.options import Options
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.files import InputFile
+from kubesched_lint.manifests.files import InputFile, amount_to
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.version import __version__
@@ -163,13 +163,7 @@ def key_of(
 
 def is_worthwhile(found: Iterable[object]) -> bool:
     """Whether the set is so large that looking its report up is quicker than making it."""
-    size = 0
-    for item in found:
-        if isinstance(item, InputFile):
-            size += len(item.data)
-            if size >= WORTHWHILE:
-                return True
-    return False
+    return amount_to(found, WORTHWHILE)
 
 
 def _code() -> tuple[object, ...]:

@@ -72,14 +72,14 @@ class Material:
     @cached_property
     def manifests(self) -> ManifestSet:
         namespace, version = self.options.namespace, self.options.kubernetes_version
+        files: Iterable[InputFile | Skipped | InputError] = self._drained()
         if self.request.jobs > 1:
-            from kubesched_lint.engine.jobs import is_worthwhile, read_together
+            from kubesched_lint.engine.parallel import is_worthwhile, read_together
 
-            files = list(self._drained())
-            if is_worthwhile(files):
-                return read_together(files, self.request.jobs, namespace, version)
-            return manifest_set(entries_of(files), namespace, version)
-        return manifest_set(entries_of(self._drained()), namespace, version)
+            files = known = list(files)
+            if is_worthwhile(known):
+                return read_together(known, self.request.jobs, namespace, version)
+        return manifest_set(entries_of(files), namespace, version)
 
     def _drained(self) -> Iterator[InputFile | Skipped | InputError]:
         if not isinstance(self.found, list):

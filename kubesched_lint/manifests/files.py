@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING
@@ -75,6 +75,17 @@ class _Lists:
             names = (os.path.join(folder, name) for name in KUSTOMIZATIONS)
             self.known[folder] = tuple(name for name in names if os.path.isfile(name))
         return self.known[folder]
+
+
+def amount_to(found: Iterable[object], size: int) -> bool:
+    """Whether the files among what was found hold so many bytes together."""
+    held = 0
+    for item in found:
+        if isinstance(item, InputFile):
+            held += len(item.data)
+            if held >= size:
+                return True
+    return False
 
 
 def find_files(

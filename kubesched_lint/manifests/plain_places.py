@@ -53,7 +53,7 @@ def find(lines: list[str], path: Path, known: Items | None = None) -> tuple[Rang
     """
     known = {} if known is None else known
     number, column = _next(lines, 1 if lines[0].startswith("---") else 0)
-    begun, here, start = _hurried(lines, path, number, column)
+    begun, here, start = _hurried(lines, path, (number, column))
     for depth, step in enumerate(path[begun:], begun):
         entry = None if start is None else _member(lines, *start, step, known)
         if entry is None:
@@ -88,31 +88,35 @@ def _member(lines: list[str], number: int, column: int, step: str | int, known: 
     return _entry(lines, known[begin][step], column) if 0 <= step < len(known[begin]) else None
 
 
-def _hurried(lines: list[str], path: Path, number: int, column: int) -> tuple[int, _Entry | None, _Start | None]:
+def _hurried(lines: list[str], path: Path, start: _Start | None) -> tuple[int, _Entry | None, _Start | None]:
     """The first steps of a path, as long as a line is ``key:`` alone: found without a look at each line before it.
 
     How many steps these are, where the last of them stands, and where its block begins.
     """
     here = None
     for depth, step in enumerate(path[:-1]):
-        margin = " " * column
-        if not isinstance(step, str) or HEADS[margin + step] != (2 * column, -1, step):
-            return depth, here, (number, column)
-        if lines[number].startswith("- ", column):
-            return depth, here, (number, column)  # a list: what is behind it in its column is not in it
-        try:
-            below = lines.index(f"{margin}{step}:", number)
-        except ValueError:
-            return depth, here, (number, column)
-        if column and not all(map(str.startswith, lines[number + 1 : below], repeat(margin))):
-            return depth, here, (number, column)  # perhaps the block has ended before
-        end = column + len(step)
-        here = _Entry(below, column, step, (below, column, below, end), end + 1)
-        start = _inside(lines, here)
-        if start is None:
-            return depth + 1, here, None
-        number, column = start
-    return len(path[:-1]), here, (number, column)
+        found = None if start is None or isinstance(step, int) else _alone(lines, *start, step)
+        if found is None:
+            return depth, here, start
+        here, start = found, _inside(lines, found)
+    return len(path[:-1]), here, start
+
+
+def _alone(lines: list[str], number: int, column: int, key: str) -> _Entry | None:
+    """The member of the mapping that begins here whose line is ``key:``; None where that is not certain at once."""
+    margin = " " * column
+    if HEADS[margin + key] != (2 * column, -1, key) or lines[number].startswith("- ", column):
+        return (
+            None  # a key that reads otherwise than it is written, or a list: what is below in its column is not in it
+        )
+    try:
+        below = lines.index(f"{margin}{key}:", number)
+    except ValueError:
+        return None
+    if column and not all(map(str.startswith, lines[number + 1 : below], repeat(margin))):
+        return None  # perhaps the block has ended before
+    end = column + len(key)
+    return _Entry(below, column, key, (below, column, below, end), end + 1)
 
 
 def _next(lines: list[str], number: int) -> tuple[int, int]:

@@ -26,7 +26,7 @@ from kubesched_lint.validation.causes import (
     too_long,
     too_many,
 )
-from kubesched_lint.validation.labels import UnusableSelectorError, as_selector, label_selector, selector_value, selects
+from kubesched_lint.validation.labels import UnusableSelectorError, label_selector, selector_value, selects
 from kubesched_lint.validation.metadata import object_meta
 from kubesched_lint.validation.names import dns_label, dns_subdomain, qualified_name, size
 from kubesched_lint.validation.pods import template
@@ -113,7 +113,7 @@ def _generated_selector(meta: Value, spec: Value, found: Value) -> Iterator[Caus
     if selector is None:
         return
     try:
-        fits = selects(as_selector(selector), expected)
+        fits = selects(selector, expected)
     except UnusableSelectorError:
         return
     if not fits:
@@ -130,7 +130,7 @@ def _selector(spec: Value, found: Value) -> Iterator[Cause]:
         return
     yield from label_selector(selector, ("spec", "selector"))
     try:
-        yield from mismatch(found, selects(as_selector(selector), found.get("metadata", {}).get("labels", {})))
+        yield from mismatch(found, selects(selector, found.get("metadata", {}).get("labels", {})))
     except UnusableSelectorError:
         pass
 

@@ -89,10 +89,8 @@ class UnusableSelectorError(ValueError):
     """``LabelSelectorAsSelector`` fails: nothing can be selected with it."""
 
 
-def as_selector(selector: Value | None) -> Selector | None:
-    """``metav1.LabelSelectorAsSelector``; None selects nothing. Raises UnusableSelectorError."""
-    if selector is None:
-        return None
+def _selector_of(selector: Value) -> Selector:
+    """``metav1.LabelSelectorAsSelector``. Raises UnusableSelectorError."""
     found = []
     for key, value in selector.get("matchLabels", {}).items():
         if label_key(key) or label_value(value):
@@ -110,18 +108,14 @@ def as_selector(selector: Value | None) -> Selector | None:
     return Selector(tuple(found))
 
 
-def plainly_selects(selector: Value | None, labels: Mapping[str, str]) -> bool:
-    """Whether it is made of sound ``matchLabels`` alone, all of them among ``labels``: nearly every selector is."""
-    if not selector or len(selector) > 1:
+def selects(selector: Value | None, labels: Mapping[str, str]) -> bool:
+    """Whether a written selector selects the labels; an absent one selects nothing. Raises UnusableSelectorError."""
+    if selector is None:
         return False
     wanted = selector.get("matchLabels")
-    if not wanted:
-        return False
-    return _sound_pairs.issuperset(wanted.items()) and wanted.items() <= labels.items()
-
-
-def selects(selector: Selector | None, labels: Mapping[str, str]) -> bool:
-    return selector is not None and selector.matches(labels)
+    if wanted and len(selector) == 1 and _sound_pairs.issuperset(wanted.items()) and wanted.items() <= labels.items():
+        return True  # nearly all
+    return _selector_of(selector).matches(labels)
 
 
 def selector_value(selector: Value) -> Value:

@@ -12,7 +12,7 @@ from typing import Any
 
 from kubesched_lint.findings import Path
 from kubesched_lint.validation.affinity import with_pod_labels
-from kubesched_lint.validation.causes import Cause, Key, forbidden, invalid
+from kubesched_lint.validation.causes import Cause, Key, field_of, forbidden, invalid
 from kubesched_lint.validation.containers import image_spaces
 from kubesched_lint.validation.labels import annotation_map, label_map
 from kubesched_lint.validation.metadata import object_meta
@@ -59,7 +59,7 @@ def template_meta(value: Value, path: Path) -> Iterator[Cause]:
     meta = value.get("metadata")
     if not meta:
         return
-    here, field = (*path, "metadata"), ".".join(map(str, path))
+    here, field = (*path, "metadata"), field_of(path)
     if "labels" in meta:
         yield from label_map(meta["labels"], (*here, "labels"), field=f"{field}.labels")
     if "annotations" in meta:

@@ -25,9 +25,7 @@ from kubesched_lint.validation.causes import (
 from kubesched_lint.validation.claims import claim_spec
 from kubesched_lint.validation.labels import (
     UnusableSelectorError,
-    as_selector,
     label_selector,
-    plainly_selects,
     selector_value,
     selects,
 )
@@ -79,14 +77,12 @@ def _required_selector(spec: Value, kind: str) -> Iterator[Cause]:
 def _selected_template(spec: Value) -> Iterator[Cause]:
     """``ValidatePodTemplateSpecForReplicaSet``; not reached with a selector that cannot be used."""
     found = spec.get("template", {})
-    if not plainly_selects(spec.get("selector"), _labels(found)):
-        try:
-            selector = as_selector(spec.get("selector"))
-        except UnusableSelectorError:
-            yield invalid((*_SPEC, "selector"), selector_value(spec["selector"]), "invalid label selector")
-            return
-        if selector is None or not selector.is_empty:
-            yield from mismatch(found, selects(selector, _labels(found)))
+    try:
+        fits = selects(spec.get("selector"), _labels(found))
+    except UnusableSelectorError:
+        yield invalid((*_SPEC, "selector"), selector_value(spec["selector"]), "invalid label selector")
+        return
+    yield from mismatch(found, fits)
     yield from template(found, _TEMPLATE)
     yield from _runs_always(found, "ReplicaSet")
 
@@ -149,7 +145,7 @@ def daemon_set(value: Value) -> Iterator[Cause]:
     yield from object_meta(value.get("metadata", {}))
     yield from label_selector(selector, (*_SPEC, "selector"))
     try:
-        yield from mismatch(found, selects(as_selector(selector), _labels(found)))
+        yield from mismatch(found, selects(selector, _labels(found)))
     except UnusableSelectorError:
         pass
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
@@ -210,12 +206,11 @@ def stateful_set(value: Value) -> Iterator[Cause]:
 def _stateful_template(spec: Value) -> Iterator[Cause]:
     found = spec.get("template", {})
     try:
-        selector = as_selector(spec.get("selector"))
+        fits = selects(spec.get("selector"), _labels(found))
     except UnusableSelectorError:
         yield invalid((*_SPEC, "selector"), selector_value(spec["selector"]), "")
     else:
-        if selector is None or not selector.is_empty:
-            yield from mismatch(found, selects(selector, _labels(found)))
+        yield from mismatch(found, fits)
         yield from template(_with_claims(found, spec.get("volumeClaimTemplates", ())), _TEMPLATE)
         # Upstream looks at labels and annotations a second time.
         yield from template_meta(found, _TEMPLATE)

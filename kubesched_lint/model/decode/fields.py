@@ -60,9 +60,9 @@ def mapping(value: Value, key: str, path: Path) -> Value:
     found = value.get(key)
     if found is None:
         return {}
-    if type(found) is dict or isinstance(found, dict):
-        return found
-    raise wrong((*path, key), "a mapping", found)
+    if not isinstance(found, dict):
+        raise wrong((*path, key), "a mapping", found)
+    return found
 
 
 def optional_mapping(value: Value, key: str, path: Path) -> Value | None:
@@ -73,15 +73,15 @@ def text(value: Value, key: str, path: Path, default: str = "") -> str:
     found = value.get(key)
     if found is None:
         return default
-    if type(found) is str or isinstance(found, str):
-        return found
-    raise wrong((*path, key), "a string", found)
+    if not isinstance(found, str):
+        raise wrong((*path, key), "a string", found)
+    return found
 
 
 def integer(value: Value, key: str, path: Path) -> int | None:
     found = value.get(key)
-    if found is None or type(found) is int:
-        return found
+    if found is None:
+        return None
     if isinstance(found, bool) or not isinstance(found, (int, float)) or found != found // 1:
         raise wrong((*path, key), "an integer", found)
     return int(found)
@@ -113,12 +113,11 @@ def items(value: Value, key: str, path: Path) -> Iterator[tuple[Value, Path]]:
     if not isinstance(found, list):
         raise wrong(here, "a list", found)
     for i, item in enumerate(found):
-        if type(item) is dict or isinstance(item, dict):
-            yield item, (*here, i)
-        elif item is None:
-            yield {}, (*here, i)
-        else:
+        if item is None:
+            item = {}
+        elif not isinstance(item, dict):
             raise wrong((*here, i), "a mapping", item)
+        yield item, (*here, i)
 
 
 def each(make: Callable[[Value, Path], T], value: Value, key: str, path: Path) -> tuple[T, ...]:

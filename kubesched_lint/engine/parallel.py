@@ -18,7 +18,7 @@ from kubesched_lint.engine.reading import ManifestSet, manifest_set, refused_of
 from kubesched_lint.engine.workers import serve
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document, Skipped
-from kubesched_lint.manifests.files import InputFile
+from kubesched_lint.manifests.files import InputFile, amount_to
 from kubesched_lint.manifests.loader import Entry, documents_of
 from kubesched_lint.manifests.plain import NotPlainError, read_plain
 from kubesched_lint.model.decode.objects import is_read
@@ -39,7 +39,7 @@ def is_worthwhile(files: Sequence[Found]) -> bool:
     """Whether there is enough to do for another process, on a system whose processes can share what has been read."""
     # macOS can fork, but its own libraries may crash the child.
     forks = "fork" in multiprocessing.get_all_start_methods() and sys.platform != "darwin"
-    return forks and sum(len(file.data) for file in files if isinstance(file, InputFile)) >= _ENOUGH
+    return forks and amount_to(files, _ENOUGH)
 
 
 def read_together(files: Sequence[Found], jobs: int, namespace: str, version: str) -> ManifestSet:

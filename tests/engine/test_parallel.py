@@ -11,10 +11,11 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kubesched_lint.engine import jobs
+from kubesched_lint.engine import parallel
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.session import Request, check
 from kubesched_lint.findings import Report
@@ -68,8 +69,8 @@ def alone(folder: str) -> Report:
 
 @pytest.fixture
 def little_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs, "_ENOUGH", 1)
-    monkeypatch.setattr(jobs, "_CHUNK", 8 << 10)
+    monkeypatch.setattr(parallel, "_ENOUGH", 1)
+    monkeypatch.setattr(parallel, "_CHUNK", 8 << 10)
 
 
 @pytest.fixture
@@ -78,13 +79,28 @@ def handed_over(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     monkeypatch.setattr(Future, "cancel", lambda self: False)
     brought: list[bool] = []
 
-    def noted(self: jobs._Reading, number: int, real: Callable[..., object] = jobs._Reading._brought) -> object:
+    def noted(self: parallel._Reading, number: int, real: Callable[..., object] = parallel._Reading._brought) -> object:
         read = real(self, number)
         brought.append(read is not None)
         return read
 
-    monkeypatch.setattr(jobs._Reading, "_brought", noted)
+    monkeypatch.setattr(parallel._Reading, "_brought", noted)
     return brought
+
+
+def stumbling(monkeypatch: pytest.MonkeyPatch, stumble: Callable[[], object]) -> None:
+    """What happens to another process when it comes to one of the files."""
+
+    def read(file: InputFile, version: str, real: Callable[..., Any] = parallel._read) -> Any:
+        if file.path.endswith("list.yaml"):
+            stumble()
+        return real(file, version)
+
+    monkeypatch.setattr(parallel, "_read", read)
+
+
+def fails() -> None:
+    raise RecursionError
 
 
 @pytest.mark.usefixtures("little_is_enough")
@@ -101,28 +117,14 @@ class TestTogether:
     def test_a_dead_process_loses_nothing(
         self, folder: str, alone: Report, handed_over: list[bool], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        real = jobs._read
-
-        def deadly(file: InputFile, version: str) -> jobs._FileRead:
-            if file.path.endswith("list.yaml"):
-                os._exit(1)
-            return real(file, version)
-
-        monkeypatch.setattr(jobs, "_read", deadly)
+        stumbling(monkeypatch, lambda: os._exit(1))
         assert report(folder, 2) == alone
         assert not all(handed_over)
 
     def test_what_fails_there_is_read_here(
         self, folder: str, alone: Report, handed_over: list[bool], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        real = jobs._read
-
-        def failing(file: InputFile, version: str) -> jobs._FileRead:
-            if file.path.endswith("list.yaml"):
-                raise RecursionError
-            return real(file, version)
-
-        monkeypatch.setattr(jobs, "_read", failing)
+        stumbling(monkeypatch, fails)
         assert report(folder, 2) == alone
         assert handed_over.count(False) == 1
 

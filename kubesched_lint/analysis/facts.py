@@ -19,6 +19,7 @@ from kubesched_lint.model.decode.objects import kinds_in
 from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
+    from kubesched_lint.admission.admission import Admission
     from kubesched_lint.analysis.joint import Demand
     from kubesched_lint.analysis.neighbours import Alike
     from kubesched_lint.analysis.plan import Plan
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from kubesched_lint.model.node import Node, Taint
     from kubesched_lint.model.nodepool import NodePool
     from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
-    from kubesched_lint.model.policy import Autoscaler, LimitRange, PriorityClass, RuntimeClass
+    from kubesched_lint.model.policy import Autoscaler, PriorityClass
     from kubesched_lint.model.workload import Workload
     from kubesched_lint.scheduler.capacity import Shortage
     from kubesched_lint.validation.refusals import Refusals
@@ -112,22 +113,25 @@ class Facts:
 
         return tuple(refusals(document.value, self.premises.kubernetes_version))
 
+    @cached_property
+    def objects(self) -> Inventory:
+        """The manifests laid over the cluster: of two objects that are one, the manifest's."""
+        return self.manifests if self.cluster is None else self.manifests.over(self.cluster.inventory)
+
+    @cached_property
+    def admission(self) -> Admission:
+        """Which pods the API server creates, and how it stores them."""
+        from kubesched_lint.admission.admission import Admission
+
+        return Admission(self.objects)
+
     # -- workloads and their pods ------------------------------------------------------------------------------------
 
     def pod(self, workload: Workload) -> Pod:
         """The pod as the API server would store it: defaults, admission, and the labels that its controller adds."""
         found = self._pods.get(id(workload))
         if found is None:
-            from kubesched_lint.model.admission import admit
-
-            found = admit(
-                workload.pod,
-                extra_labels=controller_labels(workload),
-                priority_classes=self._classes,
-                runtime_classes=self._runtime_classes,
-                limit_ranges=self._limit_ranges.get(workload.namespace, ()),
-            )
-            found = self._without_devices(found)
+            found = self._without_devices(self.admission.stored(workload.pod, controller_labels(workload)))
             self._pods[id(workload)] = found
         return found
 
@@ -574,31 +578,11 @@ class Facts:
     @property
     def priority_classes(self) -> Mapping[str, PriorityClass]:
         """Those of the cluster, of the set, and Kubernetes' own, by name."""
-        from kubesched_lint.model.admission import SYSTEM_PRIORITY_CLASSES
-
-        return {**SYSTEM_PRIORITY_CLASSES, **self._classes}
+        return self.admission.priority_classes
 
     def nearest_priority_class(self, name: str) -> str:
         """A class whose name reads like ``name``; empty without one."""
         return nearest_name(name, self.priority_classes)
-
-    @cached_property
-    def _classes(self) -> Mapping[str, PriorityClass]:
-        live = () if self.cluster is None else self.cluster.inventory.priority_classes
-        return {c.name: c for c in (*live, *self.manifests.priority_classes)}
-
-    @cached_property
-    def _runtime_classes(self) -> Mapping[str, RuntimeClass]:
-        live = () if self.cluster is None else self.cluster.inventory.runtime_classes
-        return {c.name: c for c in (*live, *self.manifests.runtime_classes)}
-
-    @cached_property
-    def _limit_ranges(self) -> Mapping[str, tuple[LimitRange, ...]]:
-        live = () if self.cluster is None else self.cluster.inventory.limit_ranges
-        found: dict[str, tuple[LimitRange, ...]] = {}
-        for limit in (*live, *self.manifests.limit_ranges):
-            found[limit.namespace] = (*found.get(limit.namespace, ()), limit)
-        return found
 
 
 def dedicated_to(workload: Workload) -> Mapping[str, str]:

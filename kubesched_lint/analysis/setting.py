@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 
 from kubesched_lint.analysis.claims import bound_volume, claim_named, told_ordinals, without_unknown_storage
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.held import amid_rollout, as_it_stands, without
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
-from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
@@ -29,10 +27,13 @@ def setting_of(facts: Facts) -> Setting:
     scalers = {
         i: s for i, w in enumerate(ordered) if (s := facts.autoscaler(w)) is not None and not _is_empty(sized[i])
     }
-    objects = _overlaid(facts.manifests, cluster.inventory)
     return Setting(
         tuple(cluster.inventory.nodes),
-        replace(objects, pods=facts.other_pods, storage_classes=(*objects.storage_classes, UNKNOWN_CLASS)),
+        replace(
+            facts.objects,
+            pods=facts.other_pods,
+            storage_classes=(*facts.objects.storage_classes, UNKNOWN_CLASS),
+        ),
         sized,
         {i: pods for i, pods in running.items() if pods},
         scalers,
@@ -61,14 +62,3 @@ def _tied_templates(workload: Workload, known: Workload, facts: Facts) -> Iterat
         bound = [name for name in names if bound_volume(facts, workload.namespace, name) is not None]
         if bound and all(name in bound or claim_named(facts, workload.namespace, name) is None for name in names):
             yield template
-
-
-def _overlaid(upper: Inventory, lower: Inventory) -> Inventory:
-    """Both sides' objects; of two that share namespace and name, the manifest's."""
-    merged = {}
-    for name in (f.name for f in fields(Inventory)):
-        found: dict[object, object] = {}
-        for item in (*getattr(lower, name), *getattr(upper, name)):
-            found[getattr(item, "kind", ""), getattr(item, "namespace", ""), getattr(item, "name", id(item))] = item
-        merged[name] = tuple(found.values())
-    return Inventory(**merged)  # type: ignore[arg-type]  # every field is a tuple of its kind

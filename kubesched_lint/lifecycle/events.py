@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from random import Random
 
+from kubesched_lint.admission.admission import Admission
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.template import AS_IT_RUNS, written_template
 from kubesched_lint.findings import ObjectRef
@@ -30,7 +31,6 @@ from kubesched_lint.lifecycle.world import (
     with_pinned,
     with_waiting,
 )
-from kubesched_lint.model.admission import admit
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import BoundPod, Pod
@@ -98,6 +98,7 @@ class Story:
         ``from_now_unready`` is called."""
         self.nodes = tuple(nodes)
         self.objects = objects
+        self.admission = Admission(objects)
         self.cast = Cast()
         self.wishes: dict[int, Wish] = {}
         self.numbers: dict[tuple[str, str, str], int] = {}
@@ -128,13 +129,7 @@ class Story:
     def admitted(self, workload: Workload, revision: int) -> Pod:
         """The pod of one revision as the API server stores it."""
         label = _HASHES.get(workload.kind)
-        pod = admit(
-            workload.pod,
-            extra_labels={label: f"{workload.name}-{revision}"} if label else {},
-            priority_classes={c.name: c for c in self.objects.priority_classes},
-            runtime_classes={c.name: c for c in self.objects.runtime_classes},
-            limit_ranges=[r for r in self.objects.limit_ranges if r.namespace == workload.namespace],
-        )
+        pod = self.admission.stored(workload.pod, {label: f"{workload.name}-{revision}"} if label else {})
         return with_daemon_tolerations(pod) if workload.kind == "DaemonSet" else pod
 
     def stage(self) -> Stage:

@@ -123,8 +123,8 @@ class Volume:
 class Pod:
     """The scheduling part of a pod spec with its labels; identical pods are one Pod.
 
-    From a template this is what the user wrote with the API server's defaults; ``model.admission.admit`` adds what
-    admission would (merged matchLabelKeys, priority, default tolerations, RuntimeClass, LimitRange).
+    From a template this is what the user wrote with the API server's defaults; ``admission.Admission`` adds what
+    the API server would (merged matchLabelKeys, priority, default tolerations, RuntimeClass, LimitRange).
     """
 
     namespace: str

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
+from kubesched_lint.admission.admission import Admission
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.state import NAMESPACE_NAME, ClusterState
-from kubesched_lint.model.admission import admit
 from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_node, decode_pod_object
 from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.decode.policy import decode_namespace
@@ -88,7 +88,7 @@ def replay(
     version = kubernetes_version or str(case.get("kubernetes") or DEFAULT_VERSION)
     parse(version)
     state, started = _state(case, version)
-    objects = state.objects
+    admission = Admission(state.objects)
     waiting: BoundPod | None = None
     node: str | None
     for recorded in case["decisions"]:
@@ -103,13 +103,7 @@ def replay(
         if complaint:
             yield recorded, Prediction(str(case.get("id", "")), shown, rejected=True, message=complaint)
             continue
-        decoded = decode_pod_object(recorded["pod"])
-        pod = admit(
-            decoded,
-            priority_classes={c.name: c for c in objects.priority_classes},
-            runtime_classes={c.name: c for c in objects.runtime_classes},
-            limit_ranges=objects.limit_ranges,
-        )
+        pod = admission.stored(decode_pod_object(recorded["pod"]))
         prediction = predict(pod, state, case=str(case.get("id", "")), name=shown)
         yield recorded, prediction
         if "rejected" in recorded:

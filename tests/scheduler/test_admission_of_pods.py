@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.model.admission import admit
+from kubesched_lint.admission.mutating import admit
 from kubesched_lint.model.decode.nodes import decode_pod_object
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint, Toleration, WeightedPodAffinityTerm

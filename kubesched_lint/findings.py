@@ -46,12 +46,19 @@ class Evidence:
     """The premises on which it stands, as sentences."""
     trace: tuple[str, ...] = ()
     """For a witness: the events in order."""
+    event: str = "deploy"
+    """What ends badly: a column of the matrix that ``simulate`` shows, ``deploy`` or ``rollout``."""
 
 
 def proof(
-    text: str, *, demand: int | None = None, supply: int | None = None, assumes: tuple[str, ...] = ()
+    text: str,
+    *,
+    demand: int | None = None,
+    supply: int | None = None,
+    assumes: tuple[str, ...] = (),
+    event: str = "deploy",
 ) -> Evidence:
-    return Evidence("proof", text, demand, supply, assumes)
+    return Evidence("proof", text, demand, supply, assumes, event=event)
 
 
 def witness(text: str, *, trace: tuple[str, ...] = (), assumes: tuple[str, ...] = ()) -> Evidence:

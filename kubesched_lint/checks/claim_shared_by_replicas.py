@@ -38,7 +38,12 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             elif rolls and replicas == 1 and unavailable == 0:
                 yield Hazard(
                     at=at,
-                    evidence=proof("1 old pod + 1 surge pod > 1 pod of a ReadWriteOncePod claim", demand=2, supply=1),
+                    evidence=proof(
+                        "1 old pod + 1 surge pod > 1 pod of a ReadWriteOncePod claim",
+                        demand=2,
+                        supply=1,
+                        event="rollout",
+                    ),
                     values=values,
                     variant="rollout_one_pod",
                 )

@@ -30,6 +30,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             demand=replicas + 1,
             supply=free,
             assumes=(*(facts.node_premises if alone else facts.running_premises)(workload), OLD_PODS),
+            event="rollout",
         ),
         severity=None if alone else Severity.WARNING,
         values={"port": port.port, "replicas": replicas, "usable": free, "surge": surge},

@@ -48,6 +48,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                     demand=replicas + 1,
                     supply=len(room.domains),
                     assumes=(*facts.node_premises(workload), OLD_PODS),
+                    event="rollout",
                 ),
                 values={**values, "key": term.topology_key, "domains": room.domains},
                 related=related,

@@ -37,6 +37,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 demand=replicas + 1,
                 supply=supply,
                 assumes=(*facts.node_premises(workload), OLD_PODS),
+                event="rollout",
             ),
             values={
                 "minimum": constraint.min_domains,

@@ -16,7 +16,8 @@ from kubesched_lint.lifecycle.controllers import deployment
 from kubesched_lint.lifecycle.controllers.daemonset import pinned_to, with_daemon_tolerations
 from kubesched_lint.lifecycle.eviction import Eviction
 from kubesched_lint.lifecycle.explore import DEFAULT_STATES, Exploration, Extra, explore, explore_by_runs
-from kubesched_lint.lifecycle.hints import wakes_on_delete, wakes_on_node_change
+from kubesched_lint.lifecycle.hints import wakes_on_node_change
+from kubesched_lint.lifecycle.losing import Loss
 from kubesched_lint.lifecycle.motion import MOST_WAYS, Motion, overlooked
 from kubesched_lint.lifecycle.stage import Stage
 from kubesched_lint.lifecycle.world import (
@@ -314,12 +315,13 @@ class Story:
     def lose(self, names: Iterable[str]) -> Phase:
         """Nodes vanish together with the pods on them."""
         lost = frozenset(names)
-        motion = Motion(self.stage(), self.wishes.values())
+        before = Motion(self.stage(), self.wishes.values())
         kept = [p for p, node in enumerate(self.nodes) if node.name not in lost]
         self.nodes = tuple(self.nodes[p] for p in kept)
         self.objects = replace(self.objects, pods=tuple(p for p in self.objects.pods if p.node not in lost))
         after = self.stage()
-        return self._run("lose", after, lambda state: _without_nodes(motion, after, state, kept))
+        loss = Loss(before, Motion(after, self.wishes.values()), kept)
+        return self._run("lose", after, loss.enter, loss.moves)
 
 
 def _with_running(cast: Cast, state: State, number: int, revision: int, bound: BoundPod, position: int) -> State:
@@ -340,32 +342,3 @@ def _with_running(cast: Cast, state: State, number: int, revision: int, bound: B
 def _cordoned(node: Node) -> Node:
     taints = node.taints if CORDON in node.taints else (*node.taints, CORDON)
     return replace(node, unschedulable=True, taints=taints)
-
-
-def _without_nodes(motion: Motion, later: Stage, state: State, kept: Sequence[int]) -> Iterator[State]:
-    """Pods go with their nodes; DaemonSet pods that wait for a lost node stay until their controller looks."""
-    stage = motion.stage
-    lost = sorted(set(range(len(state.bound))).difference(kept))
-    gone = tuple(slot for p in lost for slot, _ in state.bound[p])
-    orphans = state.orphans
-    for p in lost:
-        for slot, status, count in state.pinned[p]:
-            orphans = queued(orphans, slot, status, count)
-    after = state._replace(
-        bound=tuple(state.bound[p] for p in kept), pinned=tuple(state.pinned[p] for p in kept), orphans=orphans
-    )
-    pods = [stage.pod(slot) for slot in gone]
-    labels = [stage.index.nodes[p].labels for p in lost]
-
-    def wakes(pod: Pod, by: frozenset[str]) -> bool:
-        return any(wakes_on_delete(pod, by, g, stage.cluster) for g in pods) or any(
-            wakes_on_node_change(pod, by, keys) for keys in labels
-        )
-
-    for slot in gone:
-        after = motion.synced(after, slot)
-    after = motion.looked_at(state, after, wakes)
-    if later.may_miss():
-        yield from overlooked(stage, state, later, after, wakes, kept)
-    else:
-        yield after

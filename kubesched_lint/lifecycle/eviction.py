@@ -30,8 +30,9 @@ class Eviction:
             if not self._allowed(slot, state):
                 blocked = True
                 continue
-            after = with_bound(state, self._position, slot, -1)
-            for woken in self._motion.woken(state, after, (slot,)):
+            before = self._motion.remade(state, slot)
+            after = with_bound(before, self._position, slot, -1)
+            for woken in self._motion.woken(before, after, (slot,)):
                 yield Step("evict", slot, self._position), self._motion.settle(woken, slot)
         if blocked or not left:
             yield Step("give up" if left else "stop"), state._replace(draining=False)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from random import Random
 
-from kubesched_lint.lifecycle import parallel
+from kubesched_lint.lifecycle import ordinals, parallel
 from kubesched_lint.lifecycle.controllers import deployment, replicaset, statefulset
 from kubesched_lint.lifecycle.daemons import Daemons, synced
 from kubesched_lint.lifecycle.hints import wakes_on_bind, wakes_on_delete
@@ -25,6 +25,7 @@ from kubesched_lint.lifecycle.world import (
     Wish,
     tally,
     with_bound,
+    with_leaving,
     with_pinned,
     with_waiting,
     without_waiting,
@@ -34,6 +35,8 @@ from kubesched_lint.model.pod import Pod
 Move = tuple[Step, State]
 MOST_WAYS = 200
 """Of those in which something may be deleted, one course draws among so many."""
+_REMAKING = frozenset(["Deployment", "ReplicaSet", "Job"])
+"""Kinds whose controller makes a pod anew before the one that goes has terminated."""
 Wakes = Callable[[Pod, frozenset[str]], bool]
 """Whether an event wakes a waiting pod that these plugins turned away."""
 
@@ -183,6 +186,7 @@ class Motion:
     def _preempt(self, state: State, slot: int, status: int, eviction: Eviction, *, pinned: bool) -> Move:
         after = state
         for victim, count in eviction.victims:
+            after = self.remade(after, victim, count)
             after = self.synced(with_bound(after, eviction.position, victim, -count), victim)
         _, bound = self._bind(after, slot, status, eviction.position, pinned=pinned)
         return Step("preempt", slot, eviction.position), self.settle(bound)
@@ -251,6 +255,22 @@ class Motion:
                     state = with_pinned(state, position, slot, FRESH, count)
         return state
 
+    # --- replacing --------------------------------------------------------------------------------------------------
+
+    def remade(self, state: State, slot: int, count: int = 1) -> State:
+        """With the pods that a ReplicaSet makes in place of ``count`` others that somebody takes from it.
+
+        A ReplicaSet has a size of its own and fills it with pods of its own template, so that its Deployment, even amid
+        a rollout, has nothing to do (``replicaset/replica_set.go``, manageReplicas). It does not wait until the others
+        have terminated: the new pods may be tried while the old ones still stand.
+        """
+        workload, revision, _ = self.cast.slots[slot]
+        wish = self._wish[workload]
+        if self._kind(wish) not in _REMAKING or wish.made:
+            return state
+        newest = revision if self._kind(wish) == "Deployment" else wish.revision
+        return with_waiting(state, self.cast.slot(workload, newest, unready=wish.unready), FRESH, count)
+
     # --- creating ---------------------------------------------------------------------------------------------------
 
     def _created(self, wish: Wish, state: State) -> State:
@@ -309,7 +329,7 @@ class Motion:
             yield from parallel.deletions(self.cast, wish, state)
         elif kind == "StatefulSet":
             for ordinal in self._stateful(wish, state).delete:
-                yield self._without_ordinal(wish.workload, ordinal, state)
+                yield ordinals.without(self.cast, wish.workload, ordinal, state)
         elif not wish.made:
             sizes = self._sizes(wish, self._tally(state))
             if sizes:
@@ -374,46 +394,22 @@ class Motion:
             for s, here in held
             if s == slot
         ]
-        for _, victims in replicaset.victims(0, standing, count):
-            after = state
-            for position, gone in victims:
-                after = with_bound(after, position, slot, -gone)
-            yield after, (slot,)
+        # The rank of pods whose nodes are gone is anybody's guess.
+        for left in range(min(count, dict(state.leaving).get(slot, 0)) + 1):
+            for _, victims in replicaset.victims(0, standing, count - left):
+                after = with_leaving(state, slot, -left) if left else state
+                for position, gone in victims:
+                    after = with_bound(after, position, slot, -gone)
+                if sum(gone for _, gone in victims) == count - left:
+                    yield after, (slot,)
 
     def _stateful(self, wish: Wish, state: State) -> statefulset.Sync:
         workload = wish.spec
         return statefulset.sync(
-            self.members(wish.workload, state),
+            ordinals.members(self.cast, wish.workload, state),
             wish.replicas,
             wish.revision,
             ordered=workload.pod_management != "Parallel",
             partition=workload.strategy.partition,
             on_delete=workload.strategy.type == "OnDelete",
         )
-
-    def members(self, workload: int, state: State) -> dict[int, statefulset.Member]:
-        """The pods of a StatefulSet by ordinal."""
-        found = {}
-        for held in state.bound:
-            for slot, _ in held:
-                owner, revision, ordinal = self.cast.slots[slot]
-                if owner == workload:
-                    found[ordinal] = statefulset.Member(revision, not self.cast.unready[slot])
-        for slot, _, _ in state.waiting:
-            owner, revision, ordinal = self.cast.slots[slot]
-            if owner == workload:
-                found[ordinal] = statefulset.Member(revision, False)
-        return found
-
-    def _without_ordinal(self, workload: int, ordinal: int, state: State) -> tuple[Step, State, tuple[int, ...]]:
-        for position, held in enumerate(state.bound):
-            for slot, _ in held:
-                owner, _, number = self.cast.slots[slot]
-                if owner == workload and number == ordinal:
-                    return Step("delete", slot, position), with_bound(state, position, slot, -1), (slot,)
-        slot, status, _ = next(
-            q
-            for q in state.waiting
-            if self.cast.slots[q[0]].workload == workload and self.cast.slots[q[0]].ordinal == ordinal
-        )
-        return Step("delete", slot), with_waiting(state, slot, status, -1), ()

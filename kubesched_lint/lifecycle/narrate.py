@@ -77,7 +77,7 @@ def _newest(scene: Scene) -> Newest:
 
 
 def _present(state: State) -> Iterator[int]:
-    for held in state.bound:
+    for held in (*state.bound, state.leaving):
         yield from (slot for slot, _ in held)
     for queue in (state.waiting, *state.pinned):
         yield from (slot for slot, _, _ in queue)
@@ -96,6 +96,8 @@ def _words(scene: Scene, step: Step, newest: Newest) -> tuple[str, str] | None:
             return f"{name} evicted from", node
         case "surge":
             return f"{name} surges on", node
+        case "lose":
+            return f"{name} lost with its node", ""
     return (f"{name} deleted on", node) if node else (f"{name} deleted", "")
 
 

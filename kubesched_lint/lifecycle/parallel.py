@@ -20,11 +20,15 @@ from kubesched_lint.lifecycle.world import (
     Wish,
     tally,
     with_bound,
+    with_leaving,
     with_waiting,
 )
 
 Change = tuple[Step, State, tuple[int, ...]]
 """What happened, the state after, and the slots of the bound pods that went."""
+
+_LEAVING = -1
+"""In place of a position: on a node that is gone."""
 
 
 class Pool(NamedTuple):
@@ -131,14 +135,18 @@ def _without(state: State, slot: int, count: int) -> Iterator[tuple[State, tuple
     """Every way to take ``count`` pods of a slot, bound or waiting, one by one."""
     bound = [(position, here) for position, held in enumerate(state.bound) for s, here in held if s == slot]
     waiting = [(status, here) for s, status, here in state.waiting if s == slot]
-    places = [*((position, True) for position, _ in bound), *((status, False) for status, _ in waiting)]
-    amounts = [here for _, here in (*bound, *waiting)]
+    leaving = [(_LEAVING, here) for s, here in state.leaving if s == slot]
+    places = [*((position, True) for position, _ in (*bound, *leaving)), *((status, False) for status, _ in waiting)]
+    amounts = [here for _, here in (*bound, *leaving, *waiting)]
     for drawn in draws(list(enumerate(amounts)), count):
         after, gone = state, False
         for number, taken in drawn:
             at, is_bound = places[number]
             gone = gone or is_bound
-            after = with_bound(after, at, slot, -taken) if is_bound else with_waiting(after, slot, at, -taken)
+            if at == _LEAVING:
+                after = with_leaving(after, slot, -taken)
+            else:
+                after = with_bound(after, at, slot, -taken) if is_bound else with_waiting(after, slot, at, -taken)
         yield after, (slot,) if gone else ()
 
 
@@ -152,6 +160,9 @@ def _renamed(cast: Cast, state: State, pool: Pool, gone: Collection[int]) -> Sta
         for s, count in held:
             if s == pool.slot:
                 state = with_bound(with_bound(state, position, s, -count), position, slot, count)
+    for s, count in state.leaving:
+        if s == pool.slot:
+            state = with_leaving(with_leaving(state, s, -count), slot, count)
     for s, status, count in state.waiting:
         if s == pool.slot:
             state = with_waiting(with_waiting(state, s, status, -count), slot, status, count)

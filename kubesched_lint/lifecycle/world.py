@@ -39,6 +39,8 @@ class State(NamedTuple):
     """(namespace, claim, number of its volume in the Cast), for claims that were bound in this story."""
     draining: bool = False
     """Somebody is still evicting pods."""
+    leaving: Held = ()
+    """Pods on nodes that are gone: no node holds them, and controllers count them until they are deleted too."""
 
 
 class Slot(NamedTuple):
@@ -160,7 +162,7 @@ class Step(NamedTuple):
     """One thing that happened, for traces."""
 
     what: str
-    """``bind``, ``preempt``, ``delete``, ``surge``, ``evict``, ``give up`` or ``stop``."""
+    """``bind``, ``preempt``, ``delete``, ``surge``, ``evict``, ``lose``, ``give up`` or ``stop``."""
     slot: int = -1
     position: int = -1
 
@@ -178,6 +180,8 @@ def tally(state: State) -> Tally:
     for held in state.bound:
         for slot, count in held:
             bound[slot] = bound.get(slot, 0) + count
+    for slot, count in state.leaving:
+        bound[slot] = bound.get(slot, 0) + count
     for queue in (state.waiting, state.orphans, *state.pinned):
         for slot, _, count in queue:
             waiting[slot] = waiting.get(slot, 0) + count
@@ -195,6 +199,10 @@ def with_bound(state: State, position: int, slot: int, change: int) -> State:
     bound = list(state.bound)
     bound[position] = _added(bound[position], slot, change)
     return state._replace(bound=tuple(bound))
+
+
+def with_leaving(state: State, slot: int, change: int) -> State:
+    return state._replace(leaving=_added(state.leaving, slot, change))
 
 
 def with_waiting(state: State, slot: int, status: int, change: int) -> State:

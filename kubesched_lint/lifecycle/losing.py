@@ -1,0 +1,81 @@
+"""Nodes vanish, and their pods with them: at once where nobody can tell, else one after the other.
+
+The pods of a lost node are deleted one by one, in any order, and controllers act in between
+(``pkg/controller/podgc/gc_controller.go``, gcOrphaned). A StatefulSet whose second pod goes first has two waiting
+in the end, and one that loses the first pod first has one; a Deployment amid a rollout asks how many are available.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubesched_lint.lifecycle.hints import wakes_on_delete, wakes_on_node_change
+from kubesched_lint.lifecycle.motion import Motion, Move, overlooked
+from kubesched_lint.lifecycle.world import State, Step, queued, tally, with_leaving
+from kubesched_lint.model.pod import Pod
+
+
+class Loss:
+    """The loss of all nodes but those at the ``kept`` positions of ``before``; ``after`` has the kept ones alone."""
+
+    def __init__(self, before: Motion, after: Motion, kept: Sequence[int]) -> None:
+        self._before = before
+        self._after = after
+        self._kept = kept
+        nodes = range(len(before.stage.index))
+        self._lost = sorted(set(nodes).difference(kept))
+
+    def enter(self, state: State) -> Iterator[State]:
+        """DaemonSet pods that wait for a lost node stay until their controller looks."""
+        motion, stage, later = self._before, self._before.stage, self._after.stage
+        here = [held for p in self._lost for held in state.bound[p]]
+        leaving = frozenset(slot for slot, _ in here if self._go_one_by_one(slot, state))
+        gone = [(slot, count) for slot, count in here if slot not in leaving]
+        pods = [stage.pod(slot) for slot, _ in gone]
+        labels = [stage.index.nodes[p].labels for p in self._lost]
+
+        def wakes(pod: Pod, by: frozenset[str]) -> bool:
+            return any(wakes_on_delete(pod, by, g, stage.cluster) for g in pods) or any(
+                wakes_on_node_change(pod, by, keys) for keys in labels
+            )
+
+        after = self._without_nodes(state)
+        for slot, count in here:
+            after = with_leaving(after, slot, count) if slot in leaving else motion.remade(after, slot, count)
+            after = after if slot in leaving else motion.synced(after, slot)
+        after = motion.looked_at(state, after, wakes)
+        if later.may_miss():
+            yield from overlooked(stage, state, later, after, wakes, self._kept)
+        else:
+            yield after
+
+    def _without_nodes(self, state: State) -> State:
+        orphans = state.orphans
+        for p in self._lost:
+            for slot, status, count in state.pinned[p]:
+                orphans = queued(orphans, slot, status, count)
+        return state._replace(
+            bound=tuple(state.bound[p] for p in self._kept),
+            pinned=tuple(state.pinned[p] for p in self._kept),
+            orphans=orphans,
+        )
+
+    def _go_one_by_one(self, slot: int, state: State) -> bool:
+        """Whether the order in which its workload's pods go can matter to the controller."""
+        cast, number = self._before.cast, self._before.cast.slots[slot].workload
+        workload = cast.revisions[number][-1]
+        if workload.kind == "StatefulSet" and workload.pod_management != "Parallel":
+            return True
+        if workload.kind not in ("StatefulSet", "Deployment"):
+            return False
+        counts = tally(state)
+        present = (s for s in (*counts.bound, *counts.waiting) if cast.slots[s].workload == number)
+        return len({cast.slots[s].revision for s in present}) > 1
+
+    def moves(self, state: State) -> Iterator[Move]:
+        """One of the pods that are left is deleted."""
+        motion = self._after
+        for slot, _ in state.leaving:
+            before = motion.remade(state, slot)
+            for woken in motion.woken(before, with_leaving(before, slot, -1), (slot,)):
+                yield Step("lose", slot), motion.settle(woken, slot)

@@ -1,0 +1,38 @@
+"""The pods of a StatefulSet in a State, told by their ordinals."""
+
+from __future__ import annotations
+
+from kubesched_lint.lifecycle.controllers.statefulset import Member
+from kubesched_lint.lifecycle.world import Cast, State, Step, with_bound, with_leaving, with_waiting
+
+
+def members(cast: Cast, workload: int, state: State) -> dict[int, Member]:
+    """The pods of a StatefulSet by ordinal."""
+    found = {}
+    for held in (*state.bound, state.leaving):
+        for slot, _ in held:
+            owner, revision, ordinal = cast.slots[slot]
+            if owner == workload:
+                found[ordinal] = Member(revision, not cast.unready[slot])
+    for slot, _, _ in state.waiting:
+        owner, revision, ordinal = cast.slots[slot]
+        if owner == workload:
+            found[ordinal] = Member(revision, False)
+    return found
+
+
+def without(cast: Cast, workload: int, ordinal: int, state: State) -> tuple[Step, State, tuple[int, ...]]:
+    """One pod less: ``(step, state after, slots of the bound pods that went)``."""
+
+    def is_it(slot: int) -> bool:
+        return cast.slots[slot].workload == workload and cast.slots[slot].ordinal == ordinal
+
+    for position, held in enumerate(state.bound):
+        for slot, _ in held:
+            if is_it(slot):
+                return Step("delete", slot, position), with_bound(state, position, slot, -1), (slot,)
+    for slot, _ in state.leaving:
+        if is_it(slot):
+            return Step("delete", slot), with_leaving(state, slot, -1), (slot,)
+    slot, status, _ = next(q for q in state.waiting if is_it(q[0]))
+    return Step("delete", slot), with_waiting(state, slot, status, -1), ()

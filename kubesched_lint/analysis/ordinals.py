@@ -12,6 +12,7 @@ from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.model.pod import SpreadConstraint, Volume
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
+from kubesched_lint.scheduler.topology import least_count
 
 
 @record
@@ -50,7 +51,7 @@ def first_stuck(workload: Workload, constraint: SpreadConstraint, facts: Facts) 
         here = [value for value, domain in facts.index.domains(key).items() if domain & nodes]
         if not claim or len(here) != 1 or here[0] not in counts:
             return None
-        least = 0 if len(counts) < (constraint.min_domains or 1) else min(counts.values())
+        least = least_count(constraint, counts.values())
         if counts[here[0]] + 1 - least > constraint.max_skew:
             return Stuck(ordinal, claim, here[0], counts[here[0]] + 1, least, tuple(before))
         counts[here[0]] += 1

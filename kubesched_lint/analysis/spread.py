@@ -1,9 +1,4 @@
-"""How many pods one hard spread constraint lets in at most.
-
-With domain capacities c, pods of others o and the pods selecting themselves, every placement keeps
-o[i] + x[i] <= min(o + x) + maxSkew (``podtopologyspread/filtering.go``), and the minimum never exceeds min(o + c). With
-fewer domains than minDomains the minimum counts as 0.
-"""
+"""How many pods of a workload one hard spread constraint lets in at most, by the counting of ``scheduler/topology``."""
 
 from __future__ import annotations
 
@@ -15,6 +10,7 @@ from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
+from kubesched_lint.scheduler import topology
 
 
 @record
@@ -77,22 +73,13 @@ def _spread_room(
                 blocked.append(value)
     if not capacity:
         return None
-    too_few = len(capacity) < (constraint.min_domains or 1)
+    too_few = topology.is_short_of_domains(constraint, len(capacity))
     # A domain that only a pool could open holds nobody down: as long as no node is there, it does not count.
     least = 0 if too_few else min((others[d] + capacity[d] for d in existing), default=most)
-    placeable = {d: min(capacity[d], max(0, least + constraint.max_skew - others[d])) for d in capacity}
+    placeable = topology.let_in(constraint, capacity, others, least)
     return SpreadRoom(capacity, placeable, tuple(blocked), too_few)
 
 
 def counted_nodes(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> NodeSet:
-    """Nodes whose domains count for a constraint: all hard keys present, and the inclusion policies hold."""
-    pod = facts.pod(workload)
-    counted = facts.index.all
-    for hard in pod.spread:
-        if hard.is_hard:
-            counted &= facts.index.with_key(hard.topology_key)
-    if constraint.node_affinity_policy != "Ignore":
-        counted &= facts.reach(workload).matching
-    if constraint.node_taints_policy == "Honor":
-        counted &= facts.tolerated(workload)
-    return counted
+    """Nodes that count for a hard constraint of a workload's pods (``scheduler/topology``)."""
+    return topology.counted_nodes(facts.pod(workload), constraint, facts.index, facts.premises.kubernetes_version)

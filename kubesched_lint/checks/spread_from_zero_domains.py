@@ -11,6 +11,7 @@ from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.topology import is_short_of_domains
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
@@ -26,7 +27,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             continue  # a new node is a new domain wherever it comes
         existing, fresh, pools, blind = _domains(workload, constraint, facts)
         total = len(existing) + len(fresh)
-        if not fresh or (constraint.min_domains or 1) > max(1, len(existing)):
+        if not fresh or is_short_of_domains(constraint, max(1, len(existing))):
             continue  # minDomains makes pods wait, for which an autoscaler opens the others
         room = facts.copies(workload, replicas, facts.usable(workload) & facts.today)
         if not blind and not (existing and room):

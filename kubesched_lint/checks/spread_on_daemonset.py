@@ -11,6 +11,7 @@ from kubesched_lint.analysis.spread import counted_nodes
 from kubesched_lint.findings import Hazard, pattern, proof
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.topology import least_count, let_in
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
@@ -43,8 +44,8 @@ def _counted(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> 
     nodes, counted = daemon_nodes(workload, facts), counted_nodes(workload, constraint, facts)
     domains = facts.index.domains(constraint.topology_key)
     size = {value: (domain & nodes).bit_count() for value, domain in domains.items() if domain & counted}
-    least = 0 if len(size) < (constraint.min_domains or 1) else min(size.values(), default=0)
-    placed = sum(min(n, least + constraint.max_skew) for n in size.values())
+    least = least_count(constraint, size.values())
+    placed = sum(let_in(constraint, size).values())
     wanted = sum(size.values())
     if placed >= wanted:
         return

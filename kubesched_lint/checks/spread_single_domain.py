@@ -8,6 +8,7 @@ from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.spread import counted_nodes
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.scheduler.topology import is_short_of_domains
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
@@ -18,7 +19,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         counted = counted_nodes(workload, constraint, facts)
         domains = facts.index.domains(constraint.topology_key)
         every = [value for value, nodes in domains.items() if nodes & counted]
-        if len(every) != 1 or not domains[every[0]] & usable or (constraint.min_domains or 1) > 1:
+        if len(every) != 1 or not domains[every[0]] & usable or is_short_of_domains(constraint, 1):
             continue
         yield Hazard(
             at=(*constraint.path, "topologyKey"),

@@ -20,6 +20,7 @@ from kubesched_lint.lifecycle.world import Wish
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.capacity import copies, tightest_resource
 from kubesched_lint.scheduler.framework import diagnose
+from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains, least_count, let_in
 
 
 class Counted(NamedTuple):
@@ -104,8 +105,8 @@ def _spread_ceiling(
     capacity = domain_room(setting, number, constraint, room, without)
     if not capacity:
         return Counted(0, f"no usable node counts for the spread over {constraint.topology_key}")
-    least = 0 if len(capacity) < (constraint.min_domains or 1) else min(capacity.values())
-    total = sum(min(c, least + constraint.max_skew) for c in capacity.values())
+    least = least_count(constraint, capacity.values())
+    total = sum(let_in(constraint, capacity).values())
     return Counted(total, f"spread over {constraint.topology_key} lets in {total}: the least domain holds {least}")
 
 
@@ -120,29 +121,9 @@ def _others_counted(setting: Setting, number: int, constraint: SpreadConstraint)
 def domain_room(
     setting: Setting, number: int, constraint: SpreadConstraint, room: dict[int, int], without: NodeSet
 ) -> dict[str, int]:
-    """Per domain that counts, how many pods its nodes can hold."""
-    index, pod = setting.index, setting.pods[number]
-    counted = index.all & ~without
-    for hard in pod.spread:
-        if hard.is_hard:
-            counted &= index.with_key(hard.topology_key)
-    if constraint.node_affinity_policy != "Ignore":
-        counted &= index.matching(pod.node_selector, pod.required_node_terms)
-    if constraint.node_taints_policy == "Honor":
-        counted &= setting.usable[number] | ~_tainted(setting)
-    return {
-        value: sum(room.get(p, 0) for p in positions(nodes & counted))
-        for value, nodes in index.domains(constraint.topology_key).items()
-        if nodes & counted
-    }
-
-
-def _tainted(setting: Setting) -> NodeSet:
-    found = 0
-    for taint, nodes in setting.index.taints.items():
-        if taint.effect != "PreferNoSchedule":
-            found |= nodes
-    return found
+    """Per domain that counts, how many pods its nodes can hold; ``room`` is by node, ``without`` are gone."""
+    domains = counted_domains(setting.pods[number], constraint, setting.index, setting.kubernetes_version, without)
+    return {value: sum(room.get(p, 0) for p in positions(nodes)) for value, nodes in domains.items()}
 
 
 # --- at least -------------------------------------------------------------------------------------------------------
@@ -304,14 +285,14 @@ def _least_spread(
     # The least full domain has no more than its share of the pods that are counted.
     shared = not mixed or setting.reaches_old(constraint.selector, number)
     share = (wanted - 1) // domains
-    if domains < (constraint.min_domains or 1):
+    if is_short_of_domains(constraint, domains):
         share = max(share, constraint.max_skew - 1)
     own = min(share, wanted - 1) if shared else wanted - 1
     nodes = index.domains(key)
     for value, size in sizes.items():
         if size <= _closed(setting, number, own, nodes[value] & open_) + nodes_fewer * (not single):
             return Counted(0, f"domain {value} of {key} may fill up, and holds back the others")
-    if domains < (constraint.min_domains or 1):
+    if is_short_of_domains(constraint, domains):
         most = domains * constraint.max_skew
         return Counted(min(wanted, most), f"fewer domains of {key} than minDomains: {constraint.max_skew} in each")
     return Counted(wanted, f"no domain of {key} can fill up")

@@ -13,6 +13,7 @@ from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_doma
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import diagnose
+from kubesched_lint.scheduler.topology import let_in
 
 
 def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
@@ -44,12 +45,12 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         constraint = hard[0]
         if constraint.selector is None or not constraint.selector.matches(pod.labels):
             return None
-        capacity = list(domain_room(setting, number, constraint, room, 0).values())
+        capacity = domain_room(setting, number, constraint, room, 0)
         if not capacity:
             return None
-        least = 0 if len(capacity) < (constraint.min_domains or 1) else min(capacity)
-        total = sum(min(c, least + constraint.max_skew) for c in capacity)
-        why = f"domains of {constraint.topology_key} that hold {capacity} take {total} at maxSkew {constraint.max_skew}"
+        total = sum(let_in(constraint, capacity).values())
+        held = list(capacity.values())
+        why = f"domains of {constraint.topology_key} that hold {held} take {total} at maxSkew {constraint.max_skew}"
         return Counted(min(total, wanted), why)
     total = sum(room.values())
     return Counted(min(total, wanted), f"room for {total} on {open_.bit_count()} nodes")

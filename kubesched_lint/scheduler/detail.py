@@ -16,6 +16,7 @@ from kubesched_lint.scheduler.plugins import node_affinity, node_resources_fit, 
 from kubesched_lint.scheduler.plugins import pod_topology_spread as spreading
 from kubesched_lint.scheduler.quirks import TOLERATION_COMPARISON, has
 from kubesched_lint.scheduler.tolerance import first_untolerated
+from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains
 from kubesched_lint.scheduler.verdict import Rejection
 
 # Labels that controllers and binding add, which say nothing of the kind of pod.
@@ -102,10 +103,9 @@ class Details:
         state, pod = self._state, self._pod
         selector = spreading.effective_selector(pod, constraint)
         tally = spreading.spread_tally(selector, pod.namespace, state)
-        counted = spreading.labelled_nodes(self._hard, state) & spreading.eligible_nodes(pod, constraint, state)
-        domains = state.index.domains(constraint.topology_key)
-        counts = {value: tally.total(nodes & counted) for value, nodes in domains.items() if nodes & counted}
-        few = len(counts) < (constraint.min_domains or 1)
+        domains = counted_domains(pod, constraint, state.index, state.kubernetes_version)
+        counts = {value: tally.total(nodes) for value, nodes in domains.items()}
+        few = is_short_of_domains(constraint, len(counts))
         emptiest = None if few else min(counts, key=lambda value: counts[value])
         itself = selector is not None and selector.matches(pod.labels)
         return _Spread(counts, emptiest, 0 if emptiest is None else counts[emptiest], int(itself))

@@ -5,15 +5,14 @@ Mirrors ``pkg/scheduler/framework/plugins/podtopologyspread/filtering.go`` and `
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.topology import Tally
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod, SpreadConstraint
-from kubesched_lint.scheduler.quirks import TOLERATION_COMPARISON, has
-from kubesched_lint.scheduler.tolerance import repelled
+from kubesched_lint.scheduler.topology import eligible_nodes, is_short_of_domains, labelled_nodes, least_count
 from kubesched_lint.scheduler.verdict import Rejection
 
 NAME = "PodTopologySpread"
@@ -25,7 +24,7 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
     hard = [c for c in pod.spread if c.is_hard]
     if not hard:
         return
-    counted = labelled_nodes(hard, state)
+    counted = labelled_nodes(hard, state.index)
     for constraint in hard:
         without = among & ~state.index.with_key(constraint.topology_key)
         if without:
@@ -35,25 +34,6 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
         if skewed:
             yield Rejection(NAME, SKEWED, skewed, resolvable=True)
             among &= ~skewed
-
-
-def labelled_nodes(constraints: Sequence[SpreadConstraint], state: ClusterState) -> NodeSet:
-    """Nodes that carry the keys of all the constraints: no others are counted for any of them."""
-    nodes = state.index.all
-    for constraint in constraints:
-        nodes &= state.index.with_key(constraint.topology_key)
-    return nodes
-
-
-def eligible_nodes(pod: Pod, constraint: SpreadConstraint, state: ClusterState) -> NodeSet:
-    """Nodes that the constraint's inclusion policies let count (matchNodeInclusionPolicies)."""
-    nodes = state.index.all
-    if constraint.node_affinity_policy == "Honor":
-        nodes &= state.index.matching(pod.node_selector, pod.required_node_terms)
-    if constraint.node_taints_policy == "Honor":
-        comparison = has(state.kubernetes_version, TOLERATION_COMPARISON)
-        nodes &= ~repelled(state.index, pod.tolerations, comparison=comparison)
-    return nodes
 
 
 def effective_selector(pod: Pod, constraint: SpreadConstraint) -> Selector | None:
@@ -76,21 +56,20 @@ def spread_tally(selector: Selector | None, namespace: str, state: ClusterState)
 def _skewed(pod: Pod, constraint: SpreadConstraint, counted: NodeSet, state: ClusterState, among: NodeSet) -> NodeSet:
     """Those of ``among`` where one pod more would exceed maxSkew: count + self - least > maxSkew."""
     selector = effective_selector(pod, constraint)
-    counted &= eligible_nodes(pod, constraint, state)
+    counted &= eligible_nodes(pod, constraint, state.index, state.kubernetes_version)
     tally = spread_tally(selector, pod.namespace, state)
     itself = 1 if selector is not None and selector.matches(pod.labels) else 0
     index, key = state.index, constraint.topology_key
-    wanted_domains = 1 if constraint.min_domains is None else constraint.min_domains
     ghosts = _ghosts(selector, pod.namespace, counted, state)
     if index.one_node_each(key) and not ghosts:
         # Every node is a domain of its own: compare all of them at once.
-        few = counted.bit_count() < wanted_domains
+        few = is_short_of_domains(constraint, counted.bit_count())
         ceiling = constraint.max_skew + (0 if few else tally.least(counted)) - itself
         return among & counted & tally.at_least(ceiling + 1, counted)
     counts = {v: tally.total(nodes & counted) for v, nodes in index.domains(key).items() if nodes & counted}
     for position in ghosts:
         counts[index.nodes[position].labels[key]] -= 1
-    ceiling = constraint.max_skew + (0 if len(counts) < wanted_domains else min(counts.values())) - itself
+    ceiling = constraint.max_skew + least_count(constraint, counts.values()) - itself
     skewed = EMPTY
     for value, nodes in index.domains(key).items():
         # A domain none of whose nodes is counted has count 0.

@@ -15,13 +15,9 @@ from kubesched_lint.cluster.topology import Tally
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.model.pod import Pod, SpreadConstraint
-from kubesched_lint.scheduler.plugins.pod_topology_spread import (
-    effective_selector,
-    eligible_nodes,
-    labelled_nodes,
-    spread_tally,
-)
+from kubesched_lint.scheduler.plugins.pod_topology_spread import effective_selector, spread_tally
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level, of_tally, plus
+from kubesched_lint.scheduler.topology import eligible_nodes, labelled_nodes
 
 NAME = "PodTopologySpread"
 WEIGHT = 2
@@ -46,13 +42,13 @@ class PodTopologySpread:
         constraints = soft_constraints(pod, state, owner)
         # The system's own defaults let a node without a zone be spread by its name.
         self._is_default = not pod.spread
-        self._labelled = state.index.all if self._is_default else labelled_nodes(constraints, state)
+        self._labelled = state.index.all if self._is_default else labelled_nodes(constraints, state.index)
         self._constraints = [
             _Constraint(
                 c.topology_key,
                 c.max_skew,
                 effective_selector(pod, c),
-                self._labelled & eligible_nodes(pod, c, state),
+                self._labelled & eligible_nodes(pod, c, state.index, state.kubernetes_version),
             )
             for c in constraints
         ]

@@ -1,0 +1,79 @@
+"""Which nodes count for a topology spread constraint, and how many pods its domains let in.
+
+The filter and score plugins, the rules and the bounds of ``simulate`` all ask here. Mirrors ``common.go`` and
+``filtering.go`` of ``pkg/scheduler/framework/plugins/podtopologyspread`` (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.model.pod import Pod, SpreadConstraint
+from kubesched_lint.scheduler.quirks import DEFAULT_VERSION, TOLERATION_COMPARISON, has
+from kubesched_lint.scheduler.tolerance import repelled
+
+
+def labelled_nodes(constraints: Iterable[SpreadConstraint], index: NodeIndex) -> NodeSet:
+    """Nodes that carry the keys of all the constraints: no others count for any of them."""
+    nodes = index.all
+    for constraint in constraints:
+        nodes &= index.with_key(constraint.topology_key)
+    return nodes
+
+
+def eligible_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex, version: str = DEFAULT_VERSION) -> NodeSet:
+    """Nodes that the constraint's inclusion policies let count (matchNodeInclusionPolicies).
+
+    Room does not matter: a node that the pod tolerates counts even where it is too small or cordoned.
+    """
+    nodes = index.all
+    if constraint.node_affinity_policy == "Honor":
+        nodes &= index.matching(pod.node_selector, pod.required_node_terms)
+    if constraint.node_taints_policy == "Honor":
+        nodes &= ~repelled(index, pod.tolerations, comparison=has(version, TOLERATION_COMPARISON))
+    return nodes
+
+
+def counted_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex, version: str = DEFAULT_VERSION) -> NodeSet:
+    """Nodes that count for one hard constraint of a pod: its policies agree, and all hard keys are there."""
+    hard = (c for c in pod.spread if c.is_hard)
+    return labelled_nodes(hard, index) & eligible_nodes(pod, constraint, index, version)
+
+
+def counted_domains(
+    pod: Pod, constraint: SpreadConstraint, index: NodeIndex, version: str = DEFAULT_VERSION, without: NodeSet = 0
+) -> dict[str, NodeSet]:
+    """Domain value → its nodes that count; domains without such a node are no domains. ``without`` are gone."""
+    counted = counted_nodes(pod, constraint, index, version) & ~without
+    return {v: nodes & counted for v, nodes in index.domains(constraint.topology_key).items() if nodes & counted}
+
+
+def is_short_of_domains(constraint: SpreadConstraint, domains: int) -> bool:
+    """Whether so many domains are fewer than ``minDomains``, so that the least count is taken as 0 (minMatchNum)."""
+    return domains < (constraint.min_domains or 1)
+
+
+def least_count(constraint: SpreadConstraint, counts: Collection[int]) -> int:
+    """The global minimum over the pods of each domain that counts: 0 where there are too few domains."""
+    return 0 if is_short_of_domains(constraint, len(counts)) else min(counts, default=0)
+
+
+def let_in(
+    constraint: SpreadConstraint,
+    capacity: Mapping[str, int],
+    others: Mapping[str, int] | None = None,
+    least: int | None = None,
+) -> dict[str, int]:
+    """Per domain the most pods of one workload that its constraint lets in, for every order.
+
+    ``capacity`` is how many of them each domain that counts can hold, ``others`` how many further pods it has that
+    the constraint counts. Every placement keeps others[i] + x[i] <= min(others + x) + maxSkew, and that minimum never
+    exceeds min(others + capacity). ``least`` replaces it where some domains hold nobody down.
+    """
+    others = others or {}
+    if least is None:
+        least = least_count(constraint, [held + others.get(value, 0) for value, held in capacity.items()])
+    ceiling = least + constraint.max_skew
+    return {value: min(held, max(0, ceiling - others.get(value, 0))) for value, held in capacity.items()}

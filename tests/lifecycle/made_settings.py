@@ -19,7 +19,7 @@ def nodes(draw, most: int = 4) -> tuple[Node, ...]:
             {HOSTNAME: f"n{i}"}
             | ({} if draw(st.integers(0, 5)) == 0 else {ZONE: draw(st.sampled_from(["za", "zb", "zc"]))}),
             (Taint("dedicated", "gpu"),) if draw(st.integers(0, 7)) == 0 else (),
-            allocatable={"cpu": draw(st.sampled_from([1000, 2000, 4000])), "memory": 8 << 30, "pods": 110},
+            allocatable={"cpu": draw(st.sampled_from([300, 1000, 2000, 4000])), "memory": 8 << 30, "pods": 110},
         )
         for i in range(draw(st.integers(1, most)))
     )
@@ -44,13 +44,22 @@ def workload(draw, app: str, kinds=("Deployment", "StatefulSet"), most: int = 3)
         case 2:
             hard = draw(st.sampled_from(["DoNotSchedule", "ScheduleAnyway"]))
             skew = {"maxSkew": draw(st.integers(1, 2)), "whenUnsatisfiable": hard}
-            spec["topologySpreadConstraints"] = [{**selects(app), **skew}]
+            policies = {
+                policy: value
+                for policy in ("nodeTaintsPolicy", "nodeAffinityPolicy")
+                if (value := draw(st.sampled_from([None, "Honor", "Ignore"])))
+            }
+            spec["topologySpreadConstraints"] = [{**selects(app), **skew, **policies}]
         case 3:
             spec["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
         case 4:
             spec["affinity"] = {
                 "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [selects(draw(other))]}
             }
+    if draw(st.integers(0, 3)) == 0:
+        spec["tolerations"] = [{"key": "dedicated", "operator": "Exists"}]
+    if draw(st.integers(0, 7)) == 0:
+        spec["nodeSelector"] = {ZONE: draw(st.sampled_from(["za", "zb"]))}
     kind = draw(st.sampled_from(kinds))
     body = {
         "replicas": draw(st.integers(1, most)),

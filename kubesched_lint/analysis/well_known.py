@@ -32,8 +32,19 @@ _BARE = {key.rpartition("/")[2]: key for key in WELL_KNOWN if key.endswith(("hos
 _DOMAINS = ("kubernetes.io", "k8s.io", "beta.kubernetes.io")
 
 
-SET_BY_KUBELETS = ("kubernetes.io/arch", "node.kubernetes.io/instance-type", "topology.kubernetes.io/region")
-"""Labels that real nodes carry and that a sketch need not write."""
+SET_BY_KUBELETS = (
+    "kubernetes.io/arch",
+    "beta.kubernetes.io/arch",
+    "node.kubernetes.io/instance-type",
+    "beta.kubernetes.io/instance-type",
+    "topology.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone",
+)
+"""Labels that kubelets and cloud providers put on real nodes and that a sketch need not write.
+
+Mirrors labelReconcileInfo of ``cloud-provider/controllers/node/node_controller.go`` (v1.36) for zone, region and type.
+"""
 
 
 def untold_label(pod: Pod, facts: Facts) -> str:

@@ -20,11 +20,10 @@ from kubesched_lint.model.decode.fields import (
     words,
     wrong,
 )
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
+from kubesched_lint.model.node import HOSTNAME, OS, ZONE, Node, Taint, with_kept_labels
 
 API_VERSION = "kubesched-lint/v1"
 KIND = "ClusterSketch"
-OS = "kubernetes.io/os"
 MOST_NODES = 20_000
 _MOST_TEXT = 200 * MOST_NODES
 """Labels, and characters of names, that the nodes of one entry may have together."""
@@ -116,7 +115,7 @@ def _entry(entry: Value, here: Path, whole: bool | None) -> Iterator[tuple[Node,
     for zone in zones:
         for number in range(1, count + 1):
             name = node_name(base, zone, number, count, len(zones))
-            labels = {k: v for k, v in _filled(written, name, zone).items() if v is not None}
+            labels = with_kept_labels({k: v for k, v in _filled(written, name, zone).items() if v is not None})
             because = elastic_because(labels, {})
             if elastic is not None:
                 because = "the sketch says so" if elastic else ""

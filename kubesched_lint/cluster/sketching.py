@@ -11,10 +11,10 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import elastic_because
 from kubesched_lint.cluster.nodepools.minimum import stands_in
 from kubesched_lint.cluster.nodepools.sketching import pool_lines
-from kubesched_lint.cluster.sketch import API_VERSION, DEFAULT_PODS, KIND, OS, node_name
+from kubesched_lint.cluster.sketch import API_VERSION, DEFAULT_PODS, KIND, node_name
 from kubesched_lint.cluster.sketch_text import amount, listing, mapping, scalar, taint
 from kubesched_lint.model.labels import Labels
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.model.node import HOSTNAME, KEPT_LIKE, OS, ZONE, Node
 from kubesched_lint.model.pod import Resources
 
 _NAMED_BY = (
@@ -24,6 +24,7 @@ _NAMED_BY = (
     "kubernetes.azure.com/agentpool",
     "node.kubernetes.io/instance-type",
 )
+_FILLED_IN = frozenset((HOSTNAME, ZONE, *KEPT_LIKE))
 _OWN = "<its own>"  # no label can have this value
 _EXPLAINED = """\
 # nodes:        entries of equal nodes
@@ -170,7 +171,7 @@ def _free_base(base: str, zones: list[str | None], count: int, taken: set[str]) 
 
 def _fields(group: _Group) -> Iterator[str]:
     node = group.node
-    labels: dict[str, str | None] = {k: v for k, v in sorted(node.labels.items()) if k not in (HOSTNAME, ZONE)}
+    labels: dict[str, str | None] = {k: v for k, v in sorted(node.labels.items()) if k not in _FILLED_IN}
     if labels.get(OS) == "linux":
         del labels[OS]
     elif OS not in labels:

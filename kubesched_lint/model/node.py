@@ -13,6 +13,20 @@ from kubesched_lint.record import record
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
+OS = "kubernetes.io/os"
+ARCH = "kubernetes.io/arch"
+KEPT_LIKE = {"beta.kubernetes.io/os": OS, "beta.kubernetes.io/arch": ARCH}
+"""Labels that a controller keeps → those whose values they have."""
+
+
+def with_kept_labels(labels: Labels) -> Labels:
+    """The labels of a node with those that a controller keeps equal to others, whatever was written for them.
+
+    Mirrors labelReconcileInfo of ``pkg/controller/nodelifecycle/node_lifecycle_controller.go`` (v1.36): the stable
+    label is the source of truth, and its beta name exists wherever it does.
+    """
+    kept = {beta: labels[stable] for beta, stable in KEPT_LIKE.items() if stable in labels}
+    return {**labels, **kept} if kept else labels
 
 
 @record

@@ -52,13 +52,15 @@ def test_hostname_zone_and_os_are_filled_in() -> None:
         HOSTNAME: "worker-eu-west-1b-1",
         ZONE: "eu-west-1b",
         "kubernetes.io/os": "linux",
+        "beta.kubernetes.io/os": "linux",
         "pool": "general",
     }
 
 
 def test_a_null_label_takes_the_filled_in_one_away_and_a_written_one_replaces_it() -> None:
     body = "nodes: [{name: a, zones: [z], labels: {kubernetes.io/hostname: null, kubernetes.io/os: windows}}]"
-    assert sketch(body).inventory.nodes[0].labels == {ZONE: "z", "kubernetes.io/os": "windows"}
+    labels = {ZONE: "z", "kubernetes.io/os": "windows", "beta.kubernetes.io/os": "windows"}
+    assert sketch(body).inventory.nodes[0].labels == labels
 
 
 def test_a_node_without_zones_or_with_a_null_zone_has_no_zone_label() -> None:

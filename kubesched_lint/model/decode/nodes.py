@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubesched_lint.findings import Source
 from kubesched_lint.model.decode.fields import Value, boolean, integer, items, labels, mapping, resources, text, texts
 from kubesched_lint.model.decode.pods import decode_pod
-from kubesched_lint.model.node import Node, Taint
+from kubesched_lint.model.node import Node, Taint, with_kept_labels
 from kubesched_lint.model.pod import BoundPod, Owner, Pod
 
 
@@ -18,7 +18,7 @@ def decode_node(value: Value, source: Source | None = None) -> Node:
         images |= dict.fromkeys(texts(image, "names", at), size)
     return Node(
         name=text(meta, "name", ("metadata",)),
-        labels=labels(meta, "labels", ("metadata",)),
+        labels=with_kept_labels(labels(meta, "labels", ("metadata",))),
         taints=tuple(
             Taint(text(t, "key", at), text(t, "value", at), text(t, "effect", at))
             for t, at in items(spec, "taints", ("spec",))

@@ -12,6 +12,13 @@ from typing import TYPE_CHECKING
 from kubesched_lint.analysis.namespaces import Namespaces
 from kubesched_lint.analysis.nearest import Miss, nearest_key, nearest_name, node_miss
 from kubesched_lint.analysis.order import apply_order
+from kubesched_lint.analysis.pod_labels import (
+    REVISION_LABELS,
+    controller_labels,
+    labels_of_ordinal,
+    read_labels,
+    standing_for_all,
+)
 from kubesched_lint.analysis.reachability import Blocked, blocked_workloads
 from kubesched_lint.analysis.selection import Selection
 from kubesched_lint.cluster.nodeset import first, only, positions
@@ -131,9 +138,27 @@ class Facts:
         """The pod as the API server would store it: defaults, admission, and the labels that its controller adds."""
         found = self._pods.get(id(workload))
         if found is None:
-            found = self._without_devices(self.admission.stored(workload.pod, controller_labels(workload)))
+            found = self._admitted(workload, controller_labels(workload))
+            if self.varying_labels:
+                found = standing_for_all(found, workload, self.replicas(workload), self.varying_labels)
             self._pods[id(workload)] = found
         return found
+
+    def pod_of_ordinal(self, workload: Workload, ordinal: int) -> Pod:
+        """The pod of one replica: of a StatefulSet with the labels that only this one has; counted from 0."""
+        own = labels_of_ordinal(workload, ordinal)
+        return self._admitted(workload, {**controller_labels(workload), **own}) if own else self.pod(workload)
+
+    def _admitted(self, workload: Workload, extra_labels: Mapping[str, str]) -> Pod:
+        return self._without_devices(self.admission.stored(workload.pod, extra_labels))
+
+    @cached_property
+    def varying_labels(self) -> frozenset[str]:
+        """Labels that differ between pods of one workload, and that a selector of the set or of a running pod reads."""
+        running = () if self.cluster is None else {id(b.pod): b.pod for b in self.cluster.inventory.pods}.values()
+        # A stored pod has the revision that its matchLabelKeys chose in its selectors: nobody typed it.
+        stored = read_labels(running) - REVISION_LABELS if running else frozenset()
+        return read_labels(w.pod for w in self.manifests.workloads) | stored
 
     @cached_property
     def _barring_no_node(self) -> frozenset[str]:
@@ -603,16 +628,3 @@ def request_path(workload: Workload, resource: str) -> Path:
     if workload.source is not None and workload.source.span(where) == workload.source.span(where[:-1]):
         return (*largest.path, "resources", "limits", resource)  # only a limit is written: it is the request too
     return where
-
-
-def controller_labels(workload: Workload) -> Mapping[str, str]:
-    """Labels that the controller puts on the pods of one revision, hashes as placeholders that no other one shares."""
-    revision = f"{workload.name}-new"
-    match workload.kind:
-        case "Deployment":
-            return {"pod-template-hash": revision}
-        case "StatefulSet" | "DaemonSet":
-            return {"controller-revision-hash": revision}
-        case "Job" | "CronJob":
-            return {"job-name": workload.name, "batch.kubernetes.io/job-name": workload.name}
-    return {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint.record import record
 
 if TYPE_CHECKING:
-    from kubesched_lint.model.labels import Labels
+    from kubesched_lint.model.labels import Labels, Selector
     from kubesched_lint.model.pod import Pod, PodAffinityTerm
     from kubesched_lint.model.policy import Namespace
 
@@ -45,9 +45,16 @@ class Namespaces:
         return unknown or all(r.key == _NAME_LABEL for r in requirements)
 
     def selects(self, term: PodAffinityTerm, holder: str, other: Pod, *, unknown: bool) -> bool:
-        """Whether a term of a pod in namespace ``holder`` selects the pod ``other``."""
+        """Whether a term of a pod in namespace ``holder`` selects the pod ``other``, or one that it stands for."""
         return (
             term.selector is not None
-            and term.selector.matches(other.labels)
+            and _matches(term.selector, other, unknown=unknown)
             and self.reaches(term, holder, other.namespace, unknown=unknown)
         )
+
+
+def _matches(selector: Selector, pod: Pod, *, unknown: bool) -> bool:
+    if not pod.varying:
+        return selector.matches(pod.labels)
+    asked = selector.may_match if unknown else selector.surely_matches
+    return asked(pod.labels, pod.varying)

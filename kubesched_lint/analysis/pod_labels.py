@@ -1,34 +1,56 @@
-"""Which label keys a pod carries when the API server stores it, whoever put them there."""
+"""Labels that controllers put on the pods they make: the same on all pods of a revision, or another value on each.
+
+Mirrors ``pkg/controller/deployment/sync.go``, ``statefulset/stateful_set_utils.go`` (updateIdentity), ``daemon/util/
+daemonset_util.go`` (CreatePodTemplate), ``job/job_controller.go`` and ``pkg/registry/batch/job/strategy.go`` (v1.36).
+Zone and region come with the binding, after the selectors were merged.
+"""
 
 from __future__ import annotations
 
-from kubesched_lint.model.workload import Workload
+from collections.abc import Iterable, Mapping
 
-# pkg/controller/deployment/sync.go, statefulset/stateful_set_utils.go, daemon/daemon_controller.go,
-# job/job_controller.go (v1.36). Zone and region come with the binding, after the selectors were merged.
-_ADDED = {
-    "Deployment": ("pod-template-hash",),
-    "StatefulSet": ("controller-revision-hash", "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"),
-    "DaemonSet": ("controller-revision-hash", "pod-template-generation"),
-    "Job": (
-        "job-name",
-        "batch.kubernetes.io/job-name",
-        "controller-uid",
-        "batch.kubernetes.io/controller-uid",
-        "batch.kubernetes.io/job-completion-index",
-    ),
-}
-_ADDED["CronJob"] = _ADDED["Job"]
+from kubesched_lint.model.labels import Selector
+from kubesched_lint.model.node import REGION, ZONE
+from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
+
+_POD_NAME, _POD_INDEX = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
+_JOB_NAMES = ("job-name", "batch.kubernetes.io/job-name")
+_OF_JOBS = ("controller-uid", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-completion-index")
 _REVISION = {
     "Deployment": "pod-template-hash",
     "StatefulSet": "controller-revision-hash",
     "DaemonSet": "controller-revision-hash",
 }
+REVISION_LABELS = frozenset(_REVISION.values())
+# Of these we do not know the value, or each pod has another one.
+_VARYING: Mapping[str, tuple[str, ...]] = {
+    "Deployment": ("pod-template-hash",),
+    "StatefulSet": ("controller-revision-hash", _POD_NAME, _POD_INDEX),
+    "DaemonSet": ("controller-revision-hash", "pod-template-generation"),
+    "Job": _OF_JOBS,
+    "CronJob": (*_JOB_NAMES, *_OF_JOBS),
+}
+_EVERY_VARYING = frozenset(key for keys in _VARYING.values() for key in keys)
+_TOLD_APART = _EVERY_VARYING - REVISION_LABELS
+_SET_LATER = _EVERY_VARYING.union(_JOB_NAMES, (ZONE, REGION))
+
+
+def is_set_later(key: str) -> bool:
+    """Whether pods may get a label that nobody wrote: from their controller, or when they are bound."""
+    return key in _SET_LATER
+
+
+def name_told_by(key: str, value: str) -> str | None:
+    """The name that a workload has if its controller makes pods with this label; None where the label tells none."""
+    return value.rpartition("-")[0] if key == _POD_NAME else None
 
 
 def has_label(workload: Workload, key: str) -> bool:
     """Whether the pods of a workload carry a label key when they are created."""
-    return key in workload.pod.labels or key in _ADDED.get(workload.kind, ())
+    kind = workload.kind
+    return key in workload.pod.labels or key in _VARYING.get(kind, ()) or (kind == "Job" and key in _JOB_NAMES)
 
 
 def revision_label(workload: Workload) -> str:
@@ -37,4 +59,99 @@ def revision_label(workload: Workload) -> str:
 
 
 def is_revision_label(key: str) -> bool:
-    return key in _REVISION.values()
+    return key in REVISION_LABELS
+
+
+def controller_labels(workload: Workload) -> Mapping[str, str]:
+    """Labels that all pods of one revision get alike, hashes as placeholders that no other revision shares."""
+    if workload.kind == "Job":
+        return dict.fromkeys(_JOB_NAMES, workload.name)
+    label = _REVISION.get(workload.kind)
+    return {label: f"{workload.name}-new"} if label else {}
+
+
+def labels_of_ordinal(workload: Workload, ordinal: int) -> Mapping[str, str]:
+    """The labels that one pod of a StatefulSet has for itself; empty for other kinds."""
+    if workload.kind != "StatefulSet":
+        return {}
+    number = workload.first_ordinal + ordinal
+    return {_POD_NAME: f"{workload.name}-{number}", _POD_INDEX: str(number)}
+
+
+def read_labels(pods: Iterable[Pod]) -> frozenset[str]:
+    """The varying labels that some selector of the pods asks for: usually none.
+
+    A revision's own label in matchLabelKeys is not meant: its placeholder answers.
+    """
+    found: set[str] = set()
+    for pod in pods:
+        if pod.required_affinity or pod.required_anti_affinity or pod.preferred_affinity or pod.preferred_anti_affinity:
+            weighted = (*pod.preferred_affinity, *pod.preferred_anti_affinity)
+            for term in (*pod.required_affinity, *pod.required_anti_affinity, *(w.term for w in weighted)):
+                found.update(_asked(term.selector))
+                found.update(_TOLD_APART.intersection((*term.match_label_keys, *term.mismatch_label_keys)))
+        for constraint in pod.spread:
+            found.update(_asked(constraint.selector))
+            found.update(_TOLD_APART.intersection(constraint.match_label_keys))
+    return frozenset(found)
+
+
+def values_known(pod: Pod) -> bool:
+    """Whether a written pod asks others only for labels that are written, or follow from a name and an ordinal."""
+    return read_labels((pod,)) <= {_POD_NAME, _POD_INDEX}
+
+
+def not_followed(workloads: Iterable[Workload]) -> Mapping[int, str]:
+    """Position of a workload → a label that decides where its pods may be, and that differs from pod to pod.
+
+    Whoever lets one pod stand for all replicas cannot tell of these: the workloads that hold a hard condition on such a
+    label, and those that another workload keeps away by it.
+    """
+    workloads = tuple(workloads)
+    found: dict[int, str] = {}
+    for i, workload in enumerate(workloads):
+        pod = workload.pod
+        hard = tuple(c for c in pod.spread if c.is_hard)
+        read = read_labels((replace(pod, preferred_affinity=(), preferred_anti_affinity=(), spread=hard),))
+        if read:
+            found[i] = min(read)
+            apart = read_labels((replace(pod, required_affinity=(), spread=()),))
+            for j, other in enumerate(workloads) if apart else ():
+                shared = apart.intersection(_VARYING.get(other.kind, ()))
+                if shared:
+                    found.setdefault(j, min(shared))
+    return found
+
+
+def _asked(selector: Selector | None) -> Iterable[str]:
+    return () if selector is None else [r.key for r in selector.requirements if r.key in _EVERY_VARYING]
+
+
+def standing_for_all(pod: Pod, workload: Workload, replicas: int, read: frozenset[str]) -> Pod:
+    """An admitted pod as the one that stands for all replicas, which differ in the labels of ``read``.
+
+    Anti-affinity and spread of its own that read them hold for some pairs of replicas only: what stands for all is free
+    of them, so that nothing is proven by them. ``per_ordinal`` pods have them.
+    """
+    names = [key for key in _VARYING.get(workload.kind, ()) if key in read and key not in workload.pod.labels]
+    if not names:
+        return pod
+    each = [labels_of_ordinal(workload, i) for i in range(replicas)] if workload.kind == "StatefulSet" else []
+    varying = {key: tuple(labels[key] for labels in each if key in labels) for key in names}
+    apart = frozenset(varying) - pod.labels.keys()
+    if not apart:
+        return replace(pod, varying=varying)
+    return replace(
+        pod,
+        varying=varying,
+        required_anti_affinity=tuple(t for t in pod.required_anti_affinity if not _tells_apart(t, apart)),
+        spread=tuple(
+            replace(c, selector=None, match_label_keys=()) if _tells_apart(c, apart) else c for c in pod.spread
+        ),
+    )
+
+
+def _tells_apart(term: PodAffinityTerm | SpreadConstraint, labels: frozenset[str]) -> bool:
+    asked = {r.key for r in term.selector.requirements} if term.selector is not None else set()
+    keys = (*term.match_label_keys, *(term.mismatch_label_keys if isinstance(term, PodAffinityTerm) else ()))
+    return not labels.isdisjoint((*asked, *keys))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from kubesched_lint.analysis.namespaces import Namespaces
+from kubesched_lint.analysis.pod_labels import is_set_later, name_told_by
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 
@@ -54,23 +55,21 @@ class Selection:
         best: Sequence[Workload] = self._workloads
         for requirement in term.selector.requirements:
             if requirement.operator == "In" and len(requirement.values) == 1:
-                found = self._by_label.get((requirement.key, requirement.values[0]), ())
-                if len(found) < len(best) and requirement.key not in _ADDED_BY_CONTROLLERS:
+                found = self._with_label(requirement.key, requirement.values[0])
+                if found is not None and len(found) < len(best):
                     best = found
         return best
 
+    def _with_label(self, key: str, value: str) -> Sequence[Workload] | None:
+        """A superset of the workloads whose pods have the label; None where anybody may."""
+        if not is_set_later(key):
+            return self._by_label.get((key, value), ())
+        name = name_told_by(key, value)
+        return None if name is None else self._by_name.get(name, ())
 
-_ADDED_BY_CONTROLLERS = frozenset(
-    {
-        "pod-template-hash",
-        "controller-revision-hash",
-        "statefulset.kubernetes.io/pod-name",
-        "apps.kubernetes.io/pod-index",
-        "job-name",
-        "controller-uid",
-        "batch.kubernetes.io/job-name",
-        "batch.kubernetes.io/controller-uid",
-        "topology.kubernetes.io/zone",
-        "topology.kubernetes.io/region",
-    }
-)
+    @cached_property
+    def _by_name(self) -> dict[str, list[Workload]]:
+        found: dict[str, list[Workload]] = {}
+        for workload in self._workloads:
+            found.setdefault(workload.name, []).append(workload)
+        return found

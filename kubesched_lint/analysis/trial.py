@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from kubesched_lint.analysis.claims import is_known
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.pod_labels import read_labels, values_known
 from kubesched_lint.analysis.well_known import untold_label
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with_daemon_tolerations
@@ -90,28 +91,40 @@ def tried(facts: Facts, seed: int) -> dict[int, tuple[int, str]]:
 
 def queued_pods(workload: Workload, facts: Facts) -> Iterator[Queued]:
     """What the scheduler is given: nothing of pods that it never sees, and of Jobs, whose pods end."""
-    pod = scheduled_pod(workload, facts)
-    if pod is None:
+    pod = _scheduled(facts.pod(workload), workload, facts)
+    if pod is None or not values_known(workload.pod):
         return
     if workload.kind == "DaemonSet":
         pod = with_daemon_tolerations(pod)
         for position in positions(_daemon_nodes(workload, facts)):
             yield Queued(workload, pinned(pod, facts.index.names[position]), None, 1)
+    elif workload.kind == "StatefulSet" and facts.varying_labels:
+        for ordinal in range(facts.replicas(workload)):
+            each = _scheduled(facts.pod_of_ordinal(workload, ordinal), workload, facts)
+            if each is not None:
+                yield Queued(workload, each, owner_selector(workload, each.labels), 1)
     elif workload.stays:
         yield Queued(workload, pod, owner_selector(workload, pod.labels), facts.replicas(workload))
 
 
 def scheduled_pod(workload: Workload, facts: Facts) -> Pod | None:
-    """A pod as far as we know where its volumes bind; None for one that the scheduler never sees."""
-    pod = _with_known_volumes(workload, facts)
+    """A pod as far as we know where its volumes bind; None for one that the scheduler never sees.
+
+    None also where it asks for a label that differs between pods of one workload: no pod stands for all of them then.
+    """
+    pod = facts.pod(workload)
+    return None if read_labels((workload.pod,)) else _scheduled(pod, workload, facts)
+
+
+def _scheduled(pod: Pod, workload: Workload, facts: Facts) -> Pod | None:
+    pod = _with_known_volumes(pod, workload, facts)
     if untold_label(pod, facts):
         return None  # whether any node matches is unknown
     seen = not pod.node_name and not pod.scheduling_gates and pod.scheduler_name == "default-scheduler"
     return pod if seen else None
 
 
-def _with_known_volumes(workload: Workload, facts: Facts) -> Pod:
-    pod = facts.pod(workload)
+def _with_known_volumes(pod: Pod, workload: Workload, facts: Facts) -> Pod:
     known = tuple(v for v in pod.volumes if is_known(facts, workload, v))
     return pod if len(known) == len(pod.volumes) else replace(pod, volumes=known)
 

@@ -10,12 +10,13 @@ from kubesched_lint.model.workload import Workload
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    labels = facts.pod(workload).labels
+    pod = facts.pod(workload)
+    labels = pod.labels
     for constraint in workload.pod.spread:
         selector = constraint.selector
-        if selector is None or selector.is_empty or selector.matches(labels):
+        if selector is None or selector.is_empty or selector.may_match(labels, pod.varying):
             continue
-        missed = next(r for r in selector.requirements if not r.matches(labels))
+        missed = next(r for r in selector.requirements if not r.matches(labels) and r.key not in pod.varying)
         found = labels.get(missed.key)
         yield Hazard(
             at=missed.path,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.analysis.held import amid_rollout, without
+from kubesched_lint.analysis.pod_labels import not_followed
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.analysis.well_known import untold_label
 from kubesched_lint.cluster.cluster import Cluster
@@ -98,13 +99,14 @@ def simulate(
     if facts.pools:
         rows = _with_pools(facts, rows, events, effort, never_ready)
     rows = tuple(replace(row, cells=tuple(_judged(cell, cluster, facts) for cell in row.cells)) for row in rows)
-    rows = tuple(_as_far_as_told(rows, setting, facts))
+    missing = dict(_missing(setting, facts))
+    rows = tuple(_as_far_as_told(rows, setting, missing))
     before, after = _pictures(simulation, pictured) if pictured else (None, None)
     return Outlook(
         setting.workloads,
         tuple(events),
         rows,
-        tuple(_skews(setting, effort, numbers)),
+        tuple(_skews(setting, effort, [i for i in numbers if i not in missing])),
         before,
         after,
         pictured,
@@ -142,20 +144,27 @@ def _judged(cell: Cell, cluster: Cluster, facts: Facts) -> Cell:
     return replace(cell, assumes=assumes)
 
 
-def _as_far_as_told(rows: Sequence[Row], setting: Setting, facts: Facts) -> Iterator[Row]:
-    """Where a pod asks for a label that the sketch says nothing of, nobody knows which nodes it may use."""
-    untold = {i: key for i, pod in enumerate(setting.pods) if (key := untold_label(pod, facts))}
+def _as_far_as_told(rows: Sequence[Row], setting: Setting, missing: Mapping[int, str]) -> Iterator[Row]:
+    """Where pods rest on a label that nobody told us, or that one pod cannot stand for, nothing is known of them."""
     for row in rows:
-        key = untold.get(row.number, "")
-        if key:
-            missing = f"the label {key} of the nodes, which the pods ask for and the cluster sketch does not tell"
-            yield replace(row, cells=tuple(_untold(cell, missing) for cell in row.cells))
-        elif untold:
-            others = _first([str(setting.workloads[i]) for i in untold])
-            premise = f"pods run on none of these nodes that ask for labels which the sketch does not tell: {others}"
+        if row.number in missing:
+            yield replace(row, cells=tuple(_untold(cell, missing[row.number]) for cell in row.cells))
+        elif missing:
+            others = _first([str(setting.workloads[i]) for i in missing])
+            premise = f"pods of which it is not known where they run take no room here: {others}"
             yield replace(row, cells=tuple(_assuming(cell, premise) for cell in row.cells))
         else:
             yield row
+
+
+def _missing(setting: Setting, facts: Facts) -> Iterator[tuple[int, str]]:
+    """Workloads by number, of which it is not known where their pods may run, and what is missing to know it."""
+    for i, key in not_followed(setting.workloads).items():
+        yield i, f"simulate does not follow the label {key}, whose value differs from pod to pod"
+    for i, pod in enumerate(setting.pods):
+        key = untold_label(pod, facts)
+        if key:
+            yield i, f"the label {key} of the nodes, which the pods ask for and the cluster sketch does not tell"
 
 
 def _untold(cell: Cell, missing: str) -> Cell:

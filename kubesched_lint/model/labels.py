@@ -44,6 +44,18 @@ class Requirement:
                 return have > want if self.operator == "Gt" else have < want
         return False
 
+    def may_match(self, values: tuple[str, ...]) -> bool:
+        """The same for a label that has one of ``values``, or any value where there are none."""
+        if not values:
+            return self.operator != "DoesNotExist"
+        return any(self.matches({self.key: value}) for value in values)
+
+    def surely_matches(self, values: tuple[str, ...]) -> bool:
+        """Whether it holds whichever of ``values`` the label has; where there are none, any."""
+        if not values:
+            return self.operator == "Exists"
+        return all(self.matches({self.key: value}) for value in values)
+
 
 @record
 class Selector:
@@ -61,6 +73,17 @@ class Selector:
             if not requirement.matches(labels):
                 return False
         return True
+
+    def may_match(self, labels: Labels, varying: Mapping[str, tuple[str, ...]]) -> bool:
+        """Whether it matches some of the pods that have ``labels`` and, of each of ``varying``, one of the values."""
+        return all(r.matches(labels) or (r.key in varying and r.may_match(varying[r.key])) for r in self.requirements)
+
+    def surely_matches(self, labels: Labels, varying: Mapping[str, tuple[str, ...]]) -> bool:
+        """Whether it matches all of them. Of a label in both, ``labels`` has a value that stands for the real one."""
+        return all(
+            r.surely_matches(varying[r.key]) if r.key in varying and r.key not in labels else r.matches(labels)
+            for r in self.requirements
+        )
 
     @property
     def is_empty(self) -> bool:

@@ -161,6 +161,8 @@ class Pod:
     resource_claims: tuple[str, ...] = ()
     required_features: tuple[str, ...] = ()
     """Kubelet features that the spec needs, by the names nodes declare them under (status.declaredFeatures)."""
+    varying: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Labels that differ between the replicas that this pod stands for, with their values, empty if nobody knows."""
     path: Path = field(default=(), compare=False)
     """The path of the pod spec in its object: ``("spec", "template", "spec")``, or ``("spec",)`` of a Pod."""
     labels_path: Path = field(default=(), compare=False)

@@ -48,6 +48,8 @@ class Workload:
     selector: Selector | None = None
     strategy: Strategy = field(default_factory=Strategy)
     pod_management: str = "OrderedReady"
+    first_ordinal: int = 0
+    """The number of a StatefulSet's first pod (``spec.ordinals.start``)."""
     claim_templates: tuple[Claim, ...] = ()
     min_ready_seconds: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)

@@ -83,6 +83,7 @@ def _of_kind(kind: str, spec: Value, namespace: str, source: Source | None) -> d
             return {
                 "strategy": _update_strategy(spec, max_unavailable=1, max_surge=None),
                 "pod_management": text(spec, "podManagementPolicy", ("spec",)) or "OrderedReady",
+                "first_ordinal": integer(mapping(spec, "ordinals", ("spec",)), "start", ("spec", "ordinals")) or 0,
                 "claim_templates": tuple(
                     decode_claim(c, namespace, source, at) for c, at in items(spec, "volumeClaimTemplates", ("spec",))
                 ),

@@ -169,6 +169,8 @@ class Hazard:
     key: bool = False
     """Point at the key of ``at`` rather than at its value."""
     fixes: tuple[Fix, ...] = ()
+    together: tuple[ObjectRef, ...] = ()
+    """The objects whose pods the proof counts together; empty: those of the object under check alone."""
 
 
 @frozen_record

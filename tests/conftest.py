@@ -36,3 +36,11 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """No test finds what a person's runs have kept, nor leaves anything among it."""
     os.environ["KUBESCHED_LINT_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _refuted_proofs_raise() -> None:
+    """A proof that a run of the model beats is printed as a warning to users, and fails a test."""
+    from kubesched_lint.engine import refuting
+
+    refuting.raising = True

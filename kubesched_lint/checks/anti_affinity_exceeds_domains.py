@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.workload import Workload
 
 
@@ -17,23 +17,29 @@ def check(workload: Workload, facts: Facts, *, reserve: int) -> Iterator[Hazard]
         if not facts.repels_itself(workload, term):
             continue
         room = facts.room(workload, term.topology_key, term)
-        supply = len(room.domains) - reserve
-        if room.is_bounded and replicas > supply:
-            yield Hazard(
-                at=term.path,
-                evidence=proof(
-                    f"{replicas} replicas > {supply} usable {term.topology_key} "
-                    f"{'domain' if supply == 1 else 'domains'} ({', '.join(room.domains)})",
-                    demand=replicas,
-                    supply=supply,
-                    assumes=facts.running_premises(workload),
-                ),
-                values={
-                    "pending": replicas - supply,
-                    "replicas": replicas,
-                    "supply": supply,
-                    "key": term.topology_key,
-                    "domains": room.domains,
-                },
-                related=(Place(workload.replicas_path, f"{replicas} replicas wanted here"),),
-            )
+        supply = len(room.domains)
+        if not room.is_bounded or replicas <= supply - reserve:
+            continue
+        lost = 0 if replicas > supply else reserve
+        left = supply - lost
+        yield Hazard(
+            at=term.path,
+            evidence=proof(
+                f"{replicas} replicas > {left} usable {term.topology_key} {'domain' if left == 1 else 'domains'} "
+                f"({', '.join(room.domains)}{f', {lost} of them lost' if lost else ''})",
+                demand=replicas,
+                supply=left,
+                assumes=facts.running_premises(workload),
+            ),
+            severity=Severity.WARNING if lost else None,
+            values={
+                "pending": replicas - left,
+                "replicas": replicas,
+                "supply": left,
+                "reserve": lost,
+                "key": term.topology_key,
+                "domains": room.domains,
+            },
+            related=(Place(workload.replicas_path, f"{replicas} replicas wanted here"),),
+            variant="reserve" if lost else "",
+        )

@@ -25,6 +25,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         mine, its = ports
         yield Hazard(
             at=mine.path,
+            together=(workload.ref, other.ref),
             severity=None if _asks_for_places(workload, facts) and _asks_for_places(other, facts) else Severity.WARNING,
             evidence=proof(
                 f"{wanted} + {count} pods > {supply} nodes, each of which gives {mine.protocol} {mine.port} once",

@@ -16,6 +16,7 @@ def check(facts: Facts) -> Iterator[Hazard]:
             at=last.workload.replicas_path if last.workload.kind != "DaemonSet" else ("metadata", "name"),
             source=last.workload.source,
             victim=last.workload.ref,
+            together=tuple(d.workload.ref for d in found.demands),
             # Which of them waits depends on the order; that one does is proven.
             severity=None if not facts.other_pods else Severity.WARNING,
             evidence=proof(

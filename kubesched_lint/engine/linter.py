@@ -70,6 +70,10 @@ def lint(
 
         judged, unfilled = without_open_text(tuple(without_yielding(judged)))
         run.skipped.extend(unfilled)
+        if cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
+            from kubesched_lint.engine.refuting import established
+
+            judged = tuple(established(judged, facts))
     findings = sorted((j.finding for j in judged), key=lambda f: (f.location.path, f.location.span, f.rule))
     report = Report(
         tuple(numbered(findings)),

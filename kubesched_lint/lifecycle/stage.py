@@ -14,12 +14,13 @@ from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.lifecycle.controllers.daemonset import pinned
+from kubesched_lint.lifecycle.controllers.statefulset import claims_of, pod_with_claims
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.preempting import Eviction, evictions
 from kubesched_lint.lifecycle.symmetry import Symmetry
 from kubesched_lint.lifecycle.world import Cast, Held, State
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.pod import Pod, Volume
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.binding import bind, with_topology_labels
@@ -131,19 +132,11 @@ class Stage:
         pod = self.cast.pods[workload][revision]
         if position >= 0:
             return pinned(pod, self.index.names[position])
-        claims = self._claims(slot)
-        if not claims:
-            return pod
-        names = {c.name.removesuffix(f"-{self.cast.revisions[workload][0].name}-{ordinal}"): c.name for c in claims}
-        volumes = tuple(Volume(template, "persistentVolumeClaim", name) for template, name in names.items())
-        return replace(pod, volumes=tuple(v for v in pod.volumes if v.name not in names) + volumes)
+        return pod_with_claims(self.cast.revisions[workload][revision], pod, ordinal) if ordinal >= 0 else pod
 
     def _claims(self, slot: int) -> tuple[Claim, ...]:
         workload, revision, ordinal = self.cast.slots[slot]
-        owner = self.cast.revisions[workload][revision]
-        if ordinal < 0:
-            return ()
-        return tuple(replace(c, name=f"{c.name}-{owner.name}-{ordinal}", uid="") for c in owner.claim_templates)
+        return claims_of(self.cast.revisions[workload][revision], ordinal) if ordinal >= 0 else ()
 
     def _same_decision(self, slot: int) -> int:
         """Slots whose pods the scheduler cannot tell apart share a number."""

@@ -10,6 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from kubesched_lint.model.pod import Pod, Volume
+from kubesched_lint.model.storage import Claim
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
+
 
 class Member(NamedTuple):
     """The pod of one ordinal."""
@@ -68,3 +73,20 @@ def _condemned(members: Mapping[int, Member], condemned: list[int], *, ordered: 
     if members[highest].ready or highest == first_unhealthy:
         return (highest,)
     return ()
+
+
+def claims_of(workload: Workload, ordinal: int) -> tuple[Claim, ...]:
+    """The claims that the controller makes from the templates for the pod of an ordinal (getPersistentVolumeClaims)."""
+    home = workload.namespace
+    return tuple(
+        replace(t, name=f"{t.name}-{workload.name}-{ordinal}", namespace=home, uid="") for t in workload.claim_templates
+    )
+
+
+def pod_with_claims(workload: Workload, pod: Pod, ordinal: int) -> Pod:
+    """The pod of an ordinal: a claim template takes the place of a volume of its name (updateStorage)."""
+    if not workload.claim_templates:
+        return pod
+    names = {t.name: f"{t.name}-{workload.name}-{ordinal}" for t in workload.claim_templates}
+    own = tuple(v for v in pod.volumes if v.name not in names)
+    return replace(pod, volumes=own + tuple(Volume(n, "persistentVolumeClaim", c) for n, c in names.items()))

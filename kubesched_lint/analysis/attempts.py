@@ -1,0 +1,185 @@
+"""Exact runs of a deployment that try to beat a proof: pods are created, bound and preempted as Kubernetes does it.
+
+A run is one order that Kubernetes may take: controllers create pods as far as quotas let them, the scheduler binds each
+to some node that passes every filter, or lets it preempt pods of lower priority. A proof holds for every order, so that
+one run with a better end refutes it. A run says nothing where something is not modelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from random import Random
+from typing import TYPE_CHECKING
+
+from kubesched_lint.analysis.trial import scheduled_pod
+from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with_daemon_tolerations
+from kubesched_lint.lifecycle.controllers.statefulset import claims_of, pod_with_claims
+from kubesched_lint.model.quota import asked, unsaid
+from kubesched_lint.scheduler.binding import bind
+from kubesched_lint.scheduler.framework import diagnose
+from kubesched_lint.scheduler.preemption import preempt
+
+if TYPE_CHECKING:
+    from kubesched_lint.analysis.facts import Facts
+    from kubesched_lint.cluster.state import ClusterState, Placement
+    from kubesched_lint.model.pod import Pod
+    from kubesched_lint.model.workload import Workload
+
+Choose = Callable[[NodeSet, Random], int]
+"""Which of the feasible nodes a pod is bound to: any of them is a choice that some scheduler makes."""
+
+_STEPS_EACH = 20
+"""A run ends after so many decisions for each pod: preemption could otherwise go on for long."""
+
+
+class _Queue:
+    """The pods of one workload that wait, in the order in which its controller makes them."""
+
+    def __init__(self, workload: Workload, pods: Sequence[Pod], wanted: int) -> None:
+        self.workload = workload
+        self._pods = pods
+        """One pod for all where they are alike, else one for each that is wanted."""
+        self.waiting = list(range(wanted))
+        self.in_turn = len(pods) == 1 or (workload.kind == "StatefulSet" and workload.pod_management != "Parallel")
+        """Whether nothing is gained by trying the others when one pod finds no node."""
+
+    def pod(self, number: int) -> Pod:
+        return self._pods[number if len(self._pods) > 1 else 0]
+
+
+def is_modelled(workload: Workload, facts: Facts) -> bool:
+    """Whether a run can follow its pods: the scheduler sees them, they stay, and it is known where volumes bind."""
+    pod = scheduled_pod(workload, facts)
+    return pod is not None and workload.stays and pod.volumes == facts.pod(workload).volumes
+
+
+def pods_left(facts: Facts, members: Sequence[Workload], choose: Choose, random: Random) -> dict[int, int]:
+    """Return ``id(workload)`` → pods of it that do not run at the end of one run; all ``members`` are modelled.
+
+    The scheduler looks at ``members`` in the given order, and again at whatever waits while anything changes.
+    """
+    state = facts.state
+    mark = state.mark()
+    try:
+        queues = [_queue(workload, facts, state) for workload in members]
+        wanted = [len(queue.waiting) for queue in queues]
+        _hold_back(queues, facts)
+        refused = [most - len(queue.waiting) for most, queue in zip(wanted, queues, strict=True)]
+        _run(queues, state, choose, random, steps=_STEPS_EACH * (sum(wanted) + 1))
+        return {id(q.workload): lacking + len(q.waiting) for lacking, q in zip(refused, queues, strict=True)}
+    finally:
+        state.undo(mark)
+
+
+def _run(queues: Sequence[_Queue], state: ClusterState, choose: Choose, random: Random, steps: int) -> None:
+    """Bind what can be bound, until nothing moves or ``steps`` decisions were made."""
+    placed: dict[int, tuple[_Queue, int]] = {}
+    moving = True
+    while moving:
+        moving = False
+        for queue in queues:
+            for number in tuple(queue.waiting):
+                if steps <= 0:
+                    return
+                steps -= 1
+                placement, victims = _bind(queue.pod(number), state, choose, random)
+                for victim in victims:
+                    if id(victim) in placed:  # its controller makes it again; pods of others do not come back
+                        owner, again = placed.pop(id(victim))
+                        owner.waiting.append(again)
+                if placement is not None:
+                    placed[id(placement)] = (queue, number)
+                    queue.waiting.remove(number)
+                    moving = True
+                elif queue.in_turn:
+                    break
+
+
+def _bind(
+    pod: Pod, state: ClusterState, choose: Choose, random: Random
+) -> tuple[Placement | None, tuple[Placement, ...]]:
+    """Return where the pod is bound, or None, and the pods that it drove out."""
+    found = diagnose(pod, state)
+    if found.feasible:
+        return bind(pod, choose(found.feasible, random), state), ()
+    chosen = preempt(pod, found, state).chosen
+    if chosen is None:
+        return None, ()
+    for victim in chosen.victims:
+        state.remove(victim)
+    if not diagnose(pod, state).feasible >> chosen.position & 1:
+        return None, chosen.victims
+    return bind(pod, chosen.position, state), chosen.victims
+
+
+# --- what controllers create ----------------------------------------------------------------------------------------
+
+
+def wanted_pods(workload: Workload, facts: Facts) -> int:
+    """How many pods the workload wants at deploy; of a DaemonSet one for each node that it targets."""
+    if workload.kind == "DaemonSet":
+        return targets(with_daemon_tolerations(facts.pod(workload)), facts.index)[0].bit_count()
+    return facts.replicas(workload)
+
+
+def _queue(workload: Workload, facts: Facts, state: ClusterState) -> _Queue:
+    pod = facts.pod(workload)
+    if workload.kind == "DaemonSet":
+        pod = with_daemon_tolerations(pod)
+        names = facts.index.names
+        pods = [pinned(pod, names[p]) for p in positions(targets(pod, facts.index)[0])]
+        return _Queue(workload, pods, len(pods))
+    wanted = facts.replicas(workload)
+    if not workload.claim_templates:
+        return _Queue(workload, (pod,), wanted)
+    claims = [c for n in range(wanted) for c in claims_of(workload, n)]
+    state.storage = state.storage.with_objects(
+        claim for claim in claims if state.storage.claim(claim.namespace, claim.name) is None
+    )
+    return _Queue(workload, [pod_with_claims(workload, pod, n) for n in range(wanted)], wanted)
+
+
+def _hold_back(queues: Sequence[_Queue], facts: Facts) -> None:
+    """Take away the pods that a ResourceQuota refuses when pods are created in the order of ``queues``."""
+    assert facts.cluster is not None
+    for quota in (*facts.cluster.inventory.quotas, *facts.manifests.quotas):
+        used = {
+            name: sum(asked(b.pod, name) for b in facts.other_pods if b.namespace == quota.namespace)
+            for name in quota.hard
+        }
+        for queue in queues:
+            if not queue.waiting or queue.workload.namespace != quota.namespace:
+                continue
+            pod = queue.pod(0)
+            each = {name: amount for name in quota.hard if (amount := asked(pod, name))}
+            room = [max(quota.hard[name] - used[name], 0) // amount for name, amount in each.items()]
+            granted = 0 if unsaid(pod, quota.hard) else min((*room, len(queue.waiting)))
+            del queue.waiting[granted:]
+            for name, amount in each.items():
+                used[name] += amount * granted
+
+
+# --- orders ---------------------------------------------------------------------------------------------------------
+
+
+def first_fit(nodes: NodeSet, _: Random) -> int:
+    return next(iter(positions(nodes)))
+
+
+def any_fit(nodes: NodeSet, random: Random) -> int:
+    return random.choice(list(positions(nodes)))
+
+
+def orders(
+    members: Sequence[Workload], favoured: Iterable[Workload], runs: int
+) -> Iterator[tuple[Sequence[Workload], Choose, Random]]:
+    """Yield ``runs`` orders of the members: the favoured ones first, last, then any; with any choice of nodes."""
+    first = [w for w in members if any(w is f for f in favoured)]
+    rest = [w for w in members if all(w is not f for f in first)]
+    for seed in range(runs):
+        random = Random(seed)
+        ordered = [*first, *rest] if seed % 2 == 0 else [*rest, *first]
+        if seed > 1:
+            random.shuffle(ordered)
+        yield ordered, any_fit if seed else first_fit, random

@@ -1,0 +1,137 @@
+"""The last step before an error is printed: an exact run tries to beat the proof behind it.
+
+What a run beats is no proof. It is shown as a warning that asks for a report, and under tests it raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kubesched_lint.analysis.attempts import is_modelled, orders, pods_left, wanted_pods
+from kubesched_lint.findings import Severity, pattern
+from kubesched_lint.lifecycle.judging import is_stuck
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.telling import Telling
+from kubesched_lint.record import replace
+
+if TYPE_CHECKING:
+    from kubesched_lint.analysis.facts import Facts
+    from kubesched_lint.engine.linter import Judged
+    from kubesched_lint.model.workload import Workload
+
+ALONE_RUNS = 2
+"""Runs of the workload by itself: the order in which its pods come before all others."""
+SET_RUNS = 6
+"""Runs of the whole set."""
+MOST_DECISIONS = 5_000
+"""Pods times nodes: larger sets are not run as a whole."""
+MOST_ALONE = 50_000
+"""Pods times nodes of one workload: a run of more would take too long."""
+
+raising = False
+"""Set by tests: a refuted proof is a failure there."""
+
+
+class RefutedError(AssertionError):
+    """A run of the model contradicts what was called proven."""
+
+
+def established(judged: Iterable[Judged], facts: Facts) -> Iterator[Judged]:
+    """The findings, errors that a run of the model beats as warnings."""
+    attempts = _Attempts(facts)
+    for one in judged:
+        run = attempts.against(one) if _is_tried(one) else ""
+        if run and raising:
+            raise RefutedError(f"{one.finding.rule} on {one.finding.object}: {one.finding.message}; yet {run}")
+        yield _not_established(one, run) if run else one
+
+
+def _is_tried(one: Judged) -> bool:
+    finding = one.finding
+    return (
+        finding.severity is Severity.ERROR and finding.evidence.kind == "proof" and one.rule.each in ("workload", "set")
+    )
+
+
+def _not_established(one: Judged, run: str) -> Judged:
+    said = one.finding.evidence
+    text = f"not established: {said.text}; yet {run}. Please report this: it is a fault of kubesched-lint"
+    evidence = pattern(text, assumes=said.assumes)
+    return replace(one, finding=replace(one.finding, severity=Severity.WARNING, evidence=evidence, if_fixed=None))
+
+
+class _Attempts:
+    """Runs against the claims of one set on one cluster."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+
+    def against(self, one: Judged) -> str:
+        """What a run does that the finding says cannot be; empty where none is found."""
+        of = self._named(one)
+        if not of or not all(is_modelled(w, self._facts) for w in of):
+            return ""
+        if one.finding.evidence.event == "deploy":
+            return self._deployed(of, _pending(one))
+        return self._rolled_out(of[0]) if one.finding.evidence.event == "rollout" else ""
+
+    def _named(self, one: Judged) -> Sequence[Workload]:
+        together = one.hazard.together
+        if not together:
+            return () if one.workload is None else (one.workload,)
+        found = [w for w in self._facts.as_deployed if w.ref in together]
+        return found if len(found) == len(together) else ()
+
+    def _deployed(self, of: Sequence[Workload], pending: int) -> str:
+        for members, runs in ((of, ALONE_RUNS), (self._whole(of), SET_RUNS)):
+            if self._cost(members) > MOST_ALONE:
+                continue
+            for ordered, choose, random in orders(members, of, runs) if members else ():
+                left = pods_left(self._facts, ordered, choose, random)
+                waiting = sum(left[id(w)] for w in of)
+                if waiting < pending:
+                    wanted = sum(wanted_pods(w, self._facts) for w in of)
+                    return f"in a run of the model {wanted - waiting} of {wanted} pods find a node"
+        return ""
+
+    def _cost(self, members: Sequence[Workload]) -> int:
+        return len(self._facts.index) * sum(wanted_pods(w, self._facts) for w in members)
+
+    def _whole(self, of: Sequence[Workload]) -> Sequence[Workload]:
+        """The whole set, where others may help, and where it is small; else nothing."""
+        return self._set if any(w.pod.required_affinity for w in of) else ()
+
+    @cached_property
+    def _set(self) -> Sequence[Workload]:
+        """The workloads that a run can place, in apply order; none where they are many."""
+        members = self._facts.as_deployed
+        if len(members) > MOST_DECISIONS or self._cost(members) > MOST_DECISIONS:
+            return ()
+        return [w for w in members if is_modelled(w, self._facts)]
+
+    def _rolled_out(self, workload: Workload) -> str:
+        setting = self._alone(workload)
+        for seed in range(ALONE_RUNS):
+            deployed = setting.story([0], expected=False, most_states=0, runs=1, seed=seed, preempting=True)
+            ends = Telling(setting, [0], deployed, ()).ends("deploy", 0)
+            if not ends or any(end.lack for end in ends):
+                return ""  # the claim is about an update of pods that all run
+            ends = Telling(setting, [0], deployed, ()).ends("rollout", 0)
+            if ends and not all(is_stuck("rollout", end) for end in ends):
+                return "in a run of the model a rolling update of it ends"
+        return ""
+
+    def _alone(self, workload: Workload) -> Setting:
+        facts = self._facts
+        assert facts.cluster is not None
+        sized = workload if workload.kind == "DaemonSet" else replace(workload, replicas=facts.replicas(workload))
+        objects = replace(facts.state.objects, pods=facts.other_pods)
+        return Setting(facts.index.nodes, objects, (sized,), kubernetes_version=facts.premises.kubernetes_version)
+
+
+def _pending(one: Judged) -> int:
+    """How many pods the finding says wait: what its message calls ``pending``, else one."""
+    pending = one.hazard.values.get("pending", 1)
+    return pending if isinstance(pending, int) else 1

@@ -31,7 +31,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                     evidence=proof(
                         f"{replicas} replicas > 1 pod of a ReadWriteOncePod claim", demand=replicas, supply=1
                     ),
-                    values=values,
+                    values={**values, "pending": replicas - 1},
                     related=related,
                     variant="one_pod",
                 )

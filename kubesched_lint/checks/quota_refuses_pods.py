@@ -92,6 +92,7 @@ def _exceeded(workload: Workload, pod: Pod, quota: ResourceQuota, facts: Facts) 
                     "hard": show(resource, hard),
                     "allowed": allowed,
                     "missing": replicas - allowed,
+                    "pending": replicas - allowed,
                 },
                 severity=None if _is_live(quota, facts) else Severity.WARNING,
                 related=_related(quota, facts),

@@ -5,7 +5,7 @@ What a run beats is no proof. It is shown as a warning that asks for a report, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,10 +19,13 @@ from kubesched_lint.record import replace
 if TYPE_CHECKING:
     from kubesched_lint.analysis.facts import Facts
     from kubesched_lint.engine.linter import Judged
+    from kubesched_lint.findings import ObjectRef
     from kubesched_lint.model.workload import Workload
 
-ALONE_RUNS = 2
-"""Runs of the workload by itself: the order in which its pods come before all others."""
+ALONE_RUNS = 3
+"""Runs of the workload by itself: the orders in which its pods come before all others."""
+FEW = 100
+"""So many errors are tried that often; further ones of the same report once each."""
 SET_RUNS = 6
 """Runs of the whole set."""
 MOST_DECISIONS = 5_000
@@ -67,34 +70,46 @@ class _Attempts:
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
+        self._tried = 0
 
     def against(self, one: Judged) -> str:
         """What a run does that the finding says cannot be; empty where none is found."""
+        self._tried += 1
         of = self._named(one)
         if not of or not all(is_modelled(w, self._facts) for w in of):
             return ""
         if one.finding.evidence.event == "deploy":
-            return self._deployed(of, _pending(one))
+            return self._deployed(of, one)
         return self._rolled_out(of[0]) if one.finding.evidence.event == "rollout" else ""
 
     def _named(self, one: Judged) -> Sequence[Workload]:
         together = one.hazard.together
         if not together:
             return () if one.workload is None else (one.workload,)
-        found = [w for w in self._facts.as_deployed if w.ref in together]
-        return found if len(found) == len(together) else ()
+        return [self._by_ref[ref] for ref in together] if self._by_ref.keys() >= set(together) else ()
 
-    def _deployed(self, of: Sequence[Workload], pending: int) -> str:
-        for members, runs in ((of, ALONE_RUNS), (self._whole(of), SET_RUNS)):
+    @cached_property
+    def _by_ref(self) -> Mapping[ObjectRef, Workload]:
+        return {workload.ref: workload for workload in self._facts.as_deployed}
+
+    def _deployed(self, of: Sequence[Workload], one: Judged) -> str:
+        wanted = sum(wanted_pods(w, self._facts) for w in of)
+        pending = _pending(one, wanted)
+        for members, runs in ((of, self._alone_runs), (self._whole(of), SET_RUNS)):
             if self._cost(members) > MOST_ALONE:
                 continue
             for ordered, choose, random in orders(members, of, runs) if members else ():
                 left = pods_left(self._facts, ordered, choose, random)
                 waiting = sum(left[id(w)] for w in of)
                 if waiting < pending:
-                    wanted = sum(wanted_pods(w, self._facts) for w in of)
                     return f"in a run of the model {wanted - waiting} of {wanted} pods find a node"
+                if waiting == wanted and members is of:
+                    break  # not even the first pod has a choice
         return ""
+
+    @property
+    def _alone_runs(self) -> int:
+        return ALONE_RUNS if self._tried <= FEW else 1
 
     def _cost(self, members: Sequence[Workload]) -> int:
         return len(self._facts.index) * sum(wanted_pods(w, self._facts) for w in members)
@@ -113,7 +128,7 @@ class _Attempts:
 
     def _rolled_out(self, workload: Workload) -> str:
         setting = self._alone(workload)
-        for seed in range(ALONE_RUNS):
+        for seed in range(self._alone_runs):
             deployed = setting.story([0], expected=False, most_states=0, runs=1, seed=seed, preempting=True)
             ends = Telling(setting, [0], deployed, ()).ends("deploy", 0)
             if not ends or any(end.lack for end in ends):
@@ -131,7 +146,7 @@ class _Attempts:
         return Setting(facts.index.nodes, objects, (sized,), kubernetes_version=facts.premises.kubernetes_version)
 
 
-def _pending(one: Judged) -> int:
-    """How many pods the finding says wait: what its message calls ``pending``, else one."""
-    pending = one.hazard.values.get("pending", 1)
-    return pending if isinstance(pending, int) else 1
+def _pending(one: Judged, wanted: int) -> int:
+    """How many pods the finding says wait: what its message calls ``pending``, else all that are wanted."""
+    pending = one.hazard.values.get("pending", wanted)
+    return pending if isinstance(pending, int) else wanted

@@ -8,6 +8,7 @@ from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.joint import Problem, overfull
 from kubesched_lint.analysis.trial import SEEDS, pods_wanted, waiting_everywhere
 from kubesched_lint.findings import Hazard, UncheckedError, witness
+from kubesched_lint.model.workload import Workload
 
 
 def check(facts: Facts, *, most_pods: int) -> Iterator[Hazard]:
@@ -41,7 +42,7 @@ def check(facts: Facts, *, most_pods: int) -> Iterator[Hazard]:
             ),
             values={
                 "object": str(workload),
-                "name": f"{workload.kind.lower()}/{workload.namespace}/{workload.name}",
+                "name": f"{workload.kind.lower()}/{workload.namespace}/{workload.name}{_replica(workload, placed)}",
                 "pending": pending,
                 "wanted": waiting.wanted,
                 "reason": said.partition(": ")[2].partition(". ")[0] or said,
@@ -49,3 +50,8 @@ def check(facts: Facts, *, most_pods: int) -> Iterator[Hazard]:
             },
             variant="pools" if verdict is not None else "default",
         )
+
+
+def _replica(workload: Workload, placed: int) -> str:
+    """The option with which ``why`` asks for the first pod that waits."""
+    return f" --replica {placed + 1}" if placed and workload.kind != "DaemonSet" else ""

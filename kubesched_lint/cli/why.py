@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kubesched_lint.cli.options import (
+    ApplyOrder,
+    ApplyOrderOption,
     ClusterPath,
     Color,
     ColorOption,
@@ -52,16 +54,22 @@ def why(
     keep_running: Annotated[
         bool, typer.Option("--keep-running", help="Leave the pods of its running revision where they are.")
     ] = False,
+    alone: Annotated[
+        bool, typer.Option("--alone", help="Leave out the pods that the rest of the set makes; they are placed first.")
+    ] = False,
+    apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
     each: Annotated[bool, typer.Option("--each", help="A row for every node, however many and alike.")] = False,
     output: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.TEXT,
     kubernetes_version: KubernetesVersion = "1.36",
-    seed: Annotated[int, typer.Option(help="Of the draws that place earlier replicas.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the draws that place earlier replicas and the rest of the set.")] = 0,
     render: Render = True,
     config_file: ConfigFile = None,
     no_config: NoConfig = False,
     color: ColorOption = Color.AUTO,
 ) -> None:
     """Explain where a pod can go: for every node its scores, or the plugin and the reason that turn the pod away.
+
+    The rest of the set is placed first, in apply order, as lint tries it out; --alone leaves it out.
 
     Exits with 1 when no node fits, with 2 when something cannot be read or the name means nothing or several things.
 
@@ -90,7 +98,15 @@ def why(
     try:
         live = read_cluster(cluster_of(context, settings))
         manifests = read_manifests(paths or (), settings.options, render=settings.flag("render"))
-        question = Question(name, replica, keep_running, settings.text("kubernetes-version"), seed)
+        question = Question(
+            name,
+            replica,
+            keep_running,
+            alone,
+            settings.text("apply-order"),
+            settings.text("kubernetes-version"),
+            seed,
+        )
         found = answer(question, manifests.inventory, live)
     except NamingError as error:
         hint = _hint(name, manifests.inventory, settings.text("namespace")) if paths else _NO_MANIFESTS

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from kubesched_lint.analysis.beside import MOST_PODS, Turn, place_rest
 from kubesched_lint.analysis.claims import without_unknown_storage
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.cluster.cluster import Cluster
@@ -12,9 +13,11 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.engine.naming import Subject, find
 from kubesched_lint.engine.why import Explanation, explain, place_earlier
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod, Volume
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
+from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.scoring import owner_selector
 
 
@@ -26,6 +29,9 @@ class Question:
     replica: int = 1
     keep_running: bool = False
     """Leave the running pods of the workload's previous revision in place, as a rolling update does at first."""
+    alone: bool = False
+    """Leave out the pods that the other workloads of the set make."""
+    apply_order: str = "kubectl"
     kubernetes_version: str = "1.36"
     seed: int = 0
 
@@ -49,8 +55,8 @@ def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explan
 def _copy(
     subject: Subject, workload: Workload, question: Question, manifests: Inventory, cluster: Cluster
 ) -> Explanation:
-    """The next pod of a workload, beside the pods that its earlier replicas make."""
-    facts = Facts(manifests, cluster, Premises(kubernetes_version=question.kubernetes_version))
+    """The next pod of a workload, beside the pods that its earlier replicas and the rest of the set make."""
+    facts = Facts(manifests, cluster, Premises(question.apply_order, question.kubernetes_version))
     running = facts.running_pods(workload)
     known = without_unknown_storage(facts, workload)
     unknown = len(known.claim_templates) < len(workload.claim_templates) or known.pod.volumes != workload.pod.volumes
@@ -58,31 +64,86 @@ def _copy(
     away = () if question.keep_running else running
     state = _state(manifests, cluster, away, question)
     pod = facts.pod(workload)
-    owner = owner_selector(workload, pod.labels)
     notes = list(_notes(workload, pod, running, question))
     notes += _of_pools(workload, facts)
     if unknown:
         notes.append(
             "volumes are left out of which the snapshot cannot tell where they bind (kubectl get pv,pvc,sc -A)"
         )
-    title = str(subject)
     if workload.kind == "DaemonSet":
-        from kubesched_lint.lifecycle.controllers.daemonset import targets, with_daemon_tolerations
-
-        pod = with_daemon_tolerations(pod)
-        made_for = targets(pod, state.index)[0].bit_count()
-        found = explain(pod, state, subject=title, notes=notes, one_node_each=True)
-        # What the scheduler would say of a pod that may go anywhere is said of none of those that are made.
-        return replace(found, made_for=made_for, message="", nominated="", victims=())
-    copies = _Copies(workload, pod, state)
-    placed = place_earlier((copies[i] for i in range(question.replica - 1)), state, owner, question.seed)
+        return _daemon(str(subject), workload, facts, state, question, notes)
+    earlier = _Earlier(_Copies(workload, facts, state), state, owner_selector(workload, pod.labels), question)
+    notes += _beside(workload, facts, state, earlier, question)
+    placed, title = earlier.placed, str(subject)
     if placed < question.replica - 1:
         notes.append(f"replica {placed + 1} already finds no node, so this is about that one")
     if placed:
         notes.append(f"{placed} earlier {'replica was' if placed == 1 else 'replicas were'} placed first, by one draw")
         title = f"replica {placed + 1} of {title}"
-    found = explain(copies[placed], state, owner, subject=title, notes=notes)
+    found = explain(earlier.next, state, earlier.owner, subject=title, notes=notes)
     return replace(found, may_grow=True) if facts.pools else found
+
+
+def _daemon(
+    title: str, workload: Workload, facts: Facts, state: ClusterState, question: Question, notes: list[str]
+) -> Explanation:
+    from kubesched_lint.lifecycle.controllers.daemonset import targets, with_daemon_tolerations
+
+    pod = with_daemon_tolerations(facts.pod(workload))
+    nodes = targets(pod, state.index)[0]
+    notes += _beside(workload, facts, state, lambda: (nodes & ~diagnose(pod, state).feasible == 0, 0), question)
+    found = explain(pod, state, subject=title, notes=notes, one_node_each=True)
+    # What the scheduler would say of a pod that may go anywhere is said of none of those that are made.
+    return replace(found, made_for=nodes.bit_count(), message="", nominated="", victims=())
+
+
+def _beside(workload: Workload, facts: Facts, state: ClusterState, turn: Turn, question: Question) -> Iterator[str]:
+    """Places the rest of the set, unless it is to be left out; yields a note that says which."""
+    others = [w for w in facts.as_deployed if w.ref != workload.ref]
+    if not others or question.alone:
+        turn()
+        if others:
+            yield "the rest of the set is not placed (--alone)"
+        return
+    found = place_rest(workload.ref, facts.without_pools, state, turn, question.seed)
+    if found is None:
+        turn()
+        yield f"the rest of the set is not placed: it makes more than {MOST_PODS:,} pods"
+        return
+    were = "was" if found.placed == 1 else "were"
+    waiting = f", and {_pods(found.waiting)} of it found no node" if found.waiting else ""
+    order = f"in {question.apply_order} order, by one draw{waiting} (--alone leaves them out)"
+    yield f"{_pods(found.placed)} of the rest of the set {were} placed first, {order}"
+    ending = [w for w in others if w.kind in ("Job", "CronJob")]
+    if ending:
+        yield f"pods of {_first(ending)} are not placed: they end"
+
+
+def _first(workloads: Sequence[Workload]) -> str:
+    return f"{workloads[0]}{f' and {len(workloads) - 1} more' if len(workloads) > 1 else ''}"
+
+
+class _Earlier:
+    """The copies before the one in question, bound one after another as far as they find a node."""
+
+    def __init__(self, copies: _Copies, state: ClusterState, owner: Selector | None, question: Question) -> None:
+        self._copies = copies
+        self._state = state
+        self._question = question
+        self.owner = owner
+        self.placed = 0
+
+    @property
+    def next(self) -> Pod:
+        return self._copies[self.placed]
+
+    def __call__(self) -> tuple[bool, int]:
+        """Whether the one in question fits now, and how many before it were bound by this call."""
+        wanted = self._question.replica - 1
+        ahead = (self._copies[i] for i in range(self.placed, wanted))
+        bound = place_earlier(ahead, self._state, self.owner, self._question.seed + self.placed)
+        self.placed += bound
+        return self.placed == wanted and bool(diagnose(self.next, self._state).feasible), bound
 
 
 def _of_pools(workload: Workload, facts: Facts) -> Iterator[str]:
@@ -109,17 +170,20 @@ def _pod_of_the_snapshot(
 
 
 class _Copies:
-    """The pods of a workload by number; those of a StatefulSet with claim templates have claims of their own."""
+    """The pods of a workload by number; those of a StatefulSet have labels, and may have claims, of their own."""
 
-    def __init__(self, workload: Workload, pod: Pod, state: ClusterState) -> None:
+    def __init__(self, workload: Workload, facts: Facts, state: ClusterState) -> None:
         self._workload = workload
-        self._pod = pod
+        self._facts = facts
         self._state = state
+        self._pod = facts.pod(workload)
 
     def __getitem__(self, ordinal: int) -> Pod:
         workload = self._workload
+        pod = self._facts.pod_of_ordinal(workload, ordinal) if self._facts.varying_labels else self._pod
         if workload.kind != "StatefulSet" or not workload.claim_templates:
-            return self._pod
+            return pod
+        ordinal += workload.first_ordinal
         names = {t.name: f"{t.name}-{workload.name}-{ordinal}" for t in workload.claim_templates}
         storage = self._state.storage
         self._state.storage = storage.with_objects(
@@ -128,9 +192,9 @@ class _Copies:
             if storage.claim(workload.namespace, names[template.name]) is None
         )
         # A claim template takes the place of a volume of its name (stateful_set_utils.go, updateStorage).
-        own = tuple(v for v in self._pod.volumes if v.name not in names)
+        own = tuple(v for v in pod.volumes if v.name not in names)
         return replace(
-            self._pod, volumes=own + tuple(Volume(n, "persistentVolumeClaim", claim) for n, claim in names.items())
+            pod, volumes=own + tuple(Volume(n, "persistentVolumeClaim", claim) for n, claim in names.items())
         )
 
 

@@ -1,0 +1,91 @@
+"""The rest of a set, placed around one workload as a trial places it, so that both say the same of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.trial import Queued, pods_wanted, queued_pods
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.findings import ObjectRef
+from kubesched_lint.lifecycle.controllers.daemonset import pinned_to
+from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
+from kubesched_lint.scheduler.placement import Placer
+
+MOST_PODS = 5_000
+"""A set that makes more is not placed: one answer must not take minutes."""
+
+Turn = Callable[[], tuple[bool, int]]
+"""Whether the pod in question fits now, and how many copies before it found a node since the last turn."""
+
+
+@record
+class Beside:
+    """What became of the pods of the other workloads until the pod in question fitted, or nothing changed any more."""
+
+    placed: int
+    waiting: int
+    """Those that were tried and found no node."""
+
+
+def place_rest(subject: ObjectRef, facts: Facts, state: ClusterState, turn: Turn, seed: int) -> Beside | None:
+    """Binds the pods of the set's other workloads in apply order; ``turn`` is taken where the subject stands in it.
+
+    Whoever finds no node is tried again after the others, as a pod in the queue of the scheduler is. None where the
+    set makes too many pods: then nothing is bound. Pods of the others that run already stay where they are.
+    """
+    if pods_wanted(facts) > MOST_PODS:
+        return None
+    queue: list[tuple[Queued, Placer] | None] = []
+    for workload in facts.as_deployed:
+        if workload.ref == subject:
+            queue.append(None)
+        else:
+            queue += [(one, Placer(one.pod, state, one.owner, seed=seed)) for one in _missing(workload, facts)]
+    if None not in queue:
+        queue.append(None)
+    placed, tried, progress = 0, set[int](), True
+    while progress:
+        progress = False
+        for entry in queue:
+            if entry is None:
+                fits, copies = turn()
+                if fits:
+                    return Beside(placed, _left(queue, tried))
+                progress = progress or copies > 0
+            elif entry[0].left:
+                found = _place(*entry)
+                tried.add(id(entry[0]))
+                placed += found
+                progress = progress or found > 0
+    return Beside(placed, _left(queue, tried))
+
+
+def _left(queue: list[tuple[Queued, Placer] | None], tried: set[int]) -> int:
+    return sum(entry[0].left for entry in queue if entry is not None and id(entry[0]) in tried)
+
+
+def _place(one: Queued, placer: Placer) -> int:
+    """How many of the copies found a node."""
+    before = one.left
+    while one.left and placer.place(BoundPod(f"{one.workload.name}-…", "", one.pod)) is not None:
+        one.left -= 1
+    return before - one.left
+
+
+def _missing(workload: Workload, facts: Facts) -> Iterator[Queued]:
+    """The pods that the workload has yet to make: without those that run already, and none while it is held."""
+    if workload.held:
+        return
+    running = [bound for bound in facts.running_pods(workload) if not bound.terminating]
+    covered, enough = {bound.node for bound in running}, len(running)
+    for one in queued_pods(workload, facts):
+        if workload.kind == "DaemonSet":
+            if pinned_to(one.pod) not in covered:
+                yield one
+        else:
+            one.left, enough = max(0, one.left - enough), max(0, enough - one.left)
+            if one.left:
+                yield one

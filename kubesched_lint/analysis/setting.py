@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kubesched_lint.analysis.claims import bound_volume, claim_named, told_ordinals, without_unknown_storage
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.held import amid_rollout, as_it_stands, without
+from kubesched_lint.cluster.revisions import by_revision, runs_newest
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint, WeightedPodAffinityTerm
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
@@ -21,7 +23,7 @@ def setting_of(facts: Facts) -> Setting:
     if amid:
         facts = Facts(without(facts.manifests, amid), cluster, facts.premises)
     ordered = [w for w in facts.in_order if w.kind != "CronJob"]
-    running = {i: facts.running_pods(w) for i, w in enumerate(ordered)}
+    running = {i: by_revision(w, facts.running_pods(w), cluster) for i, w in enumerate(ordered)}
     sized = tuple(as_it_stands(w, running[i]) if w.held else w for i, w in enumerate(_sized(w, facts) for w in ordered))
     # Where nothing runs, a held workload is not scaled either (deployment/sync.go, scale).
     scalers = {
@@ -36,9 +38,49 @@ def setting_of(facts: Facts) -> Setting:
         ),
         sized,
         {i: pods for i, pods in running.items() if pods},
+        {i: _changes(w, running[i], facts) for i, w in enumerate(ordered) if running[i]},
         scalers,
         kubernetes_version=facts.premises.kubernetes_version,
     )
+
+
+def _changes(workload: Workload, running: Sequence[BoundPod], facts: Facts) -> bool | None:
+    """Whether applying the manifest makes a new revision; None where neither the snapshot nor the pods tell."""
+    if workload.held:
+        return True
+    changed = facts.template_changed(workload)
+    if changed is None and any(_tells_a_change(workload.pod, bound.pod) for bound in running[-1:]):
+        return True
+    if changed is False and not runs_newest(workload, running, facts.cluster):
+        return True
+    return changed
+
+
+def _tells_a_change(written: Pod, running: Pod) -> bool:
+    """Whether a pod that runs cannot be of the written template: it lacks what that asks for."""
+    return (
+        not written.labels.items() <= running.labels.items()
+        or not written.node_selector.items() <= running.node_selector.items()
+        or not set(written.tolerations) <= set(running.tolerations)
+        or not set(written.host_ports) <= set(running.host_ports)
+        or any(_terms(one) != _terms(other) for one, other in zip(_rules(written), _rules(running), strict=True))
+    )
+
+
+def _rules(pod: Pod) -> tuple[Sequence[PodAffinityTerm | WeightedPodAffinityTerm | SpreadConstraint], ...]:
+    return (
+        pod.required_affinity,
+        pod.required_anti_affinity,
+        pod.preferred_affinity,
+        pod.preferred_anti_affinity,
+        pod.spread,
+    )
+
+
+def _terms(rules: Sequence[PodAffinityTerm | WeightedPodAffinityTerm | SpreadConstraint]) -> list[object]:
+    """Without those whose selectors the API server completes by label keys."""
+    terms = (r.term if isinstance(r, WeightedPodAffinityTerm) else r for r in rules)
+    return [t for t in terms if not t.match_label_keys and not getattr(t, "mismatch_label_keys", ())]
 
 
 def _is_empty(workload: Workload) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from kubesched_lint.cluster.cluster import Cluster
@@ -97,6 +97,47 @@ class Running:
 def running_pods_of(workload: Workload, cluster: Cluster) -> tuple[BoundPod, ...]:
     """Its pods in the snapshot, of whichever revision; none for a CronJob, whose jobs run on beside new ones."""
     return cluster.running.pods_of(workload)
+
+
+def by_revision(workload: Workload, running: Sequence[BoundPod], cluster: Cluster) -> tuple[BoundPod, ...]:
+    """The running pods of a workload, those of the newest revision last; the others by how many they are.
+
+    The newest revision of a Deployment is its newest ReplicaSet, that of a StatefulSet has the highest ordinal (updates
+    go from there down). Where nobody knows it is the largest.
+    """
+    groups: dict[str, list[BoundPod]] = {}
+    for bound in running:
+        groups.setdefault(_hash_of(workload, bound), []).append(bound)
+    if len(groups) < 2:
+        return tuple(running)
+    newest = _newest(workload, running, cluster)
+    ordered = sorted(groups, key=lambda h: (h == newest, len(groups[h])))
+    return tuple(bound for template_hash in ordered for bound in groups[template_hash])
+
+
+def runs_newest(workload: Workload, running: Sequence[BoundPod], cluster: Cluster | None) -> bool:
+    """Whether some of the running pods are of the newest revision, as far as it is known."""
+    newest = "" if cluster is None else _newest(workload, running, cluster)
+    return not newest or any(_hash_of(workload, bound) == newest for bound in running)
+
+
+def _newest(workload: Workload, running: Sequence[BoundPod], cluster: Cluster) -> str:
+    """The hash of the newest revision; empty where nobody knows."""
+    if workload.kind == "Deployment":
+        return next((r.template_hash for r in cluster.running.replica_sets_of(workload)), "")
+    if workload.kind == "StatefulSet" and running:
+        return _hash_of(workload, max(running, key=_ordinal))
+    return ""
+
+
+def _hash_of(workload: Workload, bound: BoundPod) -> str:
+    key = HASH if workload.kind in ("Deployment", "ReplicaSet") else "controller-revision-hash"
+    return bound.pod.labels.get(key, "")
+
+
+def _ordinal(bound: BoundPod) -> int:
+    digits = bound.name.rpartition("-")[2]
+    return int(digits) if digits.isdigit() else -1
 
 
 def live_replicas(workload: Workload, cluster: Cluster) -> int | None:

@@ -26,7 +26,7 @@ NONE = Contest()
 
 def contest(setting: Setting, members: Sequence[int]) -> Contest:
     """Whether priorities decide anything among ``members``, and what stands in the way of following it."""
-    pairs = [(i, j) for i in members for j in members if _outranks(setting, i, j)]
+    pairs = [(i, j) for i in members for j in members if outranks(setting, i, j)]
     guests = next(_weaker_guests(setting, members), None)
     if not pairs and guests is None:
         return NONE
@@ -34,7 +34,8 @@ def contest(setting: Setting, members: Sequence[int]) -> Contest:
     return Contest(str(setting.workloads[strong]), _hindrance(setting, members, pairs, guests), guests is not None)
 
 
-def _outranks(setting: Setting, strong: int, weak: int) -> bool:
+def outranks(setting: Setting, strong: int, weak: int) -> bool:
+    """Whether pods of one workload may drive out those of another."""
     one, other = setting.pods[strong], setting.pods[weak]
     return (
         one.preemption_policy != "Never"

@@ -6,11 +6,13 @@ from kubesched_lint.cluster.nodeset import of
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.bounds import Counted, least_daemons, least_placed, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
+from kubesched_lint.lifecycle.contest import outranks
 from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions, covers
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import size_after, zones
 from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.scheduler.capacity import copies
 
 _FEW_NODES = 64
 
@@ -97,8 +99,21 @@ def _spares_none(setting: Setting, number: int) -> bool:
 def _count(setting: Setting, event: str, number: int) -> Tally:
     if setting.workloads[number].kind == "Pod" and event in ("node-loss", "zone-loss", "drain"):
         return Tally(1, Counted(0, "nobody makes a bare pod again"), most_placed(setting, number, 1))
-    if event == "deploy" and setting.running.get(number):
-        return _applied(setting, number)
+    if not setting.running.get(number):
+        return _from_nothing(setting, event, number)
+    if event == "deploy":
+        return _applied_again(setting, number)
+    told = _from_nothing(setting, event, number)
+    if not setting.may_keep(number) or stands_well(setting, number):
+        return told
+    # Pods may stand where they would not be let in again: they stay all the same.
+    told.always_stuck = event == "rollout" and told.most.pods < told.wanted
+    told.most = Counted(told.wanted, "some pods stand where no other would be let in")
+    return told
+
+
+def _from_nothing(setting: Setting, event: str, number: int) -> Tally:
+    """Where each pod of the workload was placed by today's filters."""
     match event:
         case "rollout":
             return _rollout(setting, number)
@@ -154,8 +169,51 @@ def _rollout(setting: Setting, number: int) -> Tally:
     return told
 
 
+def _applied_again(setting: Setting, number: int) -> Tally:
+    """To what runs already, applying a changed template is a rollout, and applying an unchanged one does nothing."""
+    changes = setting.changes.get(number, True)
+    if changes:
+        return _applied(setting, number)
+    kept = _kept(setting, number)
+    if changes is False:
+        return kept
+    rolled = _applied(setting, number)
+    least, most = min(kept.least, rolled.least), max(kept.most, rolled.most, key=lambda c: c.pods)
+    either = Tally(kept.wanted, least, most)
+    either.never_stuck = kept.never_stuck and rolled.never_stuck
+    return either
+
+
+def _kept(setting: Setting, number: int) -> Tally:
+    """The template is the one that runs: what stands stays, and the number of replicas follows the manifest."""
+    if not setting.is_settled(number):  # a rollout is under way, and goes on
+        told = _applied(setting, number)
+        told.most, told.always_stuck = Counted(told.wanted, _STAYS), False
+        return told
+    wanted, least = setting.wanted(number), _least(setting, number, setting.wanted(number))
+    standing = [b for b in setting.running[number] if b.node in setting.index.positions and not b.terminating]
+    alone = not any(outranks(setting, i, number) for i in range(len(setting.workloads)) if i != number)
+    if alone and min(len(standing), wanted) > least.pods:
+        least = Counted(min(len(standing), wanted), f"{len(standing)} run, and nothing of their template changes")
+    return Tally(wanted, least, Counted(wanted, _STAYS))
+
+
+_STAYS = "what runs stays where it is"
+
+
+def stands_well(setting: Setting, number: int) -> bool:
+    """Whether the running pods satisfy the conditions that ``most_placed`` counts, so that its bound holds for them."""
+    pod, index = setting.pods[number], setting.index
+    at = [index.positions.get(b.node, -1) for b in setting.running.get(number, ()) if b.node]
+    room = dict(copies(pod, setting.cluster, setting.usable[number], len(at)))
+    if any(at.count(p) > room.get(p, 0) for p in set(at)) or any(c.is_hard for c in pod.spread):
+        return False
+    apart = [t.topology_key for t in pod.required_anti_affinity if setting.selects(t, pod, pod)]
+    return all(sum(d >> p & 1 for p in at) <= 1 for key in apart for d in index.domains(key).values())
+
+
 def _applied(setting: Setting, number: int) -> Tally:
-    """To what runs already, applying the manifest is a rollout; from how many pods it starts is not counted."""
+    """A rollout; from how many pods it starts is not counted."""
     told = _rollout(setting, number)
     told.always_stuck = told.most.pods < told.wanted
     return told

@@ -74,6 +74,11 @@ class Phase:
     """Seeded courses only."""
 
 
+def revision_of(workload: Workload, bound: BoundPod) -> str:
+    """The hash that the controller gave the pods of one revision."""
+    return bound.pod.labels.get(_HASHES.get(workload.kind, ""), "")
+
+
 class Story:
     """Workloads on a cluster, through one event after the other. Every method that is an event returns its Phase."""
 
@@ -196,16 +201,24 @@ class Story:
         self.phases.append(phase)
         return phase
 
-    def adopt(self, workload: Workload, running: Sequence[BoundPod]) -> None:
-        """Begin with a workload that runs already: its pods, oldest revision first by size, bound or waiting."""
+    def adopt(self, workload: Workload, running: Sequence[BoundPod], *, changed: bool = True) -> None:
+        """Begin with a workload that runs already: its pods, bound or waiting, those of older revisions first.
+
+        With ``changed`` applying the workload makes a new revision; else the last one that runs is its own.
+        """
         groups: dict[str, list[BoundPod]] = {}
         for bound in running:
             if not bound.terminating:
-                groups.setdefault(bound.pod.labels.get(_HASHES.get(workload.kind, ""), ""), []).append(bound)
-        ordered = sorted(groups.values(), key=len)
+                groups.setdefault(revision_of(workload, bound), []).append(bound)
+        ordered = list(groups.values())
         number = -1
-        for group in ordered:
+        for r, group in enumerate(ordered):
             pod = group[0].pod
+            if not changed and r == len(ordered) - 1:
+                # Lines to blame are those of the manifest.
+                written = self.admitted(workload, r)
+                alike = written.requests == pod.requests
+                pod = written if alike else replace(pod, path=written.path, labels_path=written.labels_path)
             owner = owner_selector(workload, pod.labels)
             if number < 0:
                 number = self.cast.join(workload, pod, owner)
@@ -213,7 +226,9 @@ class Story:
                 self.cast.revise(number, workload, pod, owner)
         self.numbers[workload.kind, workload.namespace, workload.name] = number
         revision = len(ordered) - 1
-        live = replace(workload, replicas=sum(map(len, ordered)), template=AS_IT_RUNS)
+        live = replace(
+            workload, replicas=sum(map(len, ordered)), template=AS_IT_RUNS if changed else written_template(workload)
+        )
         self.wishes[number] = self._wish(number, revision, live)
         (state,) = self.states
         at = {node.name: p for p, node in enumerate(self.nodes)}

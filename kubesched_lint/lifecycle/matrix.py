@@ -166,16 +166,15 @@ class Simulation:
         if len(setting.nodes) > MOST_NODES or sum(setting.most(i) for i in members) > MOST_PODS:
             return None
         driving = self._is_played(members) and expected
-        story = setting.story(members, expected=expected, most_states=self.effort.states, preempting=driving)
-        if not story.sound:
+        tell = partial(setting.story, members, expected=expected, most_states=self.effort.states, preempting=driving)
+        stories = [tell(changed=changed) for changed in setting.worlds(members)]
+        if not all(story.sound for story in stories):
             self._cut_short.add(members)
             return None
-        unready = None
+        unready = []
         if setting.never_ready.intersection(members):
-            unready = setting.story(
-                members, expected=expected, most_states=self.effort.states, unready=True, preempting=driving
-            )
-        return Telling(setting, members, story, [n.name for n in setting.nodes], unready)
+            unready = [tell(unready=True, changed=changed) for changed in setting.worlds(members)]
+        return Telling(setting, members, stories, [n.name for n in setting.nodes], unready)
 
     def _from_ends(self, event: str, number: int, ends: list[End], any_ends: list[End] | None) -> Cell:
         wanted = max(e.outcome.wanted for e in ends)
@@ -228,11 +227,13 @@ class Simulation:
                 seed=effort.seed,
                 preempting=self._is_played(members),
             )
-            story = tell()
-            unready = tell(unready=True) if setting.never_ready.intersection(members) else None
+            stories = [tell(changed=changed) for changed in setting.worlds(members)]
+            unready = []
+            if setting.never_ready.intersection(members):
+                unready = [tell(unready=True, changed=changed) for changed in setting.worlds(members)]
             few = sum(map(setting.most, members)) <= _FEW_PODS
-            nodes = _lost(story, effort.nodes if few else min(effort.nodes, _FEW_LOST))
-            self._ran[members] = Telling(setting, members, story, nodes, unready)
+            nodes = _lost(stories[0], effort.nodes if few else min(effort.nodes, _FEW_LOST))
+            self._ran[members] = Telling(setting, members, stories, nodes, unready)
         return self._ran[members]
 
     def _run_ends(self, event: str, number: int) -> list[End]:
@@ -311,7 +312,7 @@ class Simulation:
             if not self._idle(event, number):
                 for _, story in self._runs(number).variants(event, number):
                     if story.states:
-                        return self._runs(number).deployed, story
+                        return self._runs(number).deployed[0], story
         return None, None
 
     # --- words ------------------------------------------------------------------------------------------------------
@@ -333,6 +334,9 @@ class Simulation:
 
     def _premises(self, number: int) -> tuple[str, ...]:
         found = ["pods become ready as soon as they are bound", "nothing else is created"]
+        if self.setting.worlds([number]) == (True, False):
+            workload = self.setting.workloads[number]
+            found.append(f"whether the manifest changes the template of {workload} is not known: both are told")
         if number in self.setting.never_ready:
             found[0] = f"the pods that an event makes of {self.setting.workloads[number]} never become ready"
         if _has_unknown_class(self.setting.workloads[number]):

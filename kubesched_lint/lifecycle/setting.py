@@ -13,7 +13,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle.controllers.daemonset import targets
-from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.events import Story, revision_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import Node
@@ -40,7 +40,9 @@ class Setting:
     """Manifests and cluster laid over each other; ``pods`` are those of others, which stay where they are."""
     workloads: tuple[Workload, ...]
     running: Mapping[int, tuple[BoundPod, ...]] = field(default_factory=dict)
-    """By place in ``workloads``: pods of the revision that runs already."""
+    """By place in ``workloads``: the pods that run already, those of older revisions first."""
+    changes: Mapping[int, bool | None] = field(default_factory=dict)
+    """Of those that run: whether the manifest changes their template (as where nothing is said); None: unknown."""
     scalers: Mapping[int, Autoscaler] = field(default_factory=dict)
     together: bool = True
     """Everything is applied at once; else each object settles before the next is created."""
@@ -213,6 +215,21 @@ class Setting:
             free = self.cluster.ledger.free(resource)
             yield resource, min((free[p] for p in at), default=0)
 
+    # --- what runs already ------------------------------------------------------------------------------------------
+
+    def may_keep(self, number: int) -> bool:
+        """Whether applying the manifest may leave the pods that run as they are."""
+        return bool(self.running.get(number)) and not self.changes.get(number, True)
+
+    def is_settled(self, number: int) -> bool:
+        """Whether all its running pods are of one revision."""
+        return len({revision_of(self.workloads[number], b) for b in self.running.get(number, ())}) <= 1
+
+    def worlds(self, members: Iterable[int]) -> tuple[bool, ...]:
+        """Whether manifests of which nobody can tell change what runs: one answer for all of them, or both."""
+        unknown = any(self.running.get(i) and self.changes.get(i, True) is None for i in members)
+        return (True, False) if unknown else (False,)
+
     # --- the story --------------------------------------------------------------------------------------------------
 
     def story(
@@ -225,8 +242,12 @@ class Setting:
         seed: int = 0,
         unready: bool = False,
         preempting: bool = False,
+        changed: bool = False,
     ) -> Story:
-        """The members deployed, with ``unready`` those of ``never_ready`` in vain; see ``Story`` for the options."""
+        """The members deployed, with ``unready`` those of ``never_ready`` in vain; see ``Story`` for the options.
+
+        ``changed``: whether manifests of which nobody can tell change what runs.
+        """
         chosen = [self.workloads[i] for i in members]
         story = Story(
             self.nodes,
@@ -242,7 +263,8 @@ class Setting:
         )
         for i in members:
             if self.running.get(i):
-                story.adopt(self.workloads[i], self.running[i])
+                changes = self.changes.get(i, True)
+                story.adopt(self.workloads[i], self.running[i], changed=changed if changes is None else changes)
         if unready:
             story.from_now_unready()
         story.deploy(chosen, together=self.together)

@@ -53,22 +53,23 @@ class Telling:
         self,
         setting: Setting,
         members: Sequence[int],
-        deployed: Story,
+        deployed: Sequence[Story],
         nodes: Sequence[str],
-        unready: Story | None = None,
+        unready: Sequence[Story] = (),
     ) -> None:
-        """``nodes`` are those whose loss and drain are told; ``unready`` is the deployment of pods that never become
-        ready, where such are assumed: before other events they were ready."""
+        """``deployed`` has a story for each way to deploy them (``Setting.worlds``). ``nodes`` are those whose loss and
+        drain are told; ``unready`` are the deployments of pods that never become ready, where such are assumed: before
+        other events they were ready."""
         self.setting = setting
         self.members = tuple(members)
-        self.deployed = deployed
-        self.unready = unready
+        self.deployed = tuple(deployed)
+        self.unready = tuple(unready)
         self.nodes = tuple(nodes)
         self._told: dict[tuple[str, int], tuple[tuple[str, Story], ...]] = {}
 
     @property
     def complete(self) -> bool:
-        return self.deployed.sound
+        return all(story.sound for story in self.deployed)
 
     def ends(self, event: str, number: int) -> list[End] | None:
         """Every end of an event for one workload; None where the search was cut short."""
@@ -102,33 +103,39 @@ class Telling:
         return self._told[key]
 
     def _tell(self, event: str, number: int) -> Iterator[tuple[str, Story]]:
+        if event == "deploy":
+            yield from (("", story) for story in self.unready or self.deployed)
+            return
+        for where, happen in self._happenings(event, number):
+            for base in self.deployed:
+                yield where, _fork(base, happen)
+
+    def _happenings(self, event: str, number: int) -> Iterator[tuple[str, Callable[[Story], object]]]:
         match event:
-            case "deploy":
-                yield "", self.deployed if self.unready is None else self.unready
             case "node-loss":
                 for node in self.nodes:
-                    yield node, self._fork(partial(Story.lose, names=[node]))
+                    yield node, partial(Story.lose, names=[node])
             case "zone-loss":
                 for zone, names in zones(self.setting).items():
-                    yield zone, self._fork(partial(Story.lose, names=names))
+                    yield zone, partial(Story.lose, names=names)
             case "drain":
                 for node in self.nodes:
-                    yield node, self._fork(partial(Story.drain, name=node))
+                    yield node, partial(Story.drain, name=node)
             case "rollout":
                 changed = with_new_template(self.setting.workloads[number])
-                yield "", self._fork(partial(Story.rollout, workload=changed))
+                yield "", partial(Story.rollout, workload=changed)
             case "hpa-max" | "scale-down":
                 workload = self.setting.workloads[number]
                 size = size_after(self.setting, event, number)
                 at = workload.ref
-                scaled = partial(Story.scale, kind=at.kind, namespace=at.namespace, name=at.name, replicas=size)
-                yield "", self._fork(scaled)
+                yield "", partial(Story.scale, kind=at.kind, namespace=at.namespace, name=at.name, replicas=size)
 
-    def _fork(self, happen: Callable[[Story], object]) -> Story:
-        story = self.deployed.fork()
-        story.from_now_unready()
-        happen(story)
-        return story
+
+def _fork(base: Story, happen: Callable[[Story], object]) -> Story:
+    story = base.fork()
+    story.from_now_unready()
+    happen(story)
+    return story
 
 
 def size_after(setting: Setting, event: str, number: int) -> int:

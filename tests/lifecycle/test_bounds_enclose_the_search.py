@@ -34,7 +34,7 @@ def test_bounds_by_counting_enclose_every_end_of_any_scheduler(cluster, web, db,
     simulation = Simulation(setting, Effort(states=3000))
     assume(not simulation._idle(event, 0))
     story = setting.story((0, 1), expected=False, most_states=3000)
-    ends = Telling(setting, (0, 1), story, [n.name for n in cluster]).ends(event, 0) if story.sound else None
+    ends = Telling(setting, (0, 1), [story], [n.name for n in cluster]).ends(event, 0) if story.sound else None
     assume(ends)
     told = count(setting, event, 0)
     for end in ends:
@@ -64,7 +64,7 @@ def test_closed_forms_are_what_the_search_finds(cluster, web):
     assume(exact is not None)
     story = setting.story((0,), expected=False, most_states=5000)
     assume(story.sound)
-    ends = Telling(setting, (0,), story, []).ends("deploy", 0)
+    ends = Telling(setting, (0,), [story], []).ends("deploy", 0)
     assert {e.outcome.bound for e in ends} == {exact.pods}, exact.why
 
 
@@ -84,7 +84,7 @@ def test_a_rollout_without_a_spare_domain_is_stuck_exactly_where_the_closed_form
             web = _apart(replicas)
             setting = Setting(cluster, Inventory(), (web,))
             story = setting.story((0,), expected=False, most_states=5000)
-            ends = Telling(setting, (0,), story, []).ends("rollout", 0)
+            ends = Telling(setting, (0,), [story], []).ends("rollout", 0)
             assert {not e.outcome.complete for e in ends} == {rollout_is_stuck(web, replicas, domains)}
             told = count(setting, "rollout", 0)
             assert told.always_stuck == rollout_is_stuck(web, replicas, domains)

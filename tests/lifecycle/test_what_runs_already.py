@@ -1,0 +1,112 @@
+"""Applying what runs already does nothing; scaling an unchanged template is no rollout; the unknown is told twice."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+
+from kubesched_lint.cluster.revisions import by_revision, running_pods_of
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE
+from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, other, sketch, told, workload
+
+NODES = ("w-a", "w-b", "w-c")
+
+
+def running(live: dict, *nodes: str, template_hash: str = "abc", with_sets: bool = True) -> list[dict]:
+    """The live object, its ReplicaSet and its pods as a snapshot has them."""
+    kind, name, body = live["kind"], live["metadata"]["name"], live["spec"]
+    live = deepcopy(live)
+    live["metadata"]["namespace"] = "default"
+    labels = {**body["template"]["metadata"]["labels"]}
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": "u", "controller": True}
+    found = [live] if with_sets else []
+    if kind == "Deployment":
+        labels["pod-template-hash"] = template_hash
+        set_name = f"{name}-{template_hash}"
+        made = other("ReplicaSet", set_name, "apps/v1", spec={"replicas": len(nodes), **deepcopy(body)})
+        made["metadata"] |= {"namespace": "default", "labels": labels, "ownerReferences": [owner]}
+        made["metadata"]["annotations"] = {"deployment.kubernetes.io/revision": "1"}
+        made["spec"]["template"]["metadata"]["labels"] = labels
+        found += [made] if with_sets else []
+        owner = {**owner, "kind": "ReplicaSet", "name": set_name}
+    else:
+        labels["controller-revision-hash"] = template_hash
+    for i, node in enumerate(nodes):
+        pod = other("Pod", f"{owner['name']}-{i}", spec={**deepcopy(body["template"]["spec"]), "nodeName": node})
+        pod["metadata"] |= {"namespace": "default", "labels": labels, "ownerReferences": [owner]}
+        found.append(pod)
+    return found
+
+
+WEB = workload("Deployment", "web", 3, apart("web", HOSTNAME))
+
+
+def scaled(replicas: int) -> dict:
+    return {**WEB, "spec": {**WEB["spec"], "replicas": replicas}}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "text", "verdict"),
+    [(3, "3/3 ok", FINE), (2, "2/2 ok", FINE), (4, "3/4 −1", BAD), (0, "no pods", "none")],
+)
+def test_an_unchanged_template_is_scaled_and_not_rolled_out(replicas, text, verdict):
+    deployed = cell(told(sketch(1, "abc", "4", "110", *running(WEB, *NODES)), scaled(replicas)), "web", "deploy")
+    assert (deployed.text, deployed.verdict) == (text, verdict)
+    assert not deployed.stuck
+
+
+def test_a_changed_template_is_still_rolled_out():
+    changed = deepcopy(WEB)
+    changed["spec"]["template"]["spec"]["containers"][0]["image"] = "web:2"
+    outlook = told(sketch(1, "abc", "4", "110", *running(WEB, *NODES)), changed)
+    assert cell(outlook, "web", "deploy").text == "stuck"
+    assert cell(outlook, "web", "deploy").proven
+
+
+def test_where_nobody_can_tell_both_are_told():
+    outlook = told(sketch(1, "abc", "4", "110", *running(WEB, *NODES, with_sets=False)), WEB)
+    deployed = cell(outlook, "web", "deploy")
+    assert (deployed.text, deployed.verdict, deployed.proven) == ("may get stuck", DEPENDS, False)
+    assert any("whether the manifest changes the template of Deployment default/web" in a for a in deployed.assumes)
+
+
+def test_a_pod_that_cannot_be_of_the_template_tells_a_change():
+    before = workload("Deployment", "web", 3)
+    outlook = told(sketch(1, "abc", "4", "110", *running(before, *NODES, with_sets=False)), WEB)
+    assert cell(outlook, "web", "deploy").text == "stuck"
+
+
+@pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet"])
+def test_an_unchanged_set_keeps_its_pods(kind):
+    """The nodes have become too small for a pod: what stands stays, and a rollout would not come through."""
+    live = workload(kind, "db", None if kind == "DaemonSet" else 3, asking("3"))
+    standing = running(live, *NODES)
+    outlook = told(sketch(1, "abc", "2", "110", *standing), live)
+    assert cell(outlook, "db", "deploy").text == "3/3 ok"
+    assert cell(outlook, "db", "rollout").verdict == BAD
+
+
+def test_pods_that_stand_where_none_would_be_let_in_count_after_a_loss():
+    """Two stand in one zone since before the rule: losing a zone may leave both."""
+    live = workload("Deployment", "web", 3, apart("web", ZONE))
+    cluster = sketch(12, "abc", "4", "110", *running(live, "w-a-1", "w-a-2", "w-b-1"))
+    lost = cell(told(cluster, live, states=1), "web", "zone-loss")
+    assert lost.bound.most == 3
+
+
+def test_the_newest_revision_is_that_of_the_newest_replicaset():
+    """Amid a stuck rollout one pod is new: applying the same manifest goes on with it, and does not start anew."""
+    new = deepcopy(WEB)
+    new["spec"]["template"]["spec"]["containers"][0]["image"] = "web:2"
+    old_set, *old_pods = running(WEB, "w-a", "w-b")[1:]
+    live, new_set, *new_pods = running(new, "w-c", template_hash="xyz")
+    new_set["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = "2"
+    cluster = sketch(1, "abc", "4", "110", live, new_set, old_set, *new_pods, *old_pods)
+    (web,) = cluster.inventory.workloads
+    ordered = by_revision(web, running_pods_of(web, cluster), cluster)
+    assert [bound.node for bound in ordered] == ["w-a", "w-b", "w-c"]
+    deployed = cell(told(cluster, new), "web", "deploy")
+    assert deployed.text == "stuck"
+    assert deployed.worst is not None
+    assert deployed.worst.lines == ("deploy: nothing moves",)

@@ -130,10 +130,10 @@ class _Attempts:
         setting = self._alone(workload)
         for seed in range(self._alone_runs):
             deployed = setting.story([0], expected=False, most_states=0, runs=1, seed=seed, preempting=True)
-            ends = Telling(setting, [0], deployed, ()).ends("deploy", 0)
+            ends = Telling(setting, [0], [deployed], ()).ends("deploy", 0)
             if not ends or any(end.lack for end in ends):
                 return ""  # the claim is about an update of pods that all run
-            ends = Telling(setting, [0], deployed, ()).ends("rollout", 0)
+            ends = Telling(setting, [0], [deployed], ()).ends("rollout", 0)
             if ends and not all(is_stuck("rollout", end) for end in ends):
                 return "in a run of the model a rolling update of it ends"
         return ""

@@ -130,8 +130,7 @@ class Facts:
         """Which pods the API server creates, and how it stores them."""
         from kubesched_lint.admission.admission import Admission
 
-        known = frozenset() if self.cluster is None else self.cluster.kinds
-        return Admission(self.objects, known, self.premises.kubernetes_version)
+        return Admission(self.objects)
 
     # -- workloads and their pods ------------------------------------------------------------------------------------
 
@@ -151,7 +150,7 @@ class Facts:
         return self._admitted(workload, {**controller_labels(workload), **own}) if own else self.pod(workload)
 
     def _admitted(self, workload: Workload, extra_labels: Mapping[str, str]) -> Pod:
-        return self._without_devices(self.admission.stored(workload.pod, extra_labels, workload.source))
+        return self._without_devices(self.admission.stored(workload.pod, extra_labels))
 
     @cached_property
     def varying_labels(self) -> frozenset[str]:

@@ -1,0 +1,194 @@
+"""``python -m tests.worlds.shrink SEED KIND [FOLDER]``: the smallest world that still shows a contradiction.
+
+Takes away whole objects, then fields and items of lists, then makes replicas fewer, for as long as the same kind of
+contradiction is found. With a folder, writes ``manifests.yaml``, ``cluster.yaml`` and ``said.txt`` into it.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.worlds.agreement import Reading, contradictions
+from tests.worlds.generator import World, seeded
+from tests.worlds.reference import course, outcomes, why_not
+
+_KEPT = frozenset(
+    {
+        "apiVersion",
+        "kind",
+        "metadata",
+        "name",
+        "namespace",
+        "uid",
+        "labels",
+        "containers",
+        "image",
+        "selector",
+        "matchLabels",
+        "labelSelector",
+        "topologyKey",
+        "maxSkew",
+        "whenUnsatisfiable",
+        "template",
+        "conditions",
+        "status",
+        "allocatable",
+        "pods",
+        "cpu",
+        "phase",
+        "limits",
+        "requests",
+        "type",
+        "replicas",
+        "serviceName",
+        "resources",
+        "storage",
+        "accessModes",
+        "capacity",
+        "hard",
+        "volumeClaimTemplate",
+        "containerPort",
+        "protocol",
+        "effect",
+        "key",
+        "operator",
+        "values",
+        "nodeName",
+        "owner",
+        "annotations",
+        "restartPolicy",
+        "spec",
+        "parallelism",
+    }
+)
+"""Fields that are not taken away by themselves: without them an object is another, or none."""
+
+
+def marks(world: World, kind: str) -> frozenset[str]:
+    """What is said, without names and numbers, where it contradicts something in this way."""
+    thorough = not kind.startswith(("lint", "deploy", "_against"))
+    reading = Reading(world)
+    if "api-would-reject" not in kind and any(f.rule == "api-would-reject" for f in reading.report.findings):
+        return frozenset()
+    found = [c for c in contradictions(world, thorough=thorough) if c.kind == kind]
+    return frozenset(re.sub(r"\d+|\S*/\S*|[a-c]\b", "", c.said.rpartition("): ")[2]) for c in found)
+
+
+def shows(world: World, kind: str, wanted: frozenset[str]) -> bool:
+    try:
+        return not wanted.isdisjoint(marks(world, kind))
+    except Exception:  # what is cut off may be what decoding needs
+        return False
+
+
+def smallest(world: World, kind: str) -> World:
+    """A world that shows it; hardly any single part of it can be taken away."""
+    wanted = marks(world, kind)
+    if not wanted:
+        return world
+    for where in ("cluster", "manifests"):
+        for number in reversed(range(len(getattr(world, where)))):
+            world = _kept(world, world.without(where, number), kind, wanted)
+    for where in ("manifests", "cluster"):
+        for number in range(len(getattr(world, where))):
+            world = _trimmed(world, where, number, kind, wanted)
+    return world
+
+
+def _kept(world: World, smaller: World, kind: str, wanted: frozenset[str]) -> World:
+    return smaller if shows(smaller, kind, wanted) else world
+
+
+def _trimmed(world: World, where: str, number: int, kind: str, wanted: frozenset[str]) -> World:
+    """One object without the fields that do not matter, outermost first."""
+    tried: set[tuple[str | int, ...]] = set()
+    while True:
+        value = getattr(world, where)[number]
+        left = [path for path in sorted(_paths(value), key=len) if path not in tried]
+        if not left:
+            break
+        tried.add(left[0])
+        world = _kept(world, _with(world, where, number, _without(value, left[0])), kind, wanted)
+    value = getattr(world, where)[number]
+    for _ in range(value.get("spec", {}).get("replicas", 1) - 1):
+        fewer = copy.deepcopy(getattr(world, where)[number])
+        fewer["spec"]["replicas"] -= 1
+        world = _kept(world, _with(world, where, number, fewer), kind, wanted)
+    return world
+
+
+def _with(world: World, where: str, number: int, value: Any) -> World:
+    objects = list(getattr(world, where))
+    objects[number] = value
+    return replace(world, **{where: objects})
+
+
+def _without(value: Any, path: tuple[str | int, ...]) -> Any:
+    smaller = copy.deepcopy(value)
+    inner = smaller
+    for step in path[:-1]:
+        inner = inner[step]
+    del inner[path[-1]]
+    return smaller
+
+
+def _paths(value: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in _KEPT:
+                yield (*at, key)
+            yield from _paths(inner, (*at, key))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            if len(value) > 1:
+                yield (*at, number)
+            yield from _paths(inner, (*at, number))
+
+
+def written(world: World, kind: str) -> dict[str, str]:
+    """File name → text of a reproduction."""
+    said = [str(c) for c in contradictions(world, thorough=True) if c.kind == kind]
+    truth = outcomes(world)
+    lines = [
+        *said,
+        "",
+        f"reference: {truth.of if truth else why_not(world)}",
+        "",
+        "courses to each end that the reference finds:",
+    ]
+    if truth is not None:
+        for number, (name, ends) in enumerate(truth.of.items()):
+            for end in sorted(ends.ends):
+                lines.append(f"  {name} ends with {end}:")
+                lines += [f"    {line}" for line in course(world, lambda c, s, n=number, e=end: c.end(s, n) == e)]
+    dumped = [yaml.safe_dump(json.loads(json.dumps(v)), sort_keys=False) for v in world.manifests]
+    value = json.loads(json.dumps(world.cluster_value()))
+    return {
+        "manifests.yaml": "---\n".join(dumped),
+        "cluster.yaml": yaml.safe_dump(value, sort_keys=False),
+        "said.txt": "\n".join(lines) + "\n",
+    }
+
+
+def main() -> None:
+    seed, kind, *folder = sys.argv[1:]
+    world = smallest(seeded(int(seed)), kind)
+    for name, text in written(world, kind).items():
+        if folder:
+            Path(folder[0]).mkdir(parents=True, exist_ok=True)
+            (Path(folder[0]) / name).write_text(text)
+        if not folder or name == "said.txt":
+            print(f"# {name}\n{text}")
+
+
+if __name__ == "__main__":
+    main()

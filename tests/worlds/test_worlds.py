@@ -1,0 +1,112 @@
+"""Lint, simulate, why, trials and the exhaustive reference must not contradict each other on generated worlds.
+
+``open.txt`` lists what still does, world by world: what is not listed fails, and so does a line that is no longer true.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+
+from kubesched_lint.model.pod import BoundPod
+from tests.scheduler import plain_engine
+from tests.worlds import known
+from tests.worlds.admission import NotCoveredError
+from tests.worlds.agreement import Reading, contradictions
+from tests.worlds.controllers import WAITS
+from tests.worlds.courses import Courses
+from tests.worlds.filters import FITS
+from tests.worlds.generator import FEATURES, World, seeded, worlds
+from tests.worlds.reference import outcomes
+
+BLOCK = 50
+
+
+@pytest.mark.parametrize("start", range(0, known.SEEDS, BLOCK))
+def test_what_is_said_of_a_world_is_not_contradicted(start: int) -> None:
+    seeds = range(start, start + BLOCK)
+    now = known.found(seeds)
+    listed = {line for line in known.listed() if line[0] in seeds}
+    assert not now - listed, "new contradictions: python -m tests.worlds.shrink SEED KIND shows them"
+    assert not listed - now, "closed contradictions: python -m tests.worlds.known takes them off the list"
+
+
+@settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(worlds())
+def test_worlds_that_hypothesis_makes_show_no_other_kind(world: World) -> None:
+    event("covered" if outcomes(world) is not None else "not covered")
+    kinds = {kind for _, kind in known.listed()}
+    assert not [c for c in contradictions(world) if c.kind not in kinds]
+
+
+def test_a_seed_makes_one_world_and_every_feature_comes_up() -> None:
+    made = [seeded(seed) for seed in range(400)]
+    assert made == [seeded(seed) for seed in range(400)]
+    assert {feature for world in made for feature in world.features} == set(FEATURES)
+
+
+def test_the_reference_covers_most_worlds_and_both_answers() -> None:
+    told = [outcomes(seeded(seed)) for seed in range(150)]
+    covered = [found for found in told if found is not None]
+    assert len(covered) > 100
+    ends = [e for found in covered for e in found.of.values()]
+    assert any(e.may_be_whole and not e.may_lack for e in ends)
+    assert any(e.may_lack and not e.may_be_whole for e in ends)
+    assert any(e.may_lack and e.may_be_whole for e in ends)
+
+
+def test_a_wrong_answer_is_found() -> None:
+    """A world in which two of three pods fit, read by a product that believes in a node more than there is."""
+    found = False
+    for seed in range(40):
+        world = seeded(seed)
+        truth = outcomes(world)
+        if truth is None or not any(e.least and e.least == e.most < e.wanted for e in truth.of.values()):
+            continue
+        node = json.loads(json.dumps(world.objects("Node")[0]))
+        node["metadata"]["name"] = node["metadata"]["labels"]["kubernetes.io/hostname"] = "one-more"
+        believed = Reading(replace_cluster(world, [*world.cluster, node])).cells()
+        met = [(believed[name, "deploy"], e) for name, e in truth.of.items()]
+        found = found or any(cell.bound.most > e.most for cell, e in met)
+    assert found
+
+
+def replace_cluster(world: World, cluster: list[dict[str, object]]) -> World:
+    return World(world.manifests, cluster, world.snapshot, world.features)
+
+
+def test_the_references_filters_are_those_of_the_plain_engine() -> None:
+    """Two readings of the Go sources, written apart: first decisions beside what runs, without volumes."""
+    compared = 0
+    for seed in range(120):
+        world = seeded(seed)
+        if set(world.features) & {"claims", "ephemeral", "pools", "twice", "runs"}:
+            continue
+        try:
+            courses = Courses(world)
+            states = list(courses.after(courses.start()))
+        except NotCoveredError:
+            continue
+        filters = courses.filters
+        for state in states:
+            for number, position in dict.fromkeys(state.pods):
+                kind = filters.kinds[number]
+                if position != WAITS or (isinstance(kind.slot, str) and kind.slot):
+                    continue
+                compared += 1
+                placed = [one for one in state.pods if one[1] != WAITS]
+                codes = filters.codes(number, placed, state.disks)
+                fits = {n.name for n, code in zip(filters.nodes, codes, strict=True) if code == FITS}
+                assert fits == set(plain_engine.attempt(kind.pod, _plain(courses, placed)).feasible), seed
+    assert compared > 50
+
+
+def _plain(courses: Courses, placed: list[tuple[int, int]]) -> plain_engine.Cluster:
+    filters = courses.filters
+    bound = [
+        BoundPod(str(i), filters.nodes[p].name, filters.kinds[k].pod, terminating=filters.kinds[k].terminating)
+        for i, (k, p) in enumerate(placed)
+    ]
+    return plain_engine.Cluster.of(filters.nodes, bound, filters.namespaces)

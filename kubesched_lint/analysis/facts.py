@@ -28,7 +28,7 @@ from kubesched_lint.record import record, replace
 if TYPE_CHECKING:
     from kubesched_lint.admission.admission import Admission
     from kubesched_lint.analysis.joint import Demand
-    from kubesched_lint.analysis.neighbours import Alike
+    from kubesched_lint.analysis.others import Others, Staying
     from kubesched_lint.analysis.plan import Plan
     from kubesched_lint.analysis.potential import Potential
     from kubesched_lint.analysis.spread import SpreadRoom
@@ -100,6 +100,7 @@ class Facts:
         self.premises = premises or Premises()
         self._pods: dict[int, Pod] = {}
         self._reach: dict[int, Reach] = {}
+        self._staying_against: dict[int, Others] = {}
         self._copies: dict[tuple[object, int, NodeSet], tuple[int, int]] = {}
         self.spread_rooms: dict[tuple[int, int, int | None], tuple[Workload, SpreadConstraint, SpreadRoom | None]] = {}
         """What ``analysis.spread`` has found."""
@@ -210,23 +211,63 @@ class Facts:
         return tuple(p for p in self.cluster.inventory.pods if id(p) not in ours)
 
     @cached_property
-    def neighbours(self) -> tuple[Alike, ...]:
-        """``other_pods`` on nodes that we know, those that are alike together."""
-        from kubesched_lint.analysis.neighbours import alike
+    def others(self) -> Others:
+        """``other_pods``, and what stands where they do."""
+        from kubesched_lint.analysis.others import Others
 
-        return alike(self.other_pods, self.index) if self.other_pods else ()
+        return Others(self, self.other_pods)
 
     @cached_property
-    def repelling(self) -> tuple[Alike, ...]:
-        """Those of ``neighbours`` with required anti-affinity."""
-        return tuple(group for group in self.neighbours if group.pod.required_anti_affinity)
+    def running(self) -> Others:
+        """All running pods, those of the set included."""
+        from kubesched_lint.analysis.others import Others
+
+        pods = () if self.cluster is None else self.cluster.inventory.pods
+        return self.others if len(pods) == len(self.other_pods) else Others(self, tuple(pods))
+
+    def staying(self, workload: Workload) -> Others:
+        """Running pods of others that stay against its pods in every order: neither does it preempt them, nor do they
+        terminate already.
+        """
+        found = self._staying_against.get(id(workload))
+        if found is None:
+            found = self._staying_against[id(workload)] = self._staying.against((workload,))
+        return found
+
+    @property
+    def staying_beside_set(self) -> Others:
+        """Running pods of others that no workload of the set preempts: an error holds against these alone."""
+        return self._staying.beside_set
+
+    def may_be_preempted(self, workload: Workload) -> bool:
+        """Whether another workload of the set may evict its pods once they run: then what they met may hold no more."""
+        from kubesched_lint.analysis.others import may_preempt
+
+        return may_preempt(self._staying.highest, self.pod(workload))
+
+    def preempts(self, workload: Workload, other: Workload) -> bool:
+        """Whether pods of the workload may evict pods of another one of the set."""
+        from kubesched_lint.analysis.others import may_preempt, preempting_priority
+
+        return may_preempt(preempting_priority(self.pod(workload)), self.pod(other))
+
+    @cached_property
+    def _staying(self) -> Staying:
+        from kubesched_lint.analysis.others import Staying
+
+        return Staying(self)
 
     # -- premises ----------------------------------------------------------------------------------------------------
 
     def running_premises(self, workload: Workload) -> tuple[str, ...]:
         """On what a proof about free room stands."""
         premises = self.node_premises(workload)
-        return (*premises, "the running pods of others stay where they are") if self.other_pods else premises
+        stay = self.staying(workload).pods
+        if not stay:
+            return premises
+        if len(stay) == len(self.other_pods):
+            return (*premises, "the running pods of others stay where they are")
+        return (*premises, "the running pods of others stay that it cannot preempt and that do not terminate")
 
     def node_premises(self, workload: Workload) -> tuple[str, ...]:
         """On what a proof about the nodes of a workload stands."""
@@ -338,15 +379,21 @@ class Facts:
         """Nodes that a pod of the workload may ever use, whatever other pods do."""
         return self.reach(workload).usable
 
-    def room(self, workload: Workload, topology_key: str, term: PodAffinityTerm | None = None) -> Room:
-        """The topology domains of a key among the usable nodes, without those held against ``term``."""
+    def room(
+        self, workload: Workload, topology_key: str, term: PodAffinityTerm | None = None, beside: Others | None = None
+    ) -> Room:
+        """The topology domains of a key among the usable nodes, without those held against ``term``.
+
+        They are held by the running pods of others that stay, unless other ones are given.
+        """
         usable = self.usable(workload)
         lacking = usable & ~self.index.with_key(topology_key)
         domains = tuple(v for v, nodes in self.index.domains(topology_key).items() if nodes & usable)
-        if term is not None and self.other_pods:
+        others = beside or self.staying(workload)
+        if term is not None and others.pods:
             from kubesched_lint.analysis.neighbours import held_domains
 
-            held = held_domains(self, workload, term)
+            held = held_domains(self, workload, term, others)
             domains = tuple(d for d in domains if d not in held)
         return Room(topology_key, domains, usable.bit_count(), self.names(lacking))
 
@@ -403,24 +450,10 @@ class Facts:
         """Whether some node of the snapshot has the label key: then it is somebody's own, however odd it reads."""
         return self.cluster is not None and bool(self.index.with_key(key))
 
-    @cached_property
+    @property
     def state(self) -> ClusterState:
         """The nodes with the running pods that no workload of the set owns. Undo what you place."""
-        from kubesched_lint.cluster.state import ClusterState
-
-        assert self.cluster is not None, "a rule that reads nodes runs only with a cluster"
-        live, ours = self.cluster.inventory, self.manifests
-        objects = replace(
-            live,
-            pods=self.other_pods,
-            # What is live wins: it knows to which volume a claim is bound.
-            claims=(*ours.claims, *live.claims),
-            volumes=(*ours.volumes, *live.volumes),
-            storage_classes=(*ours.storage_classes, *live.storage_classes),
-            services=(*live.services, *ours.services),
-            namespaces=(*live.namespaces, *ours.namespaces),
-        )
-        return ClusterState(self.index, objects, kubernetes_version=self.premises.kubernetes_version)
+        return self.others.state
 
     @cached_property
     def demands(self) -> tuple[Demand, ...]:
@@ -443,15 +476,23 @@ class Facts:
 
         return ClusterState(self.index)
 
-    def copies(self, workload: Workload, most: int, among: NodeSet | None = None, *, bare: bool = False) -> int:
+    def copies(
+        self,
+        workload: Workload,
+        most: int,
+        among: NodeSet | None = None,
+        *,
+        bare: bool = False,
+        beside: Others | None = None,
+    ) -> int:
         """Upper bound of pods that fit on ``among`` (the usable nodes), at most ``most``, by counting.
 
-        Beside the running pods of others, or on ``bare`` nodes.
+        Beside the running pods of others that stay unless other ones are given, or on ``bare`` nodes.
         """
         from kubesched_lint.scheduler.capacity import total_copies
 
         nodes = self.usable(workload) if among is None else among
-        state = self.empty if bare and self.other_pods else self.state
+        state = self.empty if bare and self.other_pods else (beside or self.staying(workload)).state
         pod = self.pod(workload)
         # Only who asks for a port or repels may differ from another pod with the same requests.
         kind = id(workload) if pod.host_ports or pod.required_anti_affinity else tuple(pod.requests.items())
@@ -467,11 +508,12 @@ class Facts:
         from kubesched_lint.scheduler.capacity import tightest_resource
 
         nodes = self.usable(workload) if among is None else among
-        return tightest_resource(self.pod(workload), self.state, nodes)
+        return tightest_resource(self.pod(workload), self.staying(workload).state, nodes)
 
-    def most_free(self, resource: str, among: NodeSet) -> int:
-        """The largest amount of a resource that running pods of others leave on one of ``among``."""
-        return int(max(self.state.ledger.free(resource)[i] for i in positions(among)))
+    def most_free(self, workload: Workload, resource: str, among: NodeSet) -> int:
+        """The largest amount of a resource, 0 at least, that the running pods which stay leave on one of ``among``."""
+        free = self.staying(workload).state.ledger.free(resource)
+        return int(max(0, *(free[i] for i in positions(among))))
 
     def tolerated(self, workload: Workload) -> NodeSet:
         """All nodes without a taint in the way, whatever their labels."""

@@ -81,7 +81,8 @@ class Problem:
         self.classes = tuple(self._classes())
 
     def _classes(self) -> Iterator[NodeClass]:
-        index, free = self.facts.index, [self.facts.state.ledger.free(name) for name in self.resources]
+        index, state = self.facts.index, self.facts.staying_beside_set.state
+        free = [state.ledger.free(name) for name in self.resources]
         every = sorted({key for d in self.demands for key in _keys(d.pod)})
         keys = [key for key in every if not index.one_node_each(key)]
         sought = tuple({d.nodes for d in self.demands})
@@ -160,7 +161,8 @@ def _demands(facts: Facts) -> Iterator[Demand]:
         else:
             continue
         pod = facts.pod(workload)
-        if count and usable and not usable & facts.index.unknown_resources and not pod.scheduling_gates:
+        asks = not pod.scheduling_gates and not pod.node_name
+        if asks and count and usable and not usable & facts.index.unknown_resources:
             yield Demand(workload, pod, count, usable)
 
 

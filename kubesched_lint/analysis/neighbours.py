@@ -13,6 +13,7 @@ from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.facts import Facts
+    from kubesched_lint.analysis.others import Others
     from kubesched_lint.cluster.index import NodeIndex
 
 
@@ -29,7 +30,7 @@ class Alike:
 
 
 def alike(pods: Iterable[BoundPod], index: NodeIndex) -> tuple[Alike, ...]:
-    """Pods on nodes of the index, by the template that they share; ask ``Facts.neighbours``."""
+    """Pods on nodes of the index, by the template that they share; ask ``Others.alike``."""
     found: dict[tuple[int, bool], tuple[list[BoundPod], list[int]]] = {}
     for bound in pods:
         position = index.positions.get(bound.node)
@@ -43,11 +44,11 @@ def alike(pods: Iterable[BoundPod], index: NodeIndex) -> tuple[Alike, ...]:
     )
 
 
-def matching_running_pods(facts: Facts, namespace: str, selector: Selector, among: NodeSet) -> int:
+def matching_running_pods(others: Others, namespace: str, selector: Selector, among: NodeSet) -> int:
     """How many running pods of others on ``among`` a spread constraint counts."""
     return sum(
         sum(among >> position & 1 for position in group.positions)
-        for group in facts.neighbours
+        for group in others.alike
         if group.pod.namespace == namespace
         and not group.terminating
         and group.nodes & among
@@ -61,15 +62,15 @@ def others_selected(facts: Facts, workload: Workload, selector: Selector) -> Ite
     return (w for w in facts.selection.selected_by(term, workload.namespace) if w is not workload)
 
 
-def repelled_by_running(facts: Facts, workload: Workload) -> tuple[NodeSet, tuple[BoundPod, ...]]:
-    """Nodes where running pods of others forbid this workload's pods, and these pods.
+def repelled_by_running(facts: Facts, workload: Workload, others: Others) -> tuple[NodeSet, tuple[BoundPod, ...]]:
+    """Nodes where some of ``others`` forbid this workload's pods, and these pods.
 
     Mirrors existingAntiAffinityCounts of ``interpodaffinity/filtering.go``: the holder's node must have the key.
     """
     pod = facts.pod(workload)
     blocked: NodeSet = EMPTY
     holders: list[BoundPod] = []
-    for group in facts.repelling:
+    for group in others.repelling:
         for term in group.pod.required_anti_affinity:
             if not facts.namespaces.selects(term, group.pod.namespace, pod, unknown=False):
                 continue
@@ -81,30 +82,38 @@ def repelled_by_running(facts: Facts, workload: Workload) -> tuple[NodeSet, tupl
     return blocked, tuple(holders)
 
 
-def held_domains(facts: Facts, workload: Workload, term: PodAffinityTerm) -> frozenset[str]:
-    """Domains of a term's key where a running pod of others sits that the term repels."""
+def held_domains(facts: Facts, workload: Workload, term: PodAffinityTerm, others: Others) -> frozenset[str]:
+    """Domains of a term's key where one of ``others`` runs that the term repels."""
     holding: NodeSet = EMPTY
-    for group in facts.neighbours:
+    for group in others.alike:
         if facts.namespaces.selects(term, workload.namespace, group.pod, unknown=False):
             holding |= group.nodes
     return frozenset(value for value, nodes in facts.index.domains(term.topology_key).items() if nodes & holding)
 
 
 def nodes_near_running(facts: Facts, workload: Workload) -> NodeSet | None:
-    """Nodes that satisfy the required affinity by running pods of others; None where none of them answers it.
+    """Nodes that satisfy the required affinity by running pods; None where none of them answers it.
 
-    One pod must match all terms; each term then asks for that pod's domain of its own key.
+    One pod must match all terms; each term then asks for that pod's domain of its own key. None also where the pod
+    answers its own affinity and each other that does may go: then the first one starts anywhere (satisfyPodAffinity).
     """
-    terms = facts.pod(workload).required_affinity
-    answering: NodeSet = EMPTY
-    for group in facts.neighbours:
-        if all(facts.namespaces.selects(t, workload.namespace, group.pod, unknown=True) for t in terms):
-            answering |= group.nodes
-    if not answering:
+    pod, terms = facts.pod(workload), facts.pod(workload).required_affinity
+
+    def answering(groups: Iterable[Alike]) -> NodeSet:
+        found: NodeSet = EMPTY
+        for group in groups:
+            if all(facts.namespaces.selects(t, workload.namespace, group.pod, unknown=True) for t in terms):
+                found |= group.nodes
+        return found
+
+    if not answering(facts.others.alike):
         return None
-    near = facts.index.all
+    itself = all(facts.namespaces.selects(t, workload.namespace, pod, unknown=True) for t in terms)
+    if itself and not answering(facts.staying_beside_set.alike):
+        return None
+    near, there = facts.index.all, answering(facts.running.alike)
     for term in terms:
-        near &= facts.index.spanned(term.topology_key, answering)
+        near &= facts.index.spanned(term.topology_key, there)
     return near
 
 

@@ -41,7 +41,7 @@ def first_stuck(workload: Workload, constraint: SpreadConstraint, facts: Facts) 
         return None
     counted = counted_nodes(workload, constraint, facts)
     counts = {
-        value: matching_running_pods(facts, workload.namespace, selector, nodes & counted)
+        value: matching_running_pods(facts.staying_beside_set, workload.namespace, selector, nodes & counted)
         for value, nodes in facts.index.domains(key).items()
         if nodes & counted
     }

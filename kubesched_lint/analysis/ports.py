@@ -36,10 +36,10 @@ def rivals(workload: Workload, facts: Facts) -> Iterator[Workload]:
 
 
 def taken_by_running(workload: Workload, facts: Facts) -> tuple[NodeSet, tuple[BoundPod, ...]]:
-    """Nodes where running pods of others hold one of its ports, and these pods."""
+    """Nodes where running pods of others that stay hold one of its ports, and these pods."""
     taken: NodeSet = EMPTY
     for port in workload.pod.host_ports:
-        taken |= facts.state.port_conflicts(port)
+        taken |= facts.staying(workload).state.port_conflicts(port)
     if not taken:
         return taken, ()
-    return taken, tuple(b for b in facts.other_pods if b.node and clash(workload.pod, b.pod))
+    return taken, tuple(b for b in facts.staying(workload).pods if b.node and clash(workload.pod, b.pod))

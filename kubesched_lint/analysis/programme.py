@@ -122,8 +122,8 @@ def _spread(problem: Problem, at: _At, d: int, demand: Demand, constraint: Sprea
 
     facts, key = problem.facts, constraint.topology_key
     room = spread_room(demand.workload, constraint, facts)
-    if room is None or facts.index.one_node_each(key) or facts.other_pods:
-        return
+    if room is None or facts.index.one_node_each(key) or facts.other_pods or facts.may_be_preempted(demand.workload):
+        return  # pods that go later leave the others where they are, however uneven
     rows = _by_domain(problem, at, d, key)
     counted = counted_nodes(demand.workload, constraint, facts)
     others = [v for v, nodes in facts.index.domains(key).items() if nodes & counted & facts.today]
@@ -147,7 +147,7 @@ def _together(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row
     answering = [d for d, other in enumerate(problem.demands) if _answers(problem, demand, other)]
     seen = {id(problem.demands[a].workload) for a in answering}
     every = list(facts.selection.selected_by_all(terms, demand.workload.namespace))
-    if any(id(w) not in seen for w in every) or d in answering:
+    if any(id(w) not in seen for w in every) or d in answering or any(map(facts.may_be_preempted, every)):
         return
     rows = _by_domain(problem, at, d, terms[0].topology_key)
     for value, row in rows.items():

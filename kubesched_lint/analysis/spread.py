@@ -1,8 +1,12 @@
-"""How many pods of a workload one hard spread constraint lets in at most, by the counting of ``scheduler/topology``."""
+"""How many pods of a workload one hard spread constraint lets in at most, by the counting of ``scheduler/topology``.
+
+Pods of others that may be preempted count for the minimum, and do not count against their own domain.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.neighbours import matching_running_pods, others_selected
@@ -11,6 +15,9 @@ from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 from kubesched_lint.scheduler import topology
+
+if TYPE_CHECKING:
+    from kubesched_lint.analysis.others import Others
 
 
 @record
@@ -25,6 +32,8 @@ class SpreadRoom:
     placeable: Mapping[str, int]
     blocked: tuple[str, ...]
     too_few: bool
+    most: int
+    """The total that holds even if other workloads of the set preempt running pods of others."""
 
     @property
     def total(self) -> int:
@@ -59,25 +68,36 @@ def _spread_room(
     counted = counted_nodes(workload, constraint, facts)
     usable = facts.usable(workload)
     most = facts.replicas(workload) if replicas is None else replicas
-    capacity: dict[str, int] = {}
-    others: dict[str, int] = {}
-    blocked = []
-    existing = []
-    for value, nodes in facts.index.domains(constraint.topology_key).items():
-        if nodes & counted & (facts.today | usable):
-            capacity[value] = facts.copies(workload, most, nodes & usable)
-            others[value] = matching_running_pods(facts, workload.namespace, selector, nodes & counted)
-            if nodes & counted & facts.today:
-                existing.append(value)
-            if not nodes & usable:
-                blocked.append(value)
-    if not capacity:
+    domains = {
+        value: nodes
+        for value, nodes in facts.index.domains(constraint.topology_key).items()
+        if nodes & counted & (facts.today | usable)
+    }
+    if not domains:
         return None
-    too_few = topology.is_short_of_domains(constraint, len(capacity))
+
+    def matching(others: Others) -> dict[str, int]:
+        return {
+            domain: matching_running_pods(others, workload.namespace, selector, nodes & counted)
+            for domain, nodes in domains.items()
+        }
+
+    too_few = topology.is_short_of_domains(constraint, len(domains))
     # A domain that only a pool could open holds nobody down: as long as no node is there, it does not count.
-    least = 0 if too_few else min((others[d] + capacity[d] for d in existing), default=most)
-    placeable = topology.let_in(constraint, capacity, others, least)
-    return SpreadRoom(capacity, placeable, tuple(blocked), too_few)
+    existing = [d for d, nodes in domains.items() if nodes & counted & facts.today]
+    others = matching(facts.others)
+
+    def let_in(stay: Others) -> tuple[dict[str, int], dict[str, int]]:
+        capacity = {d: facts.copies(workload, most, nodes & usable, beside=stay) for d, nodes in domains.items()}
+        least = 0 if too_few else min((others[d] + capacity[d] for d in existing), default=most)
+        return capacity, topology.let_in(constraint, capacity, matching(stay), least)
+
+    capacity, placeable = let_in(facts.staying(workload))
+    surely = placeable
+    if facts.staying(workload) is not facts.staying_beside_set:
+        surely = let_in(facts.staying_beside_set)[1]
+    blocked = tuple(d for d, nodes in domains.items() if not nodes & usable)
+    return SpreadRoom(capacity, placeable, blocked, too_few, sum(surely.values()))
 
 
 def counted_nodes(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> NodeSet:

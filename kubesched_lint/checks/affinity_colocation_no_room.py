@@ -22,10 +22,11 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     replicas = facts.replicas(workload)
     there = near & facts.usable(workload)
     supply = facts.copies(workload, replicas, there)
+    surely = supply == facts.copies(workload, replicas, there, beside=facts.staying_beside_set) == 0
     if supply >= replicas or facts.index.unknown_resources & there:
         return
     tight = facts.tightest_resource(workload, there)
-    free = facts.most_free(tight, there) if there else 0
+    free = facts.most_free(workload, tight, there) if there else 0
     yield Hazard(
         at=terms[0].path,
         evidence=proof(
@@ -35,7 +36,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             supply=supply,
             assumes=facts.running_premises(workload),
         ),
-        severity=None if supply == 0 else Severity.WARNING,
+        severity=None if surely else Severity.WARNING,
         values={
             "pending": replicas - supply,
             "replicas": replicas,

@@ -46,7 +46,7 @@ def _others(
         if other.stays and facts.surely_selects(workload, term, other):
             place = Place(other.pod.labels_path, "is matched as well", other.source, other.ref)
             yield str(other), (other.pod.labels, place)
-    for group in facts.neighbours:
+    for group in facts.others.alike:
         if group.pod.namespace == workload.namespace and facts.namespaces.selects(
             term, workload.namespace, group.pod, unknown=False
         ):

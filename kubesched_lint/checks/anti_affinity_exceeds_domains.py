@@ -20,6 +20,7 @@ def check(workload: Workload, facts: Facts, *, reserve: int) -> Iterator[Hazard]
         supply = len(room.domains)
         if not room.is_bounded or replicas <= supply - reserve:
             continue
+        surely = facts.room(workload, term.topology_key, term, facts.staying_beside_set).domains == room.domains
         lost = 0 if replicas > supply else reserve
         left = supply - lost
         yield Hazard(
@@ -31,7 +32,7 @@ def check(workload: Workload, facts: Facts, *, reserve: int) -> Iterator[Hazard]
                 supply=left,
                 assumes=facts.running_premises(workload),
             ),
-            severity=Severity.WARNING if lost else None,
+            severity=None if surely and not lost else Severity.WARNING,
             values={
                 "pending": replicas - left,
                 "replicas": replicas,

@@ -27,8 +27,9 @@ def _from_running(victim: Workload, facts: Facts) -> Iterator[Hazard]:
     usable = facts.usable(victim)
     if not usable or victim.kind == "DaemonSet" or not facts.knows_running_pods:
         return
-    blocked, holders = repelled_by_running(facts, victim)
+    blocked, holders = repelled_by_running(facts, victim, facts.staying(victim))
     if usable & ~blocked == 0:
+        surely, _ = repelled_by_running(facts, victim, facts.staying_beside_set)
         names = tuple(sorted({f"{b.namespace}/{b.name}" for b in holders}))
         yield Hazard(
             at=("metadata", "name"),
@@ -38,14 +39,18 @@ def _from_running(victim: Workload, facts: Facts) -> Iterator[Hazard]:
                 supply=0,
                 assumes=("the running pods that repel it stay where they are",),
             ),
+            severity=None if usable & ~surely == 0 else Severity.WARNING,
             values={"holders": names, "replicas": facts.replicas(victim)},
             variant="running",
         )
 
 
 def _between(holder: Workload, other: Workload, key: str, at: tuple[str | int, ...], facts: Facts) -> Iterator[Hazard]:
-    """Who is created first may take every domain; the other one then waits."""
+    """Who is created first may take every domain, and so may who preempts the other; the other one then waits."""
     first, victim = (holder, other) if facts.comes_before(holder, other) else (other, holder)
+    why = "is created first"
+    if facts.preempts(victim, first):
+        first, victim, why = victim, first, "preempts them"
     room = facts.room(victim, key)
     taken = set(facts.room(first, key).domains)
     if not room.is_bounded or not set(room.domains) <= taken or facts.replicas(first) < len(room.domains):
@@ -60,10 +65,10 @@ def _between(holder: Workload, other: Workload, key: str, at: tuple[str | int, .
         victim=victim.ref,
         severity=Severity.WARNING,
         evidence=witness(
-            f"{first} comes first and has {facts.replicas(first)} replicas for {len(room.domains)} {key} domains",
+            f"{first} {why} and has {facts.replicas(first)} replicas for {len(room.domains)} {key} domains",
             trace=(*trace, f"every pod of {victim} stays Pending"),
         ),
-        values={"victim": str(victim), "first": str(first), "key": key, "domains": room.domains},
+        values={"victim": str(victim), "first": str(first), "why": why, "key": key, "domains": room.domains},
         related=(Place(("metadata", "name"), "stays Pending", victim.source, victim.ref),),
         variant=mutual,
     )

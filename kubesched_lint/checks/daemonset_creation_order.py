@@ -47,7 +47,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
 
 
 def _evidence(workload: Workload, daemon: Workload, facts: Facts) -> Evidence | None:
-    """Why the order matters here; None when every node of a fixed cluster provably holds both."""
+    """Why the order matters here; None when every node of a fixed cluster provably holds both, or the late evicts."""
+    if facts.preempts(daemon, workload):
+        return None
     order = f"{workload.kind} before DaemonSet under {facts.premises.apply_order}"
     if facts.cluster is None:
         return pattern(f"{order}; no cluster given")

@@ -22,14 +22,14 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         return
     resource = max(short.values(), key=list(short.values()).count)
     here = [name for name, lacking in short.items() if lacking == resource]
-    free = max(int(facts.state.ledger.free(resource)[facts.index.position(name)]) for name in here)
+    free = facts.most_free(workload, resource, facts.index.named(here))
     yield Hazard(
         at=request_path(workload, resource),
         evidence=proof(
             f"{len(short)} of {daemon_nodes(workload, facts).bit_count()} nodes: Insufficient {resource}, and "
             f"{_victims(pod)}",
             demand=pod.requests[resource],
-            supply=max(free, 0),
+            supply=free,
             assumes=facts.running_premises(workload),
         ),
         values={
@@ -37,7 +37,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             "nodes": here,
             "resource": resource,
             "wanted": show(resource, pod.requests[resource]),
-            "free": show(resource, max(free, 0)),
+            "free": show(resource, free),
             "priority": pod.priority or 0,
         },
     )
@@ -50,19 +50,12 @@ def _victims(pod: Pod) -> str:
 
 
 def _starved(workload: Workload, pod: Pod, facts: Facts) -> Iterator[tuple[str, str]]:
-    """Nodes without room for its pod even if all pods of lower priority went, with the resource that lacks."""
-    lower: dict[tuple[str, str], int] = {}
-    if pod.preemption_policy != "Never":
-        for bound in facts.other_pods:
-            if (bound.pod.priority or 0) < (pod.priority or 0):
-                for name, amount in bound.pod.requests.items():
-                    lower[bound.node, name] = lower.get((bound.node, name), 0) + amount
+    """Nodes without room for its pod beside the running pods that stay, with the resource that lacks."""
+    state = facts.staying(workload).state
     nodes = daemon_nodes(workload, facts) & ~facts.index.unknown_resources
     for position in positions(nodes):
         node = facts.index.nodes[position]
         for name, amount in pod.requests.items():
-            free = facts.state.ledger.free(name)[position]
-            offered = (node.allocatable or {}).get(name, 0)
-            if amount > 0 and free + lower.get((node.name, name), 0) < amount <= offered:
+            if amount > 0 and state.ledger.free(name)[position] < amount <= (node.allocatable or {}).get(name, 0):
                 yield node.name, name
                 break

@@ -24,7 +24,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         return
     most = _slots(facts.empty, usable, replicas)
     bare = most < replicas
-    supply = most if bare else _slots(facts.state, usable, replicas)
+    supply = most if bare else _slots(facts.staying(workload).state, usable, replicas)
     if supply >= replicas:
         return
     most = _slots(facts.empty, usable)
@@ -51,7 +51,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
 
 def _daemons(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     nodes = daemon_nodes(workload, facts) & ~facts.index.unknown_resources
-    free = facts.state.ledger.free(PODS)
+    free = facts.staying(workload).state.ledger.free(PODS)
     full = [facts.index.names[i] for i in positions(nodes) if free[i] <= 0]
     if full:
         yield Hazard(

@@ -40,6 +40,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             continue
         room = facts.room(workload, term.topology_key, term)
         if room.is_bounded and replicas == len(room.domains):
+            surely = facts.room(workload, term.topology_key, term, facts.staying_beside_set).domains == room.domains
             yield Hazard(
                 at=term.path,
                 evidence=proof(
@@ -47,9 +48,10 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                     f"({', '.join(room.domains)}), and maxUnavailable resolves to 0",
                     demand=replicas + 1,
                     supply=len(room.domains),
-                    assumes=(*facts.node_premises(workload), OLD_PODS),
+                    assumes=(*facts.running_premises(workload), OLD_PODS),
                     event="rollout",
                 ),
+                severity=None if surely else Severity.WARNING,
                 values={**values, "key": term.topology_key, "domains": room.domains},
                 related=related,
             )

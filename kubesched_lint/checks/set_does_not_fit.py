@@ -18,13 +18,13 @@ def check(facts: Facts) -> Iterator[Hazard]:
             victim=last.workload.ref,
             together=tuple(d.workload.ref for d in found.demands),
             # Which of them waits depends on the order; that one does is proven.
-            severity=None if not facts.other_pods else Severity.WARNING,
+            severity=None if not facts.staying_beside_set.pods else Severity.WARNING,
             evidence=proof(
                 f"{found.wanted} pods > {found.placed}, the most by {' and '.join(found.because)}: {_sum(found)}",
                 demand=found.wanted,
                 supply=found.placed,
                 assumes=("the nodes stay as in the snapshot",)
-                + (("the running pods of others stay where they are",) if facts.other_pods else ()),
+                + (("the running pods of others stay where they are",) if facts.staying_beside_set.pods else ()),
             ),
             values={
                 "pending": found.wanted - found.placed,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.spread import spread_room
-from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.workload import Workload
 
 
@@ -31,6 +31,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 supply=room.total,
                 assumes=facts.running_premises(workload),
             ),
+            severity=None if room.most < replicas else Severity.WARNING,
             values={
                 "pending": replicas - room.total,
                 "replicas": replicas,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.spread import spread_room
-from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.workload import Workload
 
 
@@ -26,8 +26,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 f"{constraint.min_domains}, so each takes at most maxSkew {constraint.max_skew}",
                 demand=replicas,
                 supply=room.total,
-                assumes=facts.node_premises(workload),
+                assumes=facts.running_premises(workload),
             ),
+            severity=None if room.most < replicas else Severity.WARNING,
             values={
                 "pending": replicas - room.total,
                 "replicas": replicas,

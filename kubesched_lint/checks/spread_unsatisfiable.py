@@ -28,7 +28,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 assumes=facts.running_premises(workload),
             ),
             # Room taken by running pods may come free.
-            severity=Severity.WARNING if facts.other_pods else None,
+            severity=Severity.WARNING if facts.staying(workload).pods else None,
             values={
                 "pending": replicas - room.total,
                 "replicas": replicas,

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _ON_NAMESAKES = "defined-twice"
 """The one rule that looks at several definitions of one object."""
+_OF_FILTERS = ("affinity", "anti-affinity", "node-affinity", "spread", "taints", "topology")
+"""Families of rules that argue with what filters of the scheduler ask."""
 _ON_REFUSED = "api-would-reject"
 
 
@@ -264,6 +266,8 @@ class _Run:
             workload = subject if isinstance(subject, Workload) else None
             try:
                 for hazard in check(facts, **params) if subject is None else check(subject, facts, **params):
+                    if workload is not None and _is_past_scheduler(rule, workload, hazard):
+                        continue
                     placed = self._placed(hazard, subject) if isinstance(subject, Document) else hazard
                     yield self._judge(rule, workload, placed, facts)
             except UncheckedError as reason:
@@ -345,6 +349,17 @@ def _told_once(judged: Iterable[Judged], manifests: ManifestSet) -> Iterator[Jud
 
 def _rests_on_nodes(rule: Rule) -> bool:
     return "nodes" in rule.needs or "nodes" in rule.uses
+
+
+def _is_past_scheduler(rule: Rule, workload: Workload, hazard: Hazard) -> bool:
+    """Whether a hazard argues with filters of the scheduler, which a pod with ``nodeName`` never meets.
+
+    nodename-bypass says what becomes of such a pod.
+    """
+    argues = hazard.evidence.kind in ("proof", "witness") and hazard.victim in (None, workload.ref)
+    if not workload.pod.node_name or not argues or "node_name" in rule.features:
+        return False
+    return _rests_on_nodes(rule) or rule.family in _OF_FILTERS
 
 
 def _lacking(rule: Rule, facts: Facts) -> str:

@@ -1,0 +1,125 @@
+"""No error rests on a running pod that the scheduler may evict, or that terminates already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubesched_lint.engine.linter import lint
+from kubesched_lint.engine.options import Options
+from kubesched_lint.rulebook.library import Rulebook
+from tests.analysis.test_errors_are_proofs import CLASSES, HOST, NAMESPACE, PRIORITY, REQUIRED, ZONE, read, term
+
+
+def node(name: str, zone: str = "z1", cpu: str = "2", **spec: Any) -> dict[str, Any]:
+    meta = {"name": name, "labels": {HOST: name, ZONE: zone}}
+    room = {"cpu": cpu, "memory": "8Gi", "pods": "10"}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": spec, "status": {"allocatable": room}}
+
+
+def pod(name: str, at: str, priority: int = 0, cpu: str = "500m", **spec: Any) -> dict[str, Any]:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    meta: dict[str, Any] = {"name": name, "namespace": "default", "labels": {"app": name}}
+    if spec.pop("terminating", False):
+        meta["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    body = {"nodeName": at, "priority": priority, "containers": [container], **spec}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": body, "status": {"phase": "Running"}}
+
+
+def deployment(name: str, replicas: int = 1, cpu: str = "1", priority: str = "", **spec: Any) -> dict[str, Any]:
+    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+    if priority:
+        spec["priorityClassName"] = priority
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [container], **spec}}
+    body = {"replicas": replicas, "selector": {"matchLabels": {"app": name}}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": body}
+
+
+def near(app: str, key: str = HOST) -> dict[str, Any]:
+    return {"podAffinity": {REQUIRED: [term(app, key)]}}
+
+
+def apart(app: str, key: str = HOST) -> dict[str, Any]:
+    return {"podAntiAffinity": {REQUIRED: [term(app, key)]}}
+
+
+def errors(objects: list[dict[str, Any]], cluster: list[dict[str, Any]]) -> set[str]:
+    manifests, known = read(objects, [*cluster, *CLASSES, NAMESPACE])
+    report, _ = lint(manifests, known, Options(profile="strict"), Rulebook.shipped().select("strict"))
+    assert not report.errors
+    return {f"{f.rule} {f.object.name}" for f in report.findings if f.severity.word == "error"}
+
+
+@pytest.mark.parametrize(("batch", "said"), [(-10, False), (0, True)])
+def test_room_that_is_made_beside_the_target_of_an_affinity(batch: int, said: bool) -> None:
+    running = [node("w1"), pod("writer", "w1"), pod("batch", "w1", batch, cpu="1")]
+    found = errors([deployment("reader", affinity=near("writer"))], running)
+    assert ("affinity-colocation-no-room reader" in found) is said
+
+
+@pytest.mark.parametrize("priority", PRIORITY)
+def test_a_domain_is_held_by_who_cannot_be_evicted(priority: str) -> None:
+    both = {"labelSelector": {"matchExpressions": [{"key": "app", "operator": "In", "values": ["ad", "old"]}]}}
+    affinity = {"podAntiAffinity": {REQUIRED: [{**both, "topologyKey": HOST}]}}
+    found = errors([deployment("ad", priority=priority, affinity=affinity)], [node("w1"), pod("old", "w1")])
+    assert ("anti-affinity-exceeds-domains ad" in found) is (priority != "high")
+
+
+@pytest.mark.parametrize(("priority", "said"), [("high", False), ("polite", True), ("", True)])
+def test_running_pods_that_repel_may_be_evicted(priority: str, said: bool) -> None:
+    running = [node("w1"), node("w2"), *(pod(f"old{i}", f"w{i}", affinity=apart("web")) for i in (1, 2))]
+    found = errors([deployment("web", priority=priority)], running)
+    assert ("anti-affinity-symmetry web" in found) is said
+
+
+def test_only_pods_on_nodes_that_it_can_use_are_evicted() -> None:
+    taint: dict[str, Any] = {"taints": [{"key": "t", "value": "v", "effect": "NoSchedule"}]}
+    running = [node("w1"), node("w2", **taint), pod("old", "w2", affinity=apart("web", ZONE))]
+    assert "anti-affinity-symmetry web" in errors([deployment("web", priority="high")], running)
+
+
+def test_another_workload_of_the_set_may_evict() -> None:
+    running = [node("w1"), pod("old", "w1", affinity=apart("web"))]
+    web, urgent = deployment("web"), deployment("urgent", cpu="2", priority="high")
+    assert "anti-affinity-symmetry web" in errors([web], running)
+    assert "anti-affinity-symmetry web" not in errors([web, urgent], running)
+
+
+def test_who_is_evicted_comes_back_and_evicts_in_turn() -> None:
+    """``middle`` must leave w1 for ``urgent``; its successor may then evict ``old`` from w2."""
+    owner = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "middle", "uid": "1", "controller": True}]
+    middle = pod("middle", "w1", 100, cpu="2")
+    running = [node("w1", cpu="4"), node("w2"), pod("old", "w2", affinity=apart("web"))]
+    web = deployment("web", nodeSelector={HOST: "w2"})
+    urgent = deployment("urgent", cpu="4", priority="high", nodeSelector={HOST: "w1"})
+    assert "anti-affinity-symmetry web" in errors([web, urgent], [*running, middle])
+    middle["metadata"]["ownerReferences"] = owner
+    assert "anti-affinity-symmetry web" not in errors([web, urgent], [*running, middle])
+
+
+def test_a_terminating_pod_goes_by_itself() -> None:
+    repels = apart("web")
+    for terminating in (False, True):
+        running = [node("w1"), pod("old", "w1", affinity=repels, terminating=terminating)]
+        assert ("anti-affinity-symmetry web" in errors([deployment("web")], running)) is not terminating
+
+
+def test_counts_of_pods_that_may_be_evicted_bound_no_spread() -> None:
+    """One pod of others in z1; z2 is there, tainted. At most one more pod fits z1, but for an eviction."""
+    taint: dict[str, Any] = {"taints": [{"key": "t", "value": "v", "effect": "NoSchedule"}]}
+    spread = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    spread["labelSelector"] = {"matchLabels": {"team": "x"}}
+    running = [node("w1"), node("w2", "z2", **taint), pod("old", "w1")]
+    running[-1]["metadata"]["labels"]["team"] = "x"
+    for priority in ("", "high"):
+        web = deployment("web", priority=priority, topologySpreadConstraints=[spread])
+        web["spec"]["template"]["metadata"]["labels"]["team"] = "x"
+        assert ("spread-tainted-domain-blocks web" in errors([web], running)) is not bool(priority)
+
+
+def test_a_pod_with_a_node_name_meets_no_filter() -> None:
+    web = deployment("web", 3, nodeName="w1", affinity=apart("web"))
+    assert errors([web], [node("w1", cpu="8"), node("w2")]) == set()
+    web["spec"]["template"]["spec"]["affinity"] = near("nobody")
+    assert errors([web], [node("w1", cpu="8"), node("w2")]) == set()

@@ -114,6 +114,19 @@ def _search(courses: Courses, most_states: int) -> Outcomes | None:
     return Outcomes(tuple(names), tuple(courses.wanted(i) for i in numbers), rows, len(seen))
 
 
+def walked(courses: Courses) -> Iterator[State]:
+    """The states that can be reached, each once."""
+    seen = {courses.start()}
+    stack = list(seen)
+    while stack:
+        state = stack.pop()
+        yield state
+        for other in courses.after(state):
+            if other not in seen:
+                seen.add(other)
+                stack.append(other)
+
+
 def course(world: World, reaches: object, most_states: int = MOST_STATES) -> Iterator[str]:
     """One shortest course, line by line, to an end of which ``reaches(courses, state)`` is true: for reproductions."""
     courses = Courses(world)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.facts import Facts, Premises
@@ -206,7 +207,11 @@ class _Run:
         if self.namesakes is None or rule.each not in ("workload", "set") or rule.slug == _ON_NAMESAKES:
             yield from self._judgements(rule, facts)
             return
-        for judged in self._judgements(rule, facts):
+        seen = set()
+        for judged in chain(self._judgements(rule, facts), self._of_namesakes(rule, facts)):
+            if _identity(judged) in seen:
+                continue
+            seen.add(_identity(judged))
             meant = (judged.workload and judged.workload.source) or judged.hazard.source
             views = (facts,) if meant is None else self._seen_from(meant, facts)
             again = [one for view in views for one in self._again(rule, judged, view)]
@@ -217,13 +222,27 @@ class _Run:
                     again[0], "of what is defined more than once that definition is applied which leads to this"
                 )
 
+    def _of_namesakes(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
+        """What is said of a workload that is defined more than once where it is defined once.
+
+        A second copy of it is no other workload: beside it, nothing need be said of either.
+        """
+        assert self.namesakes is not None
+        for workload in self._carriers(rule) if rule.each == "workload" else ():
+            if workload.source is not None and self.namesakes.defines_again(workload):
+                for view in self._seen_from(workload.source, facts):
+                    yield from self._judged_in(rule, workload, view)
+
     def _again(self, rule: Rule, judged: Judged, facts: Facts) -> Iterator[Judged]:
         """The same finding, when the rule is asked of other facts."""
-        key = (rule.slug, id(judged.workload), id(facts))
-        if key not in self._heard:
-            self._heard[key] = tuple(self._judgements(rule, facts, judged.workload))
         like = _identity(judged)
-        yield from [one for one in self._heard[key] if _identity(one) == like][:1]
+        yield from [one for one in self._judged_in(rule, judged.workload, facts) if _identity(one) == like][:1]
+
+    def _judged_in(self, rule: Rule, workload: Workload | None, facts: Facts) -> Sequence[Judged]:
+        key = (rule.slug, id(workload), id(facts))
+        if key not in self._heard:
+            self._heard[key] = tuple(self._judgements(rule, facts, workload))
+        return self._heard[key]
 
     def _seen_from(self, source: Source, facts: Facts) -> tuple[Facts, ...]:
         assert self.namesakes is not None

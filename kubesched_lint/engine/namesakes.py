@@ -13,6 +13,7 @@ from typing import Any
 
 from kubesched_lint.findings import Source
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.workload import Workload
 
 _MOST_NAMED = 3
 
@@ -34,6 +35,10 @@ class Namesakes:
     @cached_property
     def _paths(self) -> frozenset[str]:
         return frozenset(item.source.path for items in self.groups.values() for item in items if item.source)
+
+    def defines_again(self, workload: Workload) -> bool:
+        """Whether the workload is one of several definitions of one object."""
+        return id(workload.source) in self._sources
 
     def seen_from(self, source: Source) -> tuple[Inventory, ...]:
         """The set with one definition of each object: the nearest to ``source``; two where that is no clear choice."""

@@ -158,3 +158,24 @@ def test_a_copy_that_differs_in_one_file_is_told_and_one_in_another_file_named_i
     assert told({"a.yaml": deployment(1), "b.yaml": deployment(2)}) == ([], 1)
     assert told({"a/web.yaml": deployment(1), "b/web.yaml": deployment(2)}) == ([], 1)
     assert told({"web.yaml": deployment(1) + "---\n" + deployment(1)}) == ([], 0)
+
+
+BUDGET = """---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web, namespace: shop}
+spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}
+"""
+
+
+def test_a_second_copy_is_no_other_workload_that_a_budget_guards() -> None:
+    one = deployment(2) + BUDGET
+    assert ("a/web.yaml", "drain-stuck") in rules(report({"a/web.yaml": one}))
+    both = rules(report({"a/web.yaml": one, "b/web.yaml": one}))
+    assert [place for place, rule in both if rule == "drain-stuck"] == ["a/web.yaml", "b/web.yaml"]
+
+
+def test_each_definition_is_judged_as_it_stands() -> None:
+    """The copy with three replicas lets one go; the one with two lets none go, whatever stands beside it."""
+    found = rules(report({"a/web.yaml": deployment(2) + BUDGET, "b/web.yaml": deployment(3) + BUDGET}))
+    assert [place for place, rule in found if rule == "drain-stuck"] == ["a/web.yaml"]

@@ -33,7 +33,8 @@ def blame(stage: Stage, state: State, slot: int, position: int = -1) -> Blame:
     workload = cast.revisions[number][revision]
     found = stage.diagnosis(state, slot, position)
     pod = stage.pod(slot, position)
-    text = message(found, preempt(pod, found, stage.cluster).message)
+    # The scheduler says nothing of a pod that names its node.
+    text = "" if pod.node_name else message(found, preempt(pod, found, stage.cluster).message)
     if found.refusal is not None:
         return Blame(workload, _path_of(found.refusal.plugin, "", workload), text)
     reason = _main_reason(found, found.total)

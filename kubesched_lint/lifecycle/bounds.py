@@ -19,7 +19,7 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.world import Wish
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.capacity import copies, tightest_resource
-from kubesched_lint.scheduler.framework import diagnose
+from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains, least_count, let_in
 
 
@@ -40,7 +40,7 @@ def most_placed(setting: Setting, number: int, wanted: int, without: NodeSet = 0
 
 
 def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixed: bool) -> Iterator[Counted]:
-    pod, cluster, index = setting.pods[number], setting.cluster, setting.index
+    pod, cluster, index = as_checked(setting.pods[number]), setting.cluster, setting.index
     if pod.scheduling_gates:
         yield Counted(0, "scheduling gates hold its pods back")
         return
@@ -147,7 +147,7 @@ def least_placed(
     further ones, whichever they are, gone or, else, cordoned. ``fresh``: no pod of it ran before, so that its claims
     are still to be bound. ``mixed``: some pods are of another revision, which not every selector reaches.
     """
-    pod, index = setting.pods[number], setting.index
+    pod, index = as_checked(setting.pods[number]), setting.index
     if pod.required_affinity:
         return Counted(0, "required pod affinity depends on where others land")
     templates = setting.workloads[number].claim_templates
@@ -224,6 +224,8 @@ def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
 def _is_repelled(setting: Setting, number: int) -> bool:
     """Whether a pod of another workload may repel this one's, either way round."""
     pod = setting.pods[number]
+    if pod.node_name:
+        return False
     others = [p for i, p in enumerate(setting.pods) if i != number]
     others += [b.pod for i, pods in setting.running.items() if i != number for b in pods[:1]]
     return any(setting.selects(t, o, pod) for o in others for t in o.required_anti_affinity) or any(

@@ -12,13 +12,13 @@ from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_domains
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.scheduler.capacity import copies
-from kubesched_lint.scheduler.framework import diagnose
+from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.topology import let_in
 
 
 def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
     """Bound pods of ``wanted`` on today's nodes; None where no closed form applies."""
-    pod, index = setting.pods[number], setting.index
+    pod, index = as_checked(setting.pods[number]), setting.index
     if number in setting.quota_short or not stands_alone(setting, number):
         return None
     if pod.required_affinity or pod.volumes or pod.scheduling_gates:

@@ -39,6 +39,7 @@ def outranks(setting: Setting, strong: int, weak: int) -> bool:
     one, other = setting.pods[strong], setting.pods[weak]
     return (
         one.preemption_policy != "Never"
+        and not one.node_name
         and (one.priority or 0) > (other.priority or 0)
         and bool(setting.usable[strong] & setting.usable[weak])
     )
@@ -48,7 +49,7 @@ def _weaker_guests(setting: Setting, members: Sequence[int]) -> Iterator[tuple[i
     """Pods that are not of the set and have a lower priority: a member, the pod, its priority."""
     for i in members:
         pod = setting.pods[i]
-        for bound in setting.objects.pods if pod.preemption_policy != "Never" else ():
+        for bound in setting.objects.pods if pod.preemption_policy != "Never" and not pod.node_name else ():
             at = setting.index.positions.get(bound.node, -1)
             rank = bound.pod.priority or 0
             if rank < (pod.priority or 0) and at >= 0 and setting.usable[i] >> at & 1:

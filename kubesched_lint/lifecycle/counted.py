@@ -13,6 +13,7 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import size_after, zones
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.scheduler.capacity import copies
+from kubesched_lint.scheduler.framework import as_checked
 
 _FEW_NODES = 64
 
@@ -203,7 +204,7 @@ _STAYS = "what runs stays where it is"
 
 def stands_well(setting: Setting, number: int) -> bool:
     """Whether the running pods satisfy the conditions that ``most_placed`` counts, so that its bound holds for them."""
-    pod, index = setting.pods[number], setting.index
+    pod, index = as_checked(setting.pods[number]), setting.index
     at = [index.positions.get(b.node, -1) for b in setting.running.get(number, ()) if b.node]
     room = dict(copies(pod, setting.cluster, setting.usable[number], len(at)))
     if any(at.count(p) > room.get(p, 0) for p in set(at)) or any(c.is_hard for c in pod.spread):

@@ -20,12 +20,19 @@ Mend = Callable[..., Iterator["Remedy"]]
 Templates = Mapping[str, str]
 """Variant → template. The one key ``""`` stands for every variant: the card gave a plain string."""
 
+
+def _scheduled(field: str) -> Callable[[Workload], object]:
+    """A field that only the scheduler reads: nobody does where the pod names its node."""
+    written = attrgetter(field)
+    return lambda workload: not workload.pod.node_name and written(workload)
+
+
 FEATURES: Mapping[str, Callable[[Workload], object]] = {
-    "required_affinity": attrgetter("pod.required_affinity"),
-    "required_anti_affinity": attrgetter("pod.required_anti_affinity"),
-    "preferred_affinity": attrgetter("pod.preferred_affinity"),
-    "preferred_anti_affinity": attrgetter("pod.preferred_anti_affinity"),
-    "spread": attrgetter("pod.spread"),
+    "required_affinity": _scheduled("pod.required_affinity"),
+    "required_anti_affinity": _scheduled("pod.required_anti_affinity"),
+    "preferred_affinity": _scheduled("pod.preferred_affinity"),
+    "preferred_anti_affinity": _scheduled("pod.preferred_anti_affinity"),
+    "spread": _scheduled("pod.spread"),
     "node_selector": attrgetter("pod.node_selector"),
     # An empty tuple is a feature as well: it matches no node.
     "required_node_affinity": lambda workload: workload.pod.required_node_terms is not None,

@@ -95,7 +95,7 @@ def tightest_resource(pod: Pod, state: ClusterState, among: NodeSet) -> str:
 
 
 def _repels_itself_per_node(pod: Pod, index: NodeIndex) -> bool:
-    return any(
+    return not pod.node_name and any(
         term.selector is not None
         and term.selector.matches(pod.labels)
         and (pod.namespace in term.namespaces if term.namespaces else term.namespace_selector is None)

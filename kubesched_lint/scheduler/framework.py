@@ -12,8 +12,8 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.node import Node, Taint
-from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.record import record
+from kubesched_lint.model.pod import BoundPod, Pod, Toleration
+from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.plugins import (
     inter_pod_affinity,
     node_affinity,
@@ -48,6 +48,8 @@ FILTERS: tuple[Plugin, ...] = (
     inter_pod_affinity,
     node_declared_features,
 )
+KUBELET_FILTERS: tuple[Plugin, ...] = (node_name, taint_toleration, node_affinity, node_ports, node_resources_fit)
+"""What the kubelet looks at when a pod names its node."""
 PREFILTERS: tuple[PreFilterPlugin, ...] = (node_affinity, volume_restrictions, volume_binding, volume_zone)
 
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
@@ -94,6 +96,8 @@ def diagnose(pod: Pod, state: ClusterState) -> Diagnosis:
     total = len(index)
     if pod.scheduling_gates:
         return Diagnosis(total, EMPTY, gated=True)
+    if pod.node_name:
+        return _admitted(pod, state)
     looked_at, pinned_by, refusal = _prefilter(pod, state)
     if refusal is not None:
         return Diagnosis(total, EMPTY, refusal=refusal)
@@ -102,6 +106,30 @@ def diagnose(pod: Pod, state: ClusterState) -> Diagnosis:
     else:
         feasible, rejections = _filter_beside_nominated(pod, state, looked_at)
     return Diagnosis(total, feasible, tuple(rejections), index.all & ~looked_at, pinned_by)
+
+
+def _admitted(pod: Pod, state: ClusterState) -> Diagnosis:
+    """A pod that names its node is not scheduled: the node's kubelet looks at what concerns the node alone.
+
+    Neither spread nor pod affinity, of its own or of others, nor NoSchedule taints, cordons and volumes keep it away.
+    Mirrors generalFilter of ``pkg/kubelet/lifecycle/predicate.go`` (v1.36), which looks at NoExecute taints besides.
+    """
+    feasible, rejections = _filter(_as_kubelet_sees(pod), state, state.index.all, KUBELET_FILTERS)
+    return Diagnosis(len(state.index), feasible, tuple(r._replace(resolvable=False) for r in rejections))
+
+
+def _as_kubelet_sees(pod: Pod) -> Pod:
+    return replace(pod, tolerations=(*pod.tolerations, _ANY_NO_SCHEDULE)) if pod.node_name else pod
+
+
+_ANY_NO_SCHEDULE = Toleration(operator="Exists", effect="NoSchedule")
+
+
+def as_checked(pod: Pod) -> Pod:
+    """The pod without the conditions of its own that nobody checks, where it names its node."""
+    if not pod.node_name:
+        return pod
+    return replace(pod, required_affinity=(), required_anti_affinity=(), spread=())
 
 
 def _prefilter(pod: Pod, state: ClusterState) -> tuple[NodeSet, tuple[str, ...], Refusal | None]:
@@ -126,10 +154,12 @@ def _prefilter(pod: Pod, state: ClusterState) -> tuple[NodeSet, tuple[str, ...],
     return looked_at, tuple(sorted(pinned_by)), waiting
 
 
-def _filter(pod: Pod, state: ClusterState, among: NodeSet) -> tuple[NodeSet, list[Rejection]]:
+def _filter(
+    pod: Pod, state: ClusterState, among: NodeSet, filters: tuple[Plugin, ...] = FILTERS
+) -> tuple[NodeSet, list[Rejection]]:
     """Per node the first plugin that rejects wins (RunFilterPlugins)."""
     rejections: list[Rejection] = []
-    for plugin in FILTERS:
+    for plugin in filters:
         if not among:
             break
         gone = EMPTY
@@ -220,8 +250,10 @@ def static_reach(pod: Pod, index: NodeIndex) -> tuple[NodeSet, NodeSet, NodeSet]
     """How far the bare nodes let a pod in, each set inside the one before.
 
     ``(matching, tolerated, usable)``: nodeName, nodeSelector and required node affinity agree; … and its taints are
-    tolerated; … and it is not cordoned and its bare allocatable holds the pod.
+    tolerated; … and it is not cordoned and its bare allocatable holds the pod. A cordon and NoSchedule taints are
+    nothing to a pod that names its node.
     """
+    pod = _as_kubelet_sees(pod)
     matching = index.matching(pod.node_selector, pod.required_node_terms)
     if pod.node_name:
         matching &= index.named([pod.node_name])

@@ -1,0 +1,65 @@
+"""A pod that names its node goes past the scheduler: it is judged by what the node's kubelet looks at."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from kubesched_lint.engine.linter import lint
+from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.reading import manifest_set
+from kubesched_lint.findings import Severity
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.rulebook.index import RULES
+from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, sketch, told, workload
+
+SPREAD = {
+    "topologySpreadConstraints": [
+        {
+            "maxSkew": 1,
+            "topologyKey": HOSTNAME,
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": "web"}},
+        }
+    ]
+}
+NEAR_NOBODY = {
+    "affinity": {
+        "podAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"topologyKey": HOSTNAME, "labelSelector": {"matchLabels": {"app": "nobody"}}}
+            ]
+        }
+    }
+}
+ELSEWHERE = {"topologySpreadConstraints": [{**SPREAD["topologySpreadConstraints"][0], "topologyKey": "absent"}]}
+
+
+@pytest.mark.parametrize("conditions", [SPREAD, apart("web", HOSTNAME), NEAR_NOBODY, ELSEWHERE])
+@pytest.mark.parametrize("states", [1, 4000])
+def test_conditions_that_nobody_checks_keep_no_pod_away(conditions, states):
+    """Recorded: 4 of 4 pods run on the node that they name, whatever their spread constraint says."""
+    web = workload("Deployment", "web", 4, {**conditions, "nodeName": "w-a-1"})
+    web["spec"]["template"]["spec"]["containers"][0]["image"] = "web:1"
+    deployed = cell(told(sketch(), web, states=states), "web", "deploy")
+    assert deployed.text == "4/4 ok"
+    found = manifest_set(documents("set.yaml", yaml.safe_dump(web).encode(), is_read), "default")
+    report, _ = lint(found, sketch(), Options(), RULES)
+    assert [f.rule for f in report.findings if f.severity is Severity.ERROR] == []
+    assert "nodename-bypass" in [f.rule for f in report.findings]
+
+
+def test_neither_cordons_nor_the_anti_affinity_of_others_keep_it_away():
+    guard = workload("Deployment", "guard", 6, apart("web", HOSTNAME))
+    web = workload("Deployment", "web", 1, {"nodeName": "w-a-1"})
+    assert cell(told(sketch(), guard, web), "web", "deploy").text == "1/1 ok"
+
+
+def test_the_kubelet_counts_room_and_matches_the_node_selector():
+    big = workload("Deployment", "big", 2, asking("3", nodeName="w-a-1"))
+    assert cell(told(sketch(), big), "big", "deploy").text == "1/2 −1"
+    lost = workload("Deployment", "lost", 1, {"nodeName": "w-a-1", "nodeSelector": {"disk": "ssd"}})
+    refused = cell(told(sketch(), lost), "lost", "deploy")
+    assert refused.text == "0/1 −1"
+    assert refused.message == "", "the scheduler has no words for a pod that it does not see"

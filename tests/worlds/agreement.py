@@ -25,7 +25,7 @@ from kubesched_lint.engine.simulate import Outlook, simulate
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.lifecycle.matrix import EVENTS, Effort
 from kubesched_lint.lifecycle.outcomes import Range
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
@@ -242,7 +242,11 @@ def _of_cell(name: str, cell: Cell, ends: Ends) -> Iterator[Contradiction]:
         yield Contradiction(f"{kind}: fine{', proven' * cell.proven}", said, true)
     elif cell.verdict == BAD and not is_job and (ends.may_be_whole if cell.proven else not ends.may_lack):
         yield Contradiction(f"{kind}: bad{', proven' * cell.proven}", said, true)
-    elif cell.bound.by == "search" and not (ends.least <= cell.bound.least and cell.bound.most <= ends.most):
+    elif cell.verdict == DEPENDS and not is_job and not (ends.may_be_whole and ends.may_lack):
+        yield Contradiction(f"{kind}: depends", said, true)
+    elif cell.verdict == UNKNOWN:
+        return  # a question mark claims nothing
+    elif cell.bound.by == "search" and (ends.most < cell.bound.least or cell.bound.most < ends.least):
         yield Contradiction(f"{kind}: range by search outside", said, true)
     elif cell.bound.by != "search" and not (cell.bound.least <= ends.least and ends.most <= cell.bound.most):
         yield Contradiction(f"{kind}: range by counting too narrow", said, true)

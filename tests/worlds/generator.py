@@ -171,11 +171,13 @@ def _storage(dice: Dice, cluster: list[Value], manifests: list[Value], names: li
     volumes = [clusters.volume(dice, i, names) for i in range(dice.integer(0, 3))]
     home = cluster if dice.chance(0.7) else manifests
     home += volumes
+    there: set[tuple[str, str]] = set()
     for value in sets:
         namespace = value["metadata"]["namespace"]
         for name in _claims_of(value):
-            if any(v["metadata"] == {"name": name, "namespace": namespace} for v in (*cluster, *manifests)):
+            if (name, namespace) in there:
                 continue
+            there.add((name, namespace))
             made = clusters.claim(dice, name, namespace)
             free = [v for v in volumes if "claimRef" not in v["spec"]]
             if name == "bound" and free:

@@ -76,6 +76,7 @@ _KEPT = frozenset(
 def marks(world: World, kind: str) -> frozenset[str]:
     """What is said, without names and numbers, where it contradicts something in this way."""
     thorough = not kind.startswith(("lint", "deploy", "_against"))
+    why_not(world)  # raises for what is no world: a pod on no node
     reading = Reading(world)
     if "api-would-reject" not in kind and any(f.rule == "api-would-reject" for f in reading.report.findings):
         return frozenset()

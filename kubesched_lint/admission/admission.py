@@ -1,35 +1,79 @@
-"""The admission of one cluster: every engine asks here what becomes of a pod that somebody creates."""
+"""The admission of one cluster: every engine asks here what becomes of a pod that somebody creates.
+
+The order is that of the API server (v1.36, ``kubeapiserver/options/plugins.go``): mutating plugins (LimitRanger,
+Priority, RuntimeClass), validation of what they made, validating plugins (LimitRanger, PodSecurity, RuntimeClass).
+ResourceQuota comes last and counts: see ``lifecycle.quotas``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kubesched_lint.admission.decision import CREATED, VALIDATION, Decision, Refusal
 from kubesched_lint.admission.mutating import SYSTEM_PRIORITY_CLASSES, admit
+from kubesched_lint.admission.reach import is_in_reach
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass
+from kubesched_lint.model.template import written_template
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from kubesched_lint.admission.podsecurity import Policy
+    from kubesched_lint.findings import Source
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.labels import Labels
     from kubesched_lint.model.pod import Pod
-    from kubesched_lint.model.policy import LimitRange, PriorityClass, RuntimeClass
+    from kubesched_lint.model.policy import LimitItem, RuntimeClass
+    from kubesched_lint.model.workload import Workload
+
+ENFORCE = "pod-security.kubernetes.io/enforce"
 
 
 class Admission:
-    """``objects`` are the manifests laid over the cluster."""
+    """``objects`` are the manifests laid over the cluster; of the kinds in ``known`` the cluster has no others."""
 
-    def __init__(self, objects: Inventory) -> None:
+    def __init__(self, objects: Inventory, known: Container[str] = (), kubernetes_version: str = "1.36") -> None:
         self.objects = objects
+        self.known = known
+        self.minor = int(kubernetes_version.split(".")[1])
 
-    def stored(self, pod: Pod, extra_labels: Labels | None = None) -> Pod:
-        """The pod as the API server stores it; ``extra_labels`` are those that its controller adds."""
+    def stored(self, pod: Pod, extra_labels: Labels | None = None, source: Source | None = None) -> Pod:
+        """The pod as the API server stores it; ``extra_labels`` are those that its controller adds.
+
+        ``source`` is that of its workload: LimitRanges of other worlds than its own are passed over.
+        """
         return admit(
             pod,
             extra_labels=extra_labels,
             priority_classes=self._given_classes,
             runtime_classes=self.runtime_classes,
-            limit_ranges=self.limit_ranges.get(pod.namespace, ()),
+            limit_ranges=self.limit_ranges_of(pod.namespace, source),
         )
+
+    def decision(self, workload: Workload) -> Decision:
+        """Whether the pods of a workload are created, quotas aside."""
+        pod, ranges = workload.pod, self.limit_ranges_of(workload.namespace, workload.source)
+        asks = pod.priority_class or pod.runtime_class or pod.overhead or pod.preemption_policy
+        if not asks and pod.priority is None and not ranges and workload.namespace not in self._enforcing:
+            return CREATED
+        refusal = next(self._refusals(workload, ranges), None)
+        if refusal is not None:
+            return Decision(refusal)
+        unknown = tuple(self._unknown(workload, ranges))
+        return Decision(unknown=unknown) if unknown else CREATED
+
+    def _refusals(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[Refusal]:
+        yield from self._by_priority(workload.pod)
+        yield from self._by_runtime_class(workload.pod)
+        if ranges:
+            yield from self._by_limits(workload, ranges)
+        yield from self._by_pod_security(workload)
+        yield from self._by_overhead(workload.pod)
+
+    # --- Priority ---------------------------------------------------------------------------------------------------
 
     @cached_property
     def priority_classes(self) -> Mapping[str, PriorityClass]:
@@ -40,14 +84,151 @@ class Admission:
     def _given_classes(self) -> Mapping[str, PriorityClass]:
         return {c.name: c for c in self.objects.priority_classes}
 
-    @cached_property
-    def runtime_classes(self) -> Mapping[str, RuntimeClass]:
-        return {c.name: c for c in self.objects.runtime_classes}
+    def _by_priority(self, pod: Pod) -> Iterator[Refusal]:
+        """admitPod of ``plugin/pkg/admission/priority``."""
+        computed = self._priority_class_of(pod)
+        if computed is None:
+            if "PriorityClass" in self.known:
+                message = f"no PriorityClass with name {pod.priority_class} was found"
+                yield Refusal("Priority", message, (*pod.path, "priorityClassName"))
+            return
+        if not pod.priority_class and not computed.name and "PriorityClass" not in self.known:
+            return  # a default class that we do not know of may say the same
+        if pod.priority is not None and pod.priority != computed.value:
+            said = f"the integer value of priority ({pod.priority}) must not be provided in pod spec"
+            rest = f"priority admission controller computed {computed.value} from the given PriorityClass name"
+            yield Refusal("Priority", f"{said}; {rest}", (*pod.path, "priority"))
+        policy = computed.preemption_policy
+        if pod.preemption_policy and pod.preemption_policy != policy:
+            said = f"the string value of PreemptionPolicy ({pod.preemption_policy}) must not be provided in pod spec"
+            rest = f"priority admission controller computed {policy} from the given PriorityClass name"
+            yield Refusal("Priority", f"{said}; {rest}", (*pod.path, "preemptionPolicy"))
+
+    def _priority_class_of(self, pod: Pod) -> PriorityClass | None:
+        """The class that settles the pod's priority; None where it names one that we do not know of."""
+        return self.priority_classes.get(pod.priority_class) if pod.priority_class else self._default_class
 
     @cached_property
-    def limit_ranges(self) -> Mapping[str, tuple[LimitRange, ...]]:
-        """By namespace."""
+    def _default_class(self) -> PriorityClass:
+        """Of several, which only a race makes, the lowest (getDefaultPriorityClass)."""
+        defaults = [c for c in self._given_classes.values() if c.is_default]
+        return min(defaults, key=lambda c: c.value) if defaults else PriorityClass("")
+
+    # --- RuntimeClass -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def runtime_classes(self) -> Mapping[str, RuntimeClass]:
+        """By name."""
+        return {c.name: c for c in self.objects.runtime_classes}
+
+    def _by_runtime_class(self, pod: Pod) -> Iterator[Refusal]:
+        """prepareObjects, setOverhead and setScheduling of ``plugin/pkg/admission/runtimeclass``."""
+        if not pod.runtime_class:
+            return
+        found = self.runtime_classes.get(pod.runtime_class)
+        if found is None:
+            if "RuntimeClass" in self.known:
+                message = f'pod rejected: RuntimeClass "{pod.runtime_class}" not found'
+                yield Refusal("RuntimeClass", message, (*pod.path, "runtimeClassName"))
+            return
+        if found.overhead and pod.overhead and found.overhead != pod.overhead:
+            message = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+            yield Refusal("RuntimeClass", message, (*pod.path, "overhead"), found, ("overhead", "podFixed"))
+        for key, value in sorted(found.node_selector.items()):
+            own = pod.node_selector.get(key, value)
+            if own != value:
+                ours = f"pod.spec.nodeSelector[{key}] = {own}"
+                message = f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; {ours}"
+                at = ("scheduling", "nodeSelector", key)
+                yield Refusal("RuntimeClass", message, (*pod.path, "nodeSelector", key), found, at)
+
+    def _by_overhead(self, pod: Pod) -> Iterator[Refusal]:
+        """validateOverhead: only a class gives a pod its overhead."""
+        found = self.runtime_classes.get(pod.runtime_class)
+        if pod.overhead and (found is not None or not pod.runtime_class) and not (found and found.overhead):
+            message = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+            yield Refusal("RuntimeClass", message, (*pod.path, "overhead"), found)
+
+    # --- LimitRanger ------------------------------------------------------------------------------------------------
+
+    def limit_ranges_of(self, namespace: str, source: Source | None = None) -> tuple[LimitRange, ...]:
+        """Those that a workload of a namespace meets, by name."""
+        found = self._limit_ranges.get(namespace, ())
+        return tuple(r for r in found if is_in_reach(r.source, source)) if found else ()
+
+    @cached_property
+    def _limit_ranges(self) -> Mapping[str, tuple[LimitRange, ...]]:
         found: dict[str, tuple[LimitRange, ...]] = {}
-        for limit in self.objects.limit_ranges:
+        for limit in sorted(self.objects.limit_ranges, key=lambda r: r.name):
             found[limit.namespace] = (*found.get(limit.namespace, ()), limit)
         return found
+
+    def _by_limits(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[Refusal]:
+        """What validation says of the filled-in pod, then the first LimitRange that is broken."""
+        from kubesched_lint.admission.limits import broken, invalid_by_default, together
+        from kubesched_lint.validation.validate import in_brackets
+
+        pod, template = workload.pod, written_template(workload)
+        causes = tuple(invalid_by_default(pod, template, ranges))
+        if causes:
+            by = next(r for r in ranges if r.default_limits)
+            at = causes[0].path
+            yield Refusal(VALIDATION, in_brackets(causes), at, by, ("spec", "limits"), _stands(by))
+        for limits in ranges:
+            found = tuple(broken(pod, template, ranges, limits))
+            if found:
+                yield Refusal("LimitRanger", together(found), found[0].at, limits, found[0].item.path, _stands(limits))
+
+    # --- PodSecurity ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _enforcing(self) -> Mapping[str, tuple[Namespace, Policy]]:
+        """Namespaces that enforce a policy, by name."""
+        if not any(ENFORCE in n.labels for n in self.objects.namespaces):
+            return {}
+        from kubesched_lint.admission.podsecurity import policy_of
+
+        found = ((n, policy_of(n.labels)) for n in self.objects.namespaces)
+        return {n.name: (n, policy) for n, policy in found if policy is not None}
+
+    def _by_pod_security(self, workload: Workload) -> Iterator[Refusal]:
+        namespace, policy = self._enforcing.get(workload.namespace, (None, None))
+        template = written_template(workload)
+        if namespace is None or policy is None or not isinstance(template, dict):
+            return
+        if is_in_reach(namespace.source, workload.source, namespace.name):
+            from kubesched_lint.admission.podsecurity import violation
+
+            message = violation(policy, template, self.minor)
+            if message:
+                assumes = (*_stands(namespace), "the API server's PodSecurity configuration exempts none of them")
+                at = ("metadata", "labels", ENFORCE)
+                yield Refusal("PodSecurity", message, workload.pod.path, namespace, at, assumes)
+
+    # --- what nobody told us ----------------------------------------------------------------------------------------
+
+    def _unknown(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[str]:
+        pod = workload.pod
+        if pod.priority_class and pod.priority_class not in self.priority_classes:
+            yield f"whether PriorityClass {pod.priority_class} exists"
+        if pod.runtime_class and pod.runtime_class not in self.runtime_classes:
+            yield f"whether RuntimeClass {pod.runtime_class} exists"
+        for limits in ranges:
+            if not isinstance(limits.source, Document) and any(map(_says_nothing, limits.items)):
+                yield f"which bounds LimitRange {limits.namespace}/{limits.name} sets, for the snapshot lacks them"
+        namespace = self._enforcing.get(workload.namespace)
+        if namespace is not None and not isinstance(written_template(workload), dict):
+            yield f"whether the pods keep to PodSecurity {namespace[1]}, for their template is not known"
+
+
+def _says_nothing(item: LimitItem) -> bool:
+    """Nobody writes such an item: snapshots of old left out maxLimitRequestRatio."""
+    return not (item.min or item.max or item.ratio or item.default or item.default_request)
+
+
+def _stands(by: LimitRange | Namespace) -> tuple[str, ...]:
+    """What a refusal by an object of the set assumes."""
+    if not isinstance(by.source, Document):
+        return ()
+    kind = "Namespace" if isinstance(by, Namespace) else "LimitRange"
+    return (f"{kind} {by.name} is there before the pods, as it is whenever they are made anew",)

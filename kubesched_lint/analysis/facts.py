@@ -131,7 +131,8 @@ class Facts:
         """Which pods the API server creates, and how it stores them."""
         from kubesched_lint.admission.admission import Admission
 
-        return Admission(self.objects)
+        known = frozenset() if self.cluster is None else self.cluster.kinds
+        return Admission(self.objects, known, self.premises.kubernetes_version)
 
     # -- workloads and their pods ------------------------------------------------------------------------------------
 
@@ -151,7 +152,7 @@ class Facts:
         return self._admitted(workload, {**controller_labels(workload), **own}) if own else self.pod(workload)
 
     def _admitted(self, workload: Workload, extra_labels: Mapping[str, str]) -> Pod:
-        return self._without_devices(self.admission.stored(workload.pod, extra_labels))
+        return self._without_devices(self.admission.stored(workload.pod, extra_labels, workload.source))
 
     @cached_property
     def varying_labels(self) -> frozenset[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.analysis.claims import bound_volume, claim_named, told_ordinals, without_unknown_storage
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.held import amid_rollout, as_it_stands, without
@@ -41,6 +42,7 @@ def setting_of(facts: Facts) -> Setting:
         {i: _changes(w, running[i], facts) for i, w in enumerate(ordered) if running[i]},
         scalers,
         kubernetes_version=facts.premises.kubernetes_version,
+        decisions={i: d for i, w in enumerate(ordered) if (d := facts.admission.decision(w)) is not CREATED},
     )
 
 

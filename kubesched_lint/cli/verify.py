@@ -32,9 +32,9 @@ def verify_command(
         str | None, typer.Option(metavar="VERSION", help="Model this version instead of the one a case names.")
     ] = None,
 ) -> None:
-    """Replay recorded scheduling decisions and report where our model agrees with them.
+    """Replay recorded decisions and deployments, and report where our model agrees with them.
 
-    Exits with 1 when a decision differs for another reason than a draw of the scheduler, with 2 when a file cannot be
+    Exits with 1 when something differs for another reason than a draw of the scheduler, with 2 when a file cannot be
     read. docs/verify.md tells how to record cases from your own cluster.
 
     Examples:

@@ -41,7 +41,7 @@ _KNOWN_KEYS = _set(
 _OPEN_VALUES = re.compile(
     r"(?:beta\.)?kubernetes\.io/(?:os|arch)|(?:node|beta)\.kubernetes\.io/instance-type|"
     r"karpenter\.sh/capacity-type|karpenter\.k8s\.aws/instance-.*|eks\.amazonaws\.com/(?:compute-type|capacityType)|"
-    r"node\.kubernetes\.io/windows-build|nvidia\.com/gpu\..*|node-role\.kubernetes\.io/.*"
+    r"node\.kubernetes\.io/windows-build|nvidia\.com/gpu\..*|pod-security\.kubernetes\.io/.*|node-role\.kubernetes\.io/.*"
 )
 # Fields of the trimmed items that hold the API's vocabulary, times or amounts.
 _OPEN_FIELDS = _set(
@@ -49,11 +49,11 @@ _OPEN_FIELDS = _set(
     "phase type status creationTimestamp deletionTimestamp startTime protocol preemptionPolicy accessModes "
     "volumeMode volumeBindingMode podManagementPolicy maxSurge maxUnavailable minAvailable "
     "unhealthyPodEvictionPolicy scopes declaredFeatures capacity maximumVolumeSize group amiFamily imageFamily "
-    "instanceStorePolicy"
+    "instanceStorePolicy scopeName"
 )
 _AMOUNTS = _set(
     "requests limits allocatable capacity overhead podFixed hard used max min default defaultRequest resources "
-    "systemReserved kubeReserved evictionHard"
+    "maxLimitRequestRatio systemReserved kubeReserved evictionHard"
 )
 _LABELS = frozenset(["labels", "matchLabels", "nodeSelector", "selector"])
 _KEYS = frozenset(["topologyKey", "matchLabelKeys", "mismatchLabelKeys", "topologyKeys"])

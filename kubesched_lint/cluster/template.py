@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.recognise import value_at
 from kubesched_lint.model.quantity import QuantityError, resource_value
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.model.template import written_template as written_template
 
 # pkg/apis/core/v1/defaults.go and zz_generated.defaults.go (v1.36), for what a template may hold.
 _DEFAULTS: dict[str, tuple[object, ...]] = {
@@ -63,13 +61,6 @@ _KEPT_OF_CONTAINERS = frozenset(["name", "image", "ports", "resources", "restart
 
 AS_IT_RUNS = "as it runs"
 """The template of a workload as it is told by the pods that run: which one that is, nobody knows."""
-
-
-def written_template(workload: Workload) -> object:
-    """The template of a workload as plain values; None where nobody knows it."""
-    if workload.template is None and isinstance(workload.source, Document):
-        return value_at(workload.source.value, workload.pod.path[:-1])
-    return workload.template
 
 
 def difference(written: Mapping[str, Any], stored: Mapping[str, Any], *, trimmed: bool = False) -> bool | None:

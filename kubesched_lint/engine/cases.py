@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,10 @@ DECISIONS = "decisions"
 PREEMPTION = "preemption"
 LIFECYCLES = "lifecycles"
 ADMISSION = "admission"
+DEPLOYMENTS = "deployments"
+
+_FEW = 8
+"""So many fields of an unknown record are named."""
 
 
 class CaseError(ValueError):
@@ -19,11 +23,18 @@ class CaseError(ValueError):
 
 def read_cases(path: str) -> Iterator[dict[str, Any]]:
     """The cases of one ``.jsonl`` or ``.jsonl.gz`` file in order. Raises CaseError."""
+    for _, case in placed_cases(path):
+        yield case
+
+
+def placed_cases(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """``(file:line, case)`` in order. Raises CaseError."""
     try:
         with _lines(path) as lines:
             for number, line in enumerate(lines, 1):
                 if line.strip():
-                    yield _case(line, f"{path}:{number}")
+                    place = f"{path}:{number}"
+                    yield place, _case(line, place)
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise CaseError(f"{path}: {error.strerror or error if isinstance(error, OSError) else error}") from None
 
@@ -48,12 +59,17 @@ def _case(line: str, place: str) -> dict[str, Any]:
     return case
 
 
-def kind_of(case: dict[str, Any]) -> str:
-    """Which of the four kinds of recording a case is; empty for none of them."""
+def kind_of(case: Mapping[str, Any], place: str = "") -> str:
+    """Which kind of recording a case is. Raises CaseError for one that nobody judges."""
+    if "schedulerProfiles" in case:
+        raise CaseError(f"{place}: schedulerProfiles: only the default configuration of the scheduler is modelled")
     if "decisions" in case and "nodes" in case:
         return DECISIONS if "namespaces" in case else PREEMPTION
     if "steps" in case:
         return LIFECYCLES
+    if "deploy" in case and "files" in case:
+        return DEPLOYMENTS
     if "manifest" in case or "object" in case:
         return ADMISSION
-    return ""
+    fields = ", ".join(sorted(case)[:_FEW]) or "none"
+    raise CaseError(f"{place}: an unknown kind of record (fields: {fields}); docs/verify.md lists those that are known")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubesched_lint.engine.verify import Agreement, Answer
+from kubesched_lint.engine.agreement import Agreement, Answer
 from kubesched_lint.lifecycle.conformance import Compared, compare
 
 
@@ -17,6 +17,8 @@ def verify_lifecycle(
         yield prediction
         for one in compared:
             account.pods += len(one.seen)
+            account.count("searched to the end", holds=not one.is_frame)
+            account.count("one value", holds=one.is_single)
             for answer in _answers(one):
                 account.note(answer, str(case["id"]), f"{one.workload} after {one.name} (phase {one.phase})")
 

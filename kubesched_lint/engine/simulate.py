@@ -246,9 +246,11 @@ def _pool_notes(facts: Facts, rows: Sequence[Row], pictured: str) -> Iterator[st
 def _skews(setting: Setting, effort: Effort, numbers: Sequence[int]) -> Iterator[WorkloadSkew]:
     if len(setting.nodes) > _SKEW_NODES:
         return
-    for number in numbers:
-        for skew in skews(setting, number, seed=effort.seed):
-            yield WorkloadSkew(setting.workloads[number], skew)
+    kept = {w.ref for i, w in enumerate(setting.workloads) if i in set(numbers)}
+    for number, workload in enumerate(setting.created.workloads):
+        if workload.ref in kept:
+            for skew in skews(setting.created, number, seed=effort.seed):
+                yield WorkloadSkew(workload, skew)
 
 
 def _first(names: Sequence[str]) -> str:
@@ -261,7 +263,7 @@ def _pictures(simulation: Simulation, event: str) -> tuple[Picture | None, Pictu
     story, after = simulation.course(event)
     if story is None or after is None:
         return None, None
-    places = {(w.kind, w.namespace, w.name): i for i, w in enumerate(simulation.setting.workloads)}
+    places = {(w.kind, w.namespace, w.name): i for i, w in enumerate(simulation.whole.workloads)}
     numbers = {number: places[key] for key, number in after.numbers.items()}
     return picture(story, story.states[0], numbers), picture(after, after.states[0], numbers)
 

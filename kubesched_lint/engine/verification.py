@@ -7,20 +7,33 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import IO, Any
 
-from kubesched_lint.engine.cases import ADMISSION, DECISIONS, LIFECYCLES, PREEMPTION, CaseError, kind_of, read_cases
-from kubesched_lint.engine.lifecycles import verify_lifecycle
-from kubesched_lint.engine.verify import Agreement, verify_admission, verify_decisions
+from kubesched_lint.cluster.cluster import ClusterError
+from kubesched_lint.engine.agreement import Agreement
+from kubesched_lint.engine.cases import CaseError, kind_of, placed_cases
 from kubesched_lint.model.decode.fields import DecodeError
 
 Judge = Callable[[Mapping[str, Any], Agreement, str | None], Iterator[dict[str, object]]]
 """Yields our predictions for a case as JSON objects, and notes in the account how they agree with its records."""
 
-_JUDGES: Mapping[str, Judge] = {
-    DECISIONS: verify_decisions,
-    PREEMPTION: verify_decisions,
-    ADMISSION: verify_admission,
-    LIFECYCLES: verify_lifecycle,
-}
+
+def judge_of(kind: str) -> Judge:
+    """What a kind of recording is held against; only that is imported."""
+    match kind:
+        case "deployments":
+            from kubesched_lint.engine.deployments import verify_deployment
+
+            return verify_deployment
+        case "lifecycles":
+            from kubesched_lint.engine.lifecycles import verify_lifecycle
+
+            return verify_lifecycle
+        case "admission":
+            from kubesched_lint.engine.verify import verify_admission
+
+            return verify_admission
+    from kubesched_lint.engine.verify import verify_decisions
+
+    return verify_decisions
 
 
 def verify_files(
@@ -36,23 +49,19 @@ def verify_files(
             except OSError as error:
                 raise CaseError(f"{predictions}: {error.strerror}") from None
         for path in paths:
-            for case in read_cases(path):
-                kind = kind_of(case)
+            for place, case in placed_cases(path):
+                kind = kind_of(case, place)
                 account = accounts.setdefault(kind, Agreement(kind))
-                _verify(path, case, account, kubernetes_version, file)
+                _verify(place, case, account, kubernetes_version, file)
     return list(accounts.values())
 
 
-def _verify(path: str, case: Mapping[str, Any], account: Agreement, version: str | None, file: IO[str] | None) -> None:
+def _verify(place: str, case: Mapping[str, Any], account: Agreement, version: str | None, file: IO[str] | None) -> None:
     account.cases += 1
-    judge = _JUDGES.get(account.kind)
-    if judge is None:
-        account.skipped += 1
-        return
     try:
-        for prediction in judge(case, account, version):
+        for prediction in judge_of(account.kind)(case, account, version):
             if file is not None:
                 file.write(json.dumps(prediction, ensure_ascii=False) + "\n")
-    except (DecodeError, KeyError, TypeError, ValueError) as error:
+    except (ClusterError, DecodeError, KeyError, TypeError, ValueError) as error:
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise CaseError(f"{path}: case {case.get('id', '?')}: {what}") from error
+        raise CaseError(f"{place}: case {case.get('id', '?')}: {what}") from error

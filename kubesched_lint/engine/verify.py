@@ -1,15 +1,14 @@
-"""Our predictions held against recorded decisions: where they agree, per question and plugin, and why not elsewhere.
+"""Our predictions held against recorded decisions and admissions: one answer per question that a record settles.
 
 Predictions are made by ``scheduler.replay`` before this module looks at what was recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubesched_lint.record import record
+from kubesched_lint.engine.agreement import Agreement, Answer
 from kubesched_lint.scheduler.replay import Prediction, replay
 
 Record = Mapping[str, Any]
@@ -27,72 +26,6 @@ SOURCE_ONLY = (
     "NodeDeclaredFeatures and extended resources that DRA allocates",
     "tolerations with Gt and Lt (gated off)",
 )
-
-
-@dataclass(slots=True)
-class Score:
-    """How often a question was answered as recorded. ``explained``: differs only where upstream draws at random."""
-
-    agreed: int = 0
-    asked: int = 0
-    explained: int = 0
-
-    @property
-    def open(self) -> int:
-        return self.asked - self.agreed - self.explained
-
-
-@record
-class Disagreement:
-    kind: str
-    case: str
-    pod: str
-    question: str
-    recorded: str
-    predicted: str
-    because: str = ""
-    explained: bool = False
-
-
-@record
-class Answer:
-    """One question that a record settles, answered by us."""
-
-    question: str
-    agrees: bool
-    recorded: object = None
-    predicted: object = None
-    because: str = ""
-    explained: bool = False
-
-
-@dataclass(slots=True)
-class Agreement:
-    """The account of one kind of recording."""
-
-    kind: str
-    cases: int = 0
-    pods: int = 0
-    skipped: int = 0
-    """Cases that nobody judges."""
-    questions: dict[str, Score] = field(default_factory=dict)
-    disagreements: list[Disagreement] = field(default_factory=list)
-
-    @property
-    def open(self) -> int:
-        return sum(score.open for score in self.questions.values())
-
-    def note(self, answer: Answer, case: str, pod: str) -> None:
-        score = self.questions.setdefault(answer.question, Score())
-        score.asked += 1
-        if answer.agrees:
-            score.agreed += 1
-            return
-        score.explained += answer.explained
-        shown = _shown(answer.recorded), _shown(answer.predicted)
-        self.disagreements.append(
-            Disagreement(self.kind, case, pod, answer.question, *shown, answer.because, answer.explained)
-        )
 
 
 def verify_decisions(
@@ -117,7 +50,7 @@ def verify_admission(
     case: Mapping[str, Any], account: Agreement, version: str | None = None
 ) -> Iterator[dict[str, object]]:
     """Predicts the API server's answer to one manifest; refusals by decoding (400) and by rules are told apart."""
-    from kubesched_lint.validation.conformance import predict, recorded_fields
+    from kubesched_lint.validation.conformance import predict, recorded_fields, unordered
 
     predicted = predict({**case, "kubernetes": version} if version else case)
     yield predicted
@@ -129,6 +62,8 @@ def verify_admission(
         theirs, ours = recorded_fields(case), frozenset(cause["field"] for cause in predicted["causes"])
         question = f"fields of a {case['code']}"
         account.note(Answer(question, theirs == ours, sorted(theirs), sorted(ours), case["message"]), name, "")
+        said = case["message"], predicted["message"]
+        account.note(Answer(f"message of a {case['code']}", unordered(said[0]) == unordered(said[1]), *said), name, "")
 
 
 def judge(record: Record, prediction: Prediction) -> Iterator[Answer]:
@@ -208,13 +143,3 @@ def _preemption_answers(record: Record, prediction: Prediction) -> Iterator[Answ
     if "victims" in record:
         ours = tuple(sorted(prediction.victims))
         yield Answer("victims", victims == ours, list(victims), list(ours), because, equal)
-
-
-def _shown(value: object) -> str:
-    return value if isinstance(value, str) else "nothing" if value is None else repr(value)
-
-
-def first(disagreements: Iterable[Disagreement], count: int) -> list[Disagreement]:
-    """The first ``count`` to look into: unexplained ones before those that a draw explains, filters stand for parts."""
-    worth = [d for d in disagreements if not d.question.startswith("filter ")]
-    return sorted(worth, key=lambda d: d.explained)[:count]

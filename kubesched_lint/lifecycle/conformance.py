@@ -1,13 +1,11 @@
 """Recorded lifecycles of a real control plane held against our outcome sets, and our predictions for them.
 
-The recording's ``runs`` are read only by ``verify_lifecycles``, after the prediction was made.
+The recording's ``runs`` are read only by ``compare``, after the prediction was made.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from kubesched_lint.lifecycle.bounds import frame
@@ -133,36 +131,6 @@ def _rollout(end: Outcome) -> str:
 # --- agreement ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Agreement:
-    """How our outcome sets compare with recorded runs; counts are of (phase, workload) pairs."""
-
-    cases: int = 0
-    recorded: int = 0
-    """Recorded outcomes of quiescent phases."""
-    inside: int = 0
-    agreeing: int = 0
-    """Pairs whose recorded runs all agree."""
-    single: int = 0
-    """… of which we allow one outcome only."""
-    witnessed: int = 0
-    """… or whose ranges have, at both ends, a trace that the scheduler replays."""
-    capped: int = 0
-    """Pairs whose search did not finish."""
-    misses: list[str] = field(default_factory=list)
-
-    @property
-    def tight(self) -> float:
-        return (self.single + self.witnessed) / self.agreeing if self.agreeing else 1.0
-
-    def __str__(self) -> str:
-        return (
-            f"{self.inside:,} of {self.recorded:,} recorded outcomes inside the expected range; "
-            f"of {self.agreeing:,} where the runs agree {self.single:,} are a single value and "
-            f"{self.witnessed:,} have replayed traces at both ends ({self.tight:.1%}); {self.capped:,} capped"
-        )
-
-
 @record
 class Compared:
     """One workload after one phase: what we hold possible, and what the recorded runs saw."""
@@ -208,32 +176,6 @@ def compare(
             witnessed = wide and phase.sound and _ends_replay(story, phase, workload)
             compared.append(Compared(i, name, workload, told, not phase.sound, seen, witnessed))
         yield prediction, compared
-
-
-def verify_lifecycles(lines: Iterable[str | bytes], most_states: int = MOST_STATES) -> Agreement:
-    """Plays every recorded case and compares its runs with what we hold possible."""
-    agreement = Agreement()
-    for line in lines:
-        if line.strip():
-            _verify(json.loads(line), agreement, most_states)
-    return agreement
-
-
-def _verify(case: Case, agreement: Agreement, most_states: int) -> None:
-    agreement.cases += 1
-    for _, compared in compare(case, most_states):
-        for c in compared:
-            if not c.seen:
-                continue
-            agreement.capped += c.is_frame
-            agreement.recorded += len(c.seen)
-            agreement.inside += len(c.seen) - len(c.misses)
-            for miss in c.misses:
-                agreement.misses.append(f"{case['id']} phase {c.phase} ({c.name}) {c.workload}: {miss} not in {c.told}")
-            if c.agree:
-                agreement.agreeing += 1
-                agreement.single += c.is_single
-                agreement.witnessed += c.witnessed
 
 
 def _recorded(workload: Mapping[str, Any]) -> tuple[object, ...]:

@@ -135,7 +135,9 @@ class Story:
     def admitted(self, workload: Workload, revision: int) -> Pod:
         """The pod of one revision as the API server stores it."""
         label = _HASHES.get(workload.kind)
-        pod = self.admission.stored(workload.pod, {label: f"{workload.name}-{revision}"} if label else {})
+        pod = self.admission.stored(
+            workload.pod, {label: f"{workload.name}-{revision}"} if label else {}, workload.source
+        )
         return with_daemon_tolerations(pod) if workload.kind == "DaemonSet" else pod
 
     def stage(self) -> Stage:

@@ -6,14 +6,16 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from kubesched_lint.lifecycle import quotas
+from kubesched_lint.admission.decision import CREATED
+from kubesched_lint.lifecycle import creation, quotas
 from kubesched_lint.lifecycle.contest import Contest, contest
 from kubesched_lint.lifecycle.counted import Tally, count
 from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.idle import idle
 from kubesched_lint.lifecycle.judging import budgets_of, explained, judged, known_by
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
-from kubesched_lint.lifecycle.telling import End, Telling, size_after, zones
+from kubesched_lint.lifecycle.telling import End, Telling
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, nothing, words
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import Workload
@@ -55,7 +57,11 @@ class Simulation:
     """Answers cells; what several of them need is told once."""
 
     def __init__(self, setting: Setting, effort: Effort | None = None) -> None:
-        self.setting = setting
+        self.whole = setting
+        self.setting = setting.created
+        """Of workloads whose pods the API server creates; they are numbered anew."""
+        kept = (i for i in range(len(setting.workloads)) if i not in setting.refused)
+        self._places = {number: place for place, number in enumerate(kept)}
         self.effort = effort or Effort()
         self._ran: dict[tuple[int, ...], Telling] = {}
         self._searched: dict[tuple[tuple[int, ...], bool], Telling | None] = {}
@@ -63,13 +69,23 @@ class Simulation:
         """Groups of which a search ended at the cap on states."""
 
     def rows(self, events: Sequence[str] = EVENTS) -> Iterator[Row]:
-        for number in range(len(self.setting.workloads)):
+        for number in range(len(self.whole.workloads)):
             yield Row(number, tuple(self.cell(event, number) for event in events))
 
     def cell(self, event: str, number: int) -> Cell:
-        reason = self._idle(event, number)
+        """The cell of a workload by its place in ``whole``."""
+        reason = idle(self.whole, event, number)
         if reason:
             return nothing(event, reason)
+        decision = self.whole.decisions.get(number, CREATED)
+        if decision.refusal is not None:
+            return creation.refused(self.whole, event, number, decision.refusal)
+        place = self._places[number]
+        if decision.unknown:
+            return creation.undecided(self.setting, event, place, decision)
+        return creation.beside_undecided(self._cell(event, place), self.setting, place)
+
+    def _cell(self, event: str, number: int) -> Cell:
         cell, workload = self._answer(event, number), self.setting.workloads[number]
         if cell.proven and event != "deploy" and _has_unknown_class(workload):
             cell = replace(cell, proven=False)
@@ -116,30 +132,6 @@ class Simulation:
     def _is_followed(self, members: tuple[int, ...]) -> bool:
         """Whether the search over the whole set tells what it claims of these: elsewhere pods may be driven out."""
         return bool(self._contests[members].open_) or not any(c.open_ for c in self._contests.values())
-
-    def _idle(self, event: str, number: int) -> str:
-        """Why an event does not concern a workload; empty when it does."""
-        workload, scaler = self.setting.workloads[number], self.setting.scalers.get(number)
-        scalable = workload.kind in ("Deployment", "StatefulSet", "ReplicaSet")
-        if workload.held and not workload.replicas:
-            return "paused: no pods" if workload.held == "paused" else workload.held
-        if event == "rollout" and workload.held:
-            return workload.held
-        if event == "rollout" and workload.kind not in ("Deployment", "StatefulSet", "DaemonSet"):
-            return "–"
-        if event == "rollout" and workload.strategy.type == "OnDelete":
-            return "OnDelete"
-        if event == "hpa-max" and (scaler is None or not scalable):
-            return "no HPA"
-        if event == "scale-down" and not (scalable and size_after(self.setting, event, number) < workload.replicas):
-            return "–"
-        if not self.setting.nodes and event in ("node-loss", "drain"):
-            return "no nodes"
-        if event == "zone-loss" and not zones(self.setting):
-            return "no zones"
-        if not self.setting.wanted(number):
-            return "no pods"
-        return ""
 
     def _is_played(self, members: tuple[int, ...]) -> bool:
         """Whether somebody may drive out others, and nothing keeps us from following it."""
@@ -304,12 +296,12 @@ class Simulation:
 
     def course(self, event: str) -> tuple[Story | None, Story | None]:
         """One seeded course: deployed, and after an event of the first workload that it concerns."""
-        if event == "deploy":
+        if event == "deploy" and self.setting.workloads:
             bare = Story(self.setting.nodes, self.setting.objects, runs=1)
             deployed = self._runs(0).variants(event, 0)[0][1]
             return (bare, deployed) if deployed.states else (None, None)
         for number in range(len(self.setting.workloads)):
-            if not self._idle(event, number):
+            if not idle(self.setting, event, number):
                 for _, story in self._runs(number).variants(event, number):
                     if story.states:
                         return self._runs(number).deployed[0], story

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from kubesched_lint.admission.decision import Decision
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
@@ -21,6 +22,7 @@ from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.model.storage import StorageClass
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace as replace_record
 from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
 
@@ -49,6 +51,30 @@ class Setting:
     kubernetes_version: str = "1.36"
     never_ready: frozenset[int] = frozenset()
     """By place in ``workloads``: whose pods, those that an event makes, never become ready."""
+    decisions: Mapping[int, Decision] = field(default_factory=dict)
+    """By place in ``workloads``: of which the API server creates no pod, or nobody knows whether it does."""
+
+    @cached_property
+    def refused(self) -> frozenset[int]:
+        """Workloads of which the API server creates no pod."""
+        return frozenset(i for i, decision in self.decisions.items() if decision.refusal is not None)
+
+    @cached_property
+    def created(self) -> Setting:
+        """The same without the workloads that are refused; pods of them that run are pods of others."""
+        if not self.refused:
+            return self
+        kept = [i for i in range(len(self.workloads)) if i not in self.refused]
+        staying = tuple(b for i in sorted(self.refused) for b in self.running.get(i, ()))
+        return replace(
+            self,
+            objects=replace_record(self.objects, pods=(*self.objects.pods, *staying)),
+            workloads=tuple(self.workloads[i] for i in kept),
+            running={n: self.running[i] for n, i in enumerate(kept) if i in self.running},
+            scalers={n: self.scalers[i] for n, i in enumerate(kept) if i in self.scalers},
+            never_ready=frozenset(n for n, i in enumerate(kept) if i in self.never_ready),
+            decisions={n: self.decisions[i] for n, i in enumerate(kept) if i in self.decisions},
+        )
 
     @cached_property
     def index(self) -> NodeIndex:

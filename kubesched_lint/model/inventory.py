@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.model.node import Node
@@ -63,8 +63,16 @@ class Inventory:
     pods: tuple[BoundPod, ...] = ()
 
     def over(self, other: Inventory) -> Inventory:
-        """The objects of both; where both have one of the same kind, namespace and name, this side's."""
-        return Inventory(**{name: _over(items, getattr(other, name)) for name, items in self.lists()})
+        """The objects of both; where both have one of the same kind, namespace and name, this side's.
+
+        A namespace keeps the labels of the other side that this side does not write, as kubectl apply leaves them.
+        """
+        merged = Inventory(**{name: _over(items, getattr(other, name)) for name, items in self.lists()})
+        if not (self.namespaces and other.namespaces):
+            return merged
+        theirs = {n.name: n.labels for n in other.namespaces}
+        labelled = (replace(n, labels={**theirs.get(n.name, {}), **n.labels}) for n in merged.namespaces)
+        return replace(merged, namespaces=tuple(labelled))
 
     def lists(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
         """The name of each field, and the objects in it."""

@@ -93,14 +93,33 @@ class PodGroup:
     source: Source | None = field(default=None, compare=False)
 
 
+Written = Mapping[str, object]
+"""Resource name → quantity as it is written, for messages repeat it."""
+
+
+@record
+class LimitItem:
+    """Bounds of one ``type``: Container, Pod or PersistentVolumeClaim. ``default`` says ``max`` where it is empty."""
+
+    type: str
+    min: Written = field(default_factory=dict)
+    max: Written = field(default_factory=dict)
+    ratio: Written = field(default_factory=dict)
+    """maxLimitRequestRatio."""
+    default: Written = field(default_factory=dict)
+    default_request: Written = field(default_factory=dict)
+    path: Path = field(default=(), compare=False)
+
+
 @record
 class LimitRange:
-    """Container defaults of a namespace."""
+    """Bounds of a namespace, and what its containers get where they say nothing."""
 
     namespace: str
     name: str
     default_requests: Resources = field(default_factory=dict)
     default_limits: Resources = field(default_factory=dict)
+    items: tuple[LimitItem, ...] = ()
     source: Source | None = field(default=None, compare=False)
 
 

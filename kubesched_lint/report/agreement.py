@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.engine.verify import SOURCE_ONLY, Agreement, Disagreement, first
+from kubesched_lint.engine.agreement import Agreement, Disagreement, first
+from kubesched_lint.engine.verify import SOURCE_ONLY
 
 
 def as_text(accounts: Sequence[Agreement], show: int) -> str:
@@ -18,20 +19,20 @@ def as_text(accounts: Sequence[Agreement], show: int) -> str:
 
 
 def _account(account: Agreement, show: int) -> Iterator[str]:
-    yield f"{account.kind or 'unknown kind'}: {_count(account.cases, 'case')}" + (
+    yield f"{account.kind}: {_count(account.cases, 'case')}" + (
         f", {_count(account.pods, 'pod')}" if account.pods else ""
     )
     if not account.questions:
-        yield "  nothing was compared: the records hold no answers, or there is no judge for this kind"
-    if account.skipped:
-        yield f"  {account.skipped:,} skipped"
-    width = max(map(len, account.questions), default=0)
+        yield "  nothing was compared: the records hold no answers"
+    width = max(map(len, (*account.questions, *account.figures)), default=0)
     for question in sorted(account.questions, key=_order):
         score = account.questions[question]
         line = f"  {question:<{width}}  {score.agreed:>7,} of {score.asked:,}"
         if score.explained:
             line += f"  ({score.explained:,} more differ only by a draw among equals)"
         yield line
+    for figure, score in account.figures.items():
+        yield f"  {figure:<{width}}  {score.agreed:>7,} of {score.asked:,}  (a figure, not a question)"
     for disagreement in first(account.disagreements, show):
         yield from _disagreement(disagreement)
 
@@ -54,7 +55,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def as_json(accounts: Sequence[Agreement], show: int) -> str:
-    """``{"kinds": [{"kind", "cases", "pods", "skipped", "questions": {…}, "disagreements": […]}], …}``."""
+    """``{"kinds": [{"kind", "cases", "pods", "questions": {…}, "figures": {…}, "disagreements": […]}], …}``."""
     return json.dumps(
         {
             "kinds": [
@@ -62,11 +63,11 @@ def as_json(accounts: Sequence[Agreement], show: int) -> str:
                     "kind": account.kind,
                     "cases": account.cases,
                     "pods": account.pods,
-                    "skipped": account.skipped,
                     "questions": {
                         question: {"agreed": s.agreed, "asked": s.asked, "explained": s.explained}
                         for question, s in account.questions.items()
                     },
+                    "figures": {figure: {"counted": s.agreed, "of": s.asked} for figure, s in account.figures.items()},
                     "disagreements": [
                         {
                             "case": d.case,

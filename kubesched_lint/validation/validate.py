@@ -69,10 +69,10 @@ def _judged(value: dict[str, Any]) -> Verdict:
     group = value["apiVersion"].rpartition("/")[0]
     name = quoted(value.get("metadata", {}).get("name", ""))
     qualified = f"{value['kind']}.{group}" if group else value["kind"]
-    return Verdict(False, causes, 422, f"{qualified} {name} is invalid: {_together(causes)}")
+    return Verdict(False, causes, 422, f"{qualified} {name} is invalid: {in_brackets(causes)}")
 
 
-def _together(causes: tuple[Cause, ...]) -> str:
+def in_brackets(causes: tuple[Cause, ...]) -> str:
     """``ErrorList.ToAggregate``: each message once, in brackets when there are several."""
     messages = tuple(dict.fromkeys(map(str, causes)))
     return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"

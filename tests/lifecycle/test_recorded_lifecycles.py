@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.lifecycle.conformance import possible, predictions, story_of, verify_lifecycles
+from kubesched_lint.engine.agreement import Agreement
+from kubesched_lint.engine.lifecycles import verify_lifecycle
+from kubesched_lint.lifecycle.conformance import possible, predictions, story_of
 from kubesched_lint.lifecycle.outcomes import outcomes
 from kubesched_lint.lifecycle.trace import replays, trace
 
@@ -20,15 +22,17 @@ def cases(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "at_least"), [("lifecycles", 400), ("lifecycles-wide", 400), ("lifecycles-midrollout", 108)]
+    ("name", "at_least"),
+    [("lifecycles", 400), ("lifecycles-wide", 400), ("lifecycles-wide-2", 606), ("lifecycles-midrollout", 108)],
 )
 def test_every_recorded_outcome_is_one_we_hold_possible(name, at_least):
-    agreement = verify_lifecycles(cases(name))
-    assert agreement.recorded >= at_least
-    assert agreement.misses == []
-    assert agreement.inside == agreement.recorded
-    assert agreement.capped == 0
-    assert agreement.tight == 1, "where runs agree: one value, or replayed traces at both ends"
+    account = Agreement(name)
+    for line in cases(name):
+        list(verify_lifecycle(json.loads(line), account))
+    assert account.disagreements == []
+    assert account.pods >= at_least
+    told = account.figures["searched to the end"]
+    assert told.agreed == told.asked
 
 
 def test_the_recorded_draws_are_not_narrowed_away():

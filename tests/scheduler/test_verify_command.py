@@ -107,8 +107,11 @@ def test_json_has_the_same_account(tmp_path: Path) -> None:
         (b'{"nodes": [], "namespaces": [], "decisions": [{}]}', "'pod' is missing"),
         (b'{"nodes": [{"metadata": 7}], "namespaces": [], "decisions": []}', "metadata: expected a mapping"),
         (b'{"nodes": [], "namespaces": [], "decisions": [], "kubernetes": "new"}', "not a Kubernetes version"),
+        (b'{"id": "x", "files": [], "deploy": {}}', "files: expected a mapping"),
+        (b'{"id": "x", "files": {}, "snapshot": "{", "deploy": {"workloads": {}}}', "snapshot.json"),
+        (b'{"id": "x", "files": {}, "nodes": [], "deploy": {"workloads": []}}', "no nodes"),
         (b"\xff\xfe", "utf-8"),
-        (gzip.compress(b"{}\n" * 9, mtime=0)[:-9], "end-of-stream"),
+        (gzip.compress(b'{"nodes": [], "namespaces": [], "decisions": []}\n' * 9, mtime=0)[:-9], "end-of-stream"),
     ],
 )
 def test_what_cannot_be_read_is_one_clear_error(tmp_path: Path, content: bytes, said: str) -> None:
@@ -126,10 +129,18 @@ def test_a_missing_file_is_named() -> None:
     assert "/no/such/file.jsonl: No such file or directory" in result.stderr
 
 
-def test_kinds_without_a_judge_are_counted_as_skipped(tmp_path: Path) -> None:
-    result = verify(record(tmp_path / "c.jsonl", {"id": "x", "something": "else"}))
-    assert result.exit_code == 0
-    assert "1 skipped" in result.stdout
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ({"id": "x", "something": "else"}, "an unknown kind of record (fields: id, something)"),
+        (cluster(decisions=[], schedulerProfiles=[{}]), "only the default configuration of the scheduler is modelled"),
+    ],
+)
+def test_a_kind_that_nobody_judges_is_an_error_with_its_line(tmp_path: Path, case: dict[str, Any], said: str) -> None:
+    result = verify(record(tmp_path / "c.jsonl", cluster(decisions=[]), case))
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert "c.jsonl:2" in result.stderr
 
 
 KUBECTL = """#!{python}

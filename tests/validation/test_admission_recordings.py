@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.validation.conformance import predict, recorded_fields, verify_admission
+from kubesched_lint.engine.agreement import Agreement
+from kubesched_lint.engine.verify import verify_admission
+from kubesched_lint.validation.conformance import predict, recorded_fields
 from kubesched_lint.validation.validate import validate
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "conformance"
@@ -24,12 +26,22 @@ def records():
     return [json.loads(line) for line in lines("admission.jsonl.gz")]
 
 
-def test_every_recorded_verdict_field_and_message_is_ours():
-    agreement = verify_admission(lines("admission.jsonl.gz"))
-    assert agreement.cases == agreement.verdicts == 200
-    assert agreement.disagreements == ()
-    assert set(agreement.fields) == {400, 403, 422}
-    assert agreement.refusals[0] == agreement.refusals[1] > 100
+def account_of(cases):
+    account = Agreement("admission")
+    for case in cases:
+        account.cases += 1
+        list(verify_admission(case, account))
+    return account
+
+
+def test_every_recorded_verdict_field_and_message_is_ours(records):
+    account = account_of(records)
+    assert account.cases == account.questions["accepted"].agreed == 200
+    assert account.disagreements == []
+    assert {f"{what} of a {code}" for code in (400, 403, 422) for what in ("fields", "message")} < set(
+        account.questions
+    )
+    assert sum(score.asked for name, score in account.questions.items() if name.startswith("fields")) > 100
 
 
 def test_messages_agree_to_the_letter_and_causes_in_order(records):
@@ -86,8 +98,9 @@ def test_a_prediction_names_the_field_of_a_decoding_error_and_none_for_a_quantit
 
 def test_a_wrong_prediction_is_reported_with_both_sides(records):
     refused = next(r for r in records if r.get("code") == 422)
-    agreement = verify_admission([json.dumps(refused | {"accepted": True})])
-    assert agreement.verdicts == 0
-    assert agreement.disagreements[0].what == "verdict"
-    other = refused | {"causes": [{"field": "spec.elsewhere", "message": ""}]}
-    assert verify_admission([json.dumps(other)]).disagreements[0].recorded == "spec.elsewhere"
+    (wrong,) = account_of([refused | {"accepted": True}]).disagreements
+    assert wrong.question == "accepted"
+    (wrong,) = account_of([refused | {"causes": [{"field": "spec.elsewhere", "message": ""}]}]).disagreements
+    assert wrong.recorded == "['spec.elsewhere']"
+    (wrong,) = account_of([refused | {"message": "something else"}]).disagreements
+    assert wrong.recorded == "something else"

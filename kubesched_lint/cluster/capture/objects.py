@@ -240,6 +240,7 @@ class Limit(Part):
     min: Amounts = None
     default: Amounts = None
     default_request: Amounts = None
+    max_limit_request_ratio: Amounts = None
 
 
 class LimitRangeSpec(Part):
@@ -251,9 +252,20 @@ class LimitRange(Part):
     spec: LimitRangeSpec | None = None
 
 
+class ScopeExpression(Part):
+    scope_name: str | None = None
+    operator: str | None = None
+    values: list[str] | None = None
+
+
+class ScopeSelector(Part):
+    match_expressions: list[ScopeExpression] | None = None
+
+
 class QuotaSpec(Part):
     hard: Amounts = None
     scopes: list[str] | None = None
+    scope_selector: ScopeSelector | None = None
 
 
 class QuotaStatus(Part):

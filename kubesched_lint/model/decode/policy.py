@@ -24,6 +24,7 @@ from kubesched_lint.model.policy import (
     Autoscaler,
     DeviceClass,
     DisruptionBudget,
+    LimitItem,
     LimitRange,
     Namespace,
     PodGroup,
@@ -126,11 +127,19 @@ def decode_limit_range(value: Value, namespace: str, source: Source | None) -> L
     """Only limits of type Container give defaults; defaultRequest falls back as SetDefaults_LimitRangeItem does."""
     requests: dict[str, int] = {}
     limits: dict[str, int] = {}
+    found = []
     for item, here in items(mapping(value, "spec", ()), "limits", _SPEC):
-        if text(item, "type", here) == "Container":
-            limits |= {**resources(item, "max", here), **resources(item, "default", here)}
-            requests |= {**resources(item, "min", here), **limits, **resources(item, "defaultRequest", here)}
-    return LimitRange(_namespace(value, namespace), _name(value), requests, limits, source)
+        kind = text(item, "type", here)
+        least, most = mapping(item, "min", here), mapping(item, "max", here)
+        default, asked = mapping(item, "default", here), mapping(item, "defaultRequest", here)
+        if kind == "Container":
+            default = {**most, **default}
+            asked = {**least, **default, **asked}
+            limits |= resources({"default": default}, "default", here)
+            requests |= resources({"defaultRequest": asked}, "defaultRequest", here)
+        ratio = mapping(item, "maxLimitRequestRatio", here)
+        found.append(LimitItem(kind, least, most, ratio, default, asked, here))
+    return LimitRange(_namespace(value, namespace), _name(value), requests, limits, tuple(found), source)
 
 
 def decode_quota(value: Value, namespace: str, source: Source | None) -> ResourceQuota:

@@ -1,0 +1,50 @@
+"""What becomes of the pods that a controller, or somebody, creates from one template."""
+
+from __future__ import annotations
+
+from kubesched_lint.findings import Path
+from kubesched_lint.model.policy import LimitRange, Namespace, RuntimeClass
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
+
+VALIDATION = "validation"
+
+
+@record
+class Refusal:
+    """Why the API server creates no pod of a template."""
+
+    plugin: str
+    """``Priority``, ``RuntimeClass``, ``LimitRanger``, ``PodSecurity``, or ``validation``."""
+    message: str
+    """What it says after the pod's name: ``no PriorityClass with name none-such was found``."""
+    at: Path
+    """The place to blame in the workload."""
+    by: LimitRange | Namespace | RuntimeClass | None = None
+    """The object that refuses; None where one is missing."""
+    by_at: Path = ()
+    assumes: tuple[str, ...] = ()
+
+    def said_of(self, workload: Workload) -> str:
+        """What the API server answers to whoever creates a pod of the workload."""
+        return about_pod(workload, self.message, is_invalid=self.plugin == VALIDATION)
+
+
+def about_pod(workload: Workload, message: str, *, is_invalid: bool = False) -> str:
+    """``pods "web-*" is forbidden: …``: names end in random characters, but of StatefulSets and bare pods."""
+    suffix = {"Pod": "", "StatefulSet": "-0"}.get(workload.kind, "-*")
+    if is_invalid:
+        return f'Pod "{workload.name}{suffix}" is invalid: {message}'
+    return f'pods "{workload.name}{suffix}" is forbidden: {message}'
+
+
+@record
+class Decision:
+    """``refusal`` holds whatever is unknown; without one, the pods are created where ``unknown`` is empty."""
+
+    refusal: Refusal | None = None
+    unknown: tuple[str, ...] = ()
+    """What nobody told us and the creation hangs on, ``whether RuntimeClass gvisor exists``."""
+
+
+CREATED = Decision()

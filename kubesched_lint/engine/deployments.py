@@ -1,0 +1,195 @@
+"""Recorded deployments as a kind of recording that ``verify`` accounts for.
+
+``lint`` and ``simulate`` speak first, of the files and of the cluster before they were applied. Then their errors,
+their cells and their silence are held against what a real control plane made of the set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from kubesched_lint.engine.agreement import Agreement, Answer
+from kubesched_lint.engine.recorded import Deployment, Phase, Seen
+from kubesched_lint.engine.simulate import Outlook
+from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell
+from kubesched_lint.record import record
+
+_GONE = 0
+_PREFIX = re.compile(r'^pods? "[^"]*" is (?:forbidden|invalid): ', re.IGNORECASE)
+"""Names of refused pods end in random characters."""
+
+
+@record
+class Foretold:
+    """What ``lint`` (in its usual and its strict profile) and ``simulate`` say of a set before it is applied."""
+
+    usual: Report
+    strict: Report
+    outlook: Outlook
+
+    @property
+    def errors(self) -> list[Finding]:
+        return [f for f in self.strict.findings if f.severity is Severity.ERROR and f.suppressed is None]
+
+    @property
+    def warnings(self) -> list[Finding]:
+        """All that a user sees at warning or above without asking for more."""
+        return [f for f in self.usual.findings if f.severity >= Severity.WARNING and f.suppressed is None]
+
+    @cached_property
+    def cells(self) -> dict[tuple[ObjectRef, str], Cell]:
+        workloads = self.outlook.workloads
+        return {(workloads[row.number].ref, cell.event): cell for row in self.outlook.rows for cell in row.cells}
+
+    def as_json(self, case: str) -> dict[str, object]:
+        cells = [
+            {
+                "object": str(ref),
+                "event": event,
+                "verdict": cell.verdict,
+                "wanted": cell.wanted,
+                "bound": list(cell.bound[:2]),
+                "proven": cell.proven,
+            }
+            for (ref, event), cell in self.cells.items()
+            if cell.verdict != NONE
+        ]
+        errors = [{"rule": f.rule, "object": str(f.object), "message": f.message} for f in self.errors]
+        return {"case": case, "errors": errors, "cells": cells}
+
+
+def verify_deployment(
+    case: Mapping[str, Any], account: Agreement, version: str | None = None
+) -> Iterator[dict[str, object]]:
+    """Predicts what becomes of a set of manifests, and adds to ``account`` how the recorded cluster agrees."""
+    deployment = Deployment(case)
+    told = foretell(deployment, version or str(case.get("kubernetes", "")))
+    yield told.as_json(deployment.name)
+    for phase in deployment.phases:
+        if phase.settled:
+            account.pods += sum(seen.bound for seen in phase.workloads.values())
+            for ref, answer in _answers(deployment, told, phase):
+                account.note(answer, deployment.name, f"{ref} after {phase.event}")
+            _figures(told, phase, account)
+
+
+def foretell(deployment: Deployment, version: str) -> Foretold:
+    """Reads neither the deployment's phases nor what stands in their place."""
+    from kubesched_lint.cluster.read import cluster_from
+    from kubesched_lint.engine.options import Options
+    from kubesched_lint.engine.reading import manifest_set
+    from kubesched_lint.engine.session import report_on
+    from kubesched_lint.engine.simulate import simulate
+    from kubesched_lint.manifests.loader import documents
+    from kubesched_lint.model.decode.objects import is_read
+    from kubesched_lint.rulebook.library import Rulebook
+
+    minor = ".".join(version.lstrip("v").split(".")[:2]) or Options().kubernetes_version
+    name, content = deployment.cluster()
+    cluster = cluster_from([(name, content)], name)
+    entries = [e for path, text in deployment.files.items() for e in documents(path, text.encode(), is_read)]
+    usual, strict = (Options(profile=profile, kubernetes_version=minor) for profile in ("ci", "strict"))
+    manifests = manifest_set(entries, usual.namespace, minor)
+    rulebook = Rulebook.shipped()
+    return Foretold(
+        report_on(manifests, cluster, (), usual, rulebook),
+        report_on(manifests, cluster, (), strict, rulebook),
+        simulate(manifests, cluster, usual),
+    )
+
+
+def _answers(deployment: Deployment, told: Foretold, phase: Phase) -> Iterator[tuple[ObjectRef, Answer]]:
+    for finding in told.errors:
+        yield from _error(finding, phase)
+    for (ref, event), cell in told.cells.items():
+        seen = _seen(cell, ref, phase)
+        if event == phase.event and cell.verdict != NONE and seen is not None:
+            for answer in _cell(cell, seen, phase):
+                yield ref, answer
+    ours = {ref for ref, _ in told.cells}
+    for ref, seen in phase.workloads.items():
+        if phase.concerns(ref) and (ref in ours or ref not in deployment.bystanders):
+            for answer in _trouble(told, ref, seen, phase):
+                yield ref, answer
+
+
+def _seen(cell: Cell, ref: ObjectRef, phase: Phase) -> Seen | None:
+    """What was recorded of a workload; None where the event befell another, or was another than the cell's."""
+    if not phase.concerns(ref) or (phase.size is not None and cell.wanted != phase.size):
+        return None
+    gone = Seen("Pod", cell.wanted, _GONE) if ref.kind == "Pod" else None
+    return phase.workloads.get(ref, gone)
+
+
+def _error(finding: Finding, phase: Phase) -> Iterator[tuple[ObjectRef, Answer]]:
+    """An error stands when one of those it speaks of is in trouble; where it counts pods, when no more run."""
+    # What is proven of a CronJob befalls the pods of its Jobs, whenever they come.
+    event = "cron" if finding.object.kind == "CronJob" else finding.evidence.event
+    if event != phase.event or not phase.concerns(finding.object):
+        return
+    about = {ref: seen for ref, seen in phase.workloads.items() if _speaks_of(finding, ref)}
+    if not about:
+        return
+    evidence = finding.evidence
+    stands = any(seen.in_trouble for seen in about.values())
+    if evidence.supply is not None and evidence.demand == sum(seen.want for seen in about.values()):
+        stands = stands and sum(seen.bound for seen in about.values()) <= evidence.supply
+    recorded = ", ".join(f"{ref}: {seen}" for ref, seen in about.items())
+    predicted = f"error {finding.rule}: {finding.message}"
+    yield finding.object, Answer("no error on what ran", stands, recorded, predicted, evidence.text)
+
+
+def _speaks_of(finding: Finding, ref: ObjectRef) -> bool:
+    named = re.escape(str(ref))
+    return finding.object == ref or re.search(rf"(?<!\S){named}(?![\w./-])", finding.message) is not None
+
+
+def _cell(cell: Cell, seen: Seen, phase: Phase) -> Iterator[Answer]:
+    predicted = f"{cell.text} ({cell.verdict}{', proven' if cell.proven else ''})"
+    group = "deploy" if phase.event == "deploy" else "event"
+    if phase.event == "deploy":
+        yield Answer("pods wanted", cell.wanted == seen.want, seen.want, cell.wanted, cell.why)
+    if cell.verdict == UNKNOWN:
+        return
+    bound = cell.wanted - max(seen.want - seen.bound, 0)
+    inside = cell.bound.least <= bound <= cell.bound.most
+    yield Answer(f"{group} inside", inside, str(seen), predicted, cell.why)
+    if cell.verdict in (FINE, BAD):
+        question = "proven cell holds" if cell.proven else "expected cell holds"
+        yield Answer(question, seen.in_trouble == (cell.verdict == BAD), str(seen), predicted, cell.why)
+
+
+def _trouble(told: Foretold, ref: ObjectRef, seen: Seen, phase: Phase) -> Iterator[Answer]:
+    if not seen.in_trouble:
+        return
+    cell = told.cells.get((ref, phase.event))
+    about = [finding for finding in told.warnings if _speaks_of(finding, ref)]
+    said = bool(about) or (cell is not None and cell.verdict not in (FINE, NONE))
+    yield Answer("trouble said", said, str(seen), cell.text if cell is not None else "nothing")
+    if seen.failure and phase.event == "deploy":
+        words = _PREFIX.sub("", seen.failure)
+        texts = [cell.message, cell.why] if cell is not None else []
+        texts += [text for f in about for text in (f.message, f.evidence.text)]
+        yield Answer("failure message", any(words in text for text in texts), words, texts[0] if texts else None)
+
+
+def _figures(told: Foretold, phase: Phase, account: Agreement) -> None:
+    if phase.event == "deploy":
+        for finding in told.errors:
+            account.count("errors about the deployment", holds=finding.evidence.event == "deploy")
+    for (ref, event), cell in told.cells.items():
+        seen = _seen(cell, ref, phase)
+        if event != phase.event or cell.verdict == NONE or seen is None:
+            continue
+        established = cell.verdict != UNKNOWN
+        account.count("cells established", holds=established)
+        account.count("cells proven", holds=cell.proven)
+        account.count("cells of one value", holds=established and cell.bound.is_single)
+        if not established:
+            bound = cell.wanted - max(seen.want - seen.bound, 0)
+            inside = cell.bound.least <= bound <= cell.bound.most
+            account.count("inside, of cells that are not established", holds=inside)

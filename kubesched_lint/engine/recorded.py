@@ -1,0 +1,143 @@
+"""A recorded deployment as it was written down: what was applied, to which cluster, and what came of each workload."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from kubesched_lint.findings import ObjectRef
+from kubesched_lint.record import record
+
+Record = Mapping[str, Any]
+
+
+@record
+class Seen:
+    """What was recorded of one workload: counts of pods, and what Kubernetes said."""
+
+    kind: str
+    want: int
+    bound: int
+    pending: tuple[str, ...] = ()
+    """One message per group of pods that wait, without its reason."""
+    failure: str = ""
+    """Why the controller could not make pods."""
+    finished: bool = True
+    """A rollout that has replaced all pods; true where there was none."""
+    blocked: str = ""
+    """What a drain was told that could not evict a pod."""
+
+    @property
+    def in_trouble(self) -> bool:
+        """Whether pods are missing, or something does not end. Pods of a Job may take turns."""
+        if self.kind == "Job":
+            return self.bound == 0 < self.want
+        held_up = bool(self.pending or self.failure or self.blocked) or not self.finished
+        return held_up or self.bound < self.want
+
+    def __str__(self) -> str:
+        more = (*self.pending, self.failure, self.blocked, *(() if self.finished else ("not finished",)))
+        return "; ".join((f"{self.bound} of {self.want} pods run", *filter(None, more)))
+
+
+@record
+class Phase:
+    """The cluster at rest after the deployment, or after the event that followed it."""
+
+    event: str
+    """As the columns of the matrix are named."""
+    workloads: Mapping[ObjectRef, Seen]
+    settled: bool = True
+    of: ObjectRef | None = None
+    """The only workload that the event befell; None for one that befell all."""
+    size: int | None = None
+    """Replicas that ``of`` was scaled to."""
+
+    def concerns(self, ref: ObjectRef) -> bool:
+        return self.of is None or self.of == ref
+
+
+class Deployment:
+    """One record. Raises KeyError, TypeError and ValueError where it is not what docs/verify.md says."""
+
+    def __init__(self, case: Record) -> None:
+        self.name = str(case["id"])
+        self.files = {path: str(text) for path, text in _mapping(case, "files").items()}
+        self._case = case
+
+    @cached_property
+    def phases(self) -> tuple[Phase, ...]:
+        return tuple(_phases(self._case))
+
+    @cached_property
+    def bystanders(self) -> frozenset[ObjectRef]:
+        """What stood there before, whether or not it was applied again."""
+        return frozenset(ref_of(value) for value in self._case.get("before", ()))
+
+    def cluster(self) -> tuple[str, bytes]:
+        """Name and content of the cluster before: the snapshot, or a list of what the record holds of it."""
+        import json
+
+        snapshot = self._case.get("snapshot")
+        if snapshot:
+            return "snapshot.json", snapshot.encode()
+        items = [*self._case["nodes"], *self._case.get("before", ())]
+        return "cluster.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
+
+
+def _mapping(case: Record, name: str) -> dict[str, Any]:
+    value = case[name]
+    if not isinstance(value, dict):
+        raise ValueError(f"{name}: expected a mapping")
+    return value
+
+
+def ref_of(value: Record) -> ObjectRef:
+    metadata = value["metadata"]
+    return ObjectRef(str(value["kind"]), str(metadata.get("namespace") or "default"), str(metadata["name"]))
+
+
+def _phases(case: Record) -> Iterator[Phase]:
+    deploy = _mapping(case, "deploy")
+    yield Phase("deploy", dict(_workloads(deploy, "deploy")), settled=not deploy.get("quiet"))
+    if case.get("event"):
+        event = _mapping(case, "event")
+        name, size = str(event["event"]), event.get("to")
+        workloads = dict(_workloads(event, name))
+        of = _named(event["workload"]) if event.get("workload") else None
+        yield Phase(name, workloads, not event.get("quiet"), of, None if size is None else int(size))
+
+
+def _workloads(phase: Record, event: str) -> Iterator[tuple[ObjectRef, Seen]]:
+    blocked = (phase.get("note") or {}).get("blocked", ())
+    for name, value in _mapping(phase, "workloads").items():
+        ref = _named(name)
+        refused = next((str(b["error"]) for b in blocked if _is_of(str(b["pod"]), ref)), "")
+        yield _owner(ref) if event == "cron" else ref, _seen(ref.kind, value, event, refused)
+
+
+def _named(name: str) -> ObjectRef:
+    kind, _, rest = name.partition(" ")
+    namespace, _, own = rest.partition("/")
+    return ObjectRef(kind, namespace, own)
+
+
+def _owner(ref: ObjectRef) -> ObjectRef:
+    """The CronJob of a Job that it has just made: the names differ in what follows the last dash."""
+    return ObjectRef("CronJob", ref.namespace, ref.name.rpartition("-")[0]) if ref.kind == "Job" else ref
+
+
+def _is_of(pod: str, ref: ObjectRef) -> bool:
+    """Whether a pod bears the name that the workload's controller gives to its pods."""
+    return pod == ref.name if ref.kind == "Pod" else pod.startswith(f"{ref.name}-")
+
+
+def _seen(kind: str, value: Record, event: str, refused: str) -> Seen:
+    want = int(value["want"])
+    finished = kind != "Deployment" or bool(value.get("done", True))
+    if event == "rollout" and kind == "DaemonSet":
+        finished = int(value.get("updated", want)) >= want
+    pending = _mapping(value, "pending") if "pending" in value else {}
+    messages = tuple(message.partition(": ")[2] for message in pending)
+    return Seen(kind, want, int(value["bound"]), messages, str(value.get("failure") or ""), finished, refused)

@@ -1,0 +1,61 @@
+"""Cells of workloads whose pods the API server refuses, or may refuse for all we know."""
+
+from __future__ import annotations
+
+from kubesched_lint.admission.decision import Decision, Refusal
+from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.judging import CONTROLLER_SAYS
+from kubesched_lint.lifecycle.outcomes import Range
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.verdicts import BAD, NONE, UNKNOWN, Cell, words
+from kubesched_lint.record import replace
+
+SERVER_SAYS = "the API server says"
+_ALONE = "nothing else is created"
+
+
+def refused(setting: Setting, event: str, number: int, refusal: Refusal) -> Cell:
+    """No pod is created, whatever happens; pods that run already stay, and what becomes of them is not followed."""
+    workload, wanted = setting.workloads[number], count(setting, event, number).wanted
+    runs = min(len(setting.running.get(number, ())), wanted)
+    stuck = event == "rollout" and not runs
+    bound = Range(0, runs, "bound" if runs else "closed-form")
+    text = words(event, wanted, bound, stuck=stuck, always_stuck=stuck)
+    return Cell(
+        event,
+        UNKNOWN if runs else BAD,
+        wanted,
+        bound,
+        stuck=stuck,
+        always_stuck=stuck,
+        proven=not runs,
+        text=f"{text} ?" if runs else text,
+        why="the API server refuses every new pod" if runs else "the API server refuses every pod",
+        message=refusal.said_of(workload),
+        says=SERVER_SAYS if workload.kind == "Pod" else CONTROLLER_SAYS,
+        blamed=workload,
+        at=refusal.at,
+        missing=("a course in which no pod is created anew",) if runs else (),
+        assumes=(*refusal.assumes, _ALONE),
+    )
+
+
+def undecided(setting: Setting, event: str, number: int, decision: Decision) -> Cell:
+    """Nobody knows whether its pods are created."""
+    wanted = count(setting, event, number).wanted
+    bound = Range(0, wanted, "bound")
+    text = f"{words(event, wanted, bound, stuck=False, always_stuck=False)} ?"
+    why = "whether its pods are created is not known"
+    return Cell(event, UNKNOWN, wanted, bound, text=text, why=why, missing=decision.unknown, assumes=(_ALONE,))
+
+
+def beside_undecided(cell: Cell, setting: Setting, number: int) -> Cell:
+    """The cell of a workload that meets pods of which nobody knows whether they are created."""
+    if cell.verdict == NONE or not setting.decisions:
+        return cell
+    members = next(c for c in setting.components if number in c)
+    met = [setting.workloads[i] for i in members if i in setting.decisions and i != number]
+    if not met:
+        return cell
+    premise = f"the pods of {', '.join(map(str, met))} are created, which is not known"
+    return replace(cell, proven=False, assumes=(*cell.assumes, premise))

@@ -1,0 +1,31 @@
+"""Which events concern a workload at all."""
+
+from __future__ import annotations
+
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.telling import size_after, zones
+
+
+def idle(setting: Setting, event: str, number: int) -> str:
+    """Why an event does not concern a workload; empty when it does."""
+    workload, scaler = setting.workloads[number], setting.scalers.get(number)
+    scalable = workload.kind in ("Deployment", "StatefulSet", "ReplicaSet")
+    if workload.held and not workload.replicas:
+        return "paused: no pods" if workload.held == "paused" else workload.held
+    if event == "rollout" and workload.held:
+        return workload.held
+    if event == "rollout" and workload.kind not in ("Deployment", "StatefulSet", "DaemonSet"):
+        return "–"
+    if event == "rollout" and workload.strategy.type == "OnDelete":
+        return "OnDelete"
+    if event == "hpa-max" and (scaler is None or not scalable):
+        return "no HPA"
+    if event == "scale-down" and not (scalable and size_after(setting, event, number) < workload.replicas):
+        return "–"
+    if not setting.nodes and event in ("node-loss", "drain"):
+        return "no nodes"
+    if event == "zone-loss" and not zones(setting):
+        return "no zones"
+    if not setting.wanted(number):
+        return "no pods"
+    return ""

@@ -1,0 +1,198 @@
+"""Which pods the API server creates: the refusals of its admission plugins, in their order and words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubesched_lint.admission.admission import Admission
+from kubesched_lint.admission.decision import Decision
+from kubesched_lint.model.decode.objects import decode_object, gather
+
+EVERYTHING = frozenset(["PriorityClass", "RuntimeClass", "LimitRange", "Namespace"])
+
+
+def workload(spec: dict[str, Any] | None = None, resources: dict[str, Any] | None = None) -> dict[str, Any]:
+    container = {"name": "c", "image": "x:1", "resources": resources or {}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [container], **(spec or {})},
+            },
+        },
+    }
+
+
+def decided(given: dict[str, Any], *objects: dict[str, Any], known: frozenset[str] = EVERYTHING) -> Decision:
+    inventory = gather(decode_object(value, "shop") for value in (given, *objects))
+    return Admission(inventory, known).decision(inventory.workloads[0])
+
+
+def said(given: dict[str, Any], *objects: dict[str, Any], known: frozenset[str] = EVERYTHING) -> str:
+    refusal = decided(given, *objects, known=known).refusal
+    return "" if refusal is None else refusal.message
+
+
+def limit_range(**item: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "l", "namespace": "shop"},
+        "spec": {"limits": [{"type": "Container", **item}]},
+    }
+
+
+def priority_class(name: str, value: int, **more: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": value,
+        **more,
+    }
+
+
+def runtime_class(**more: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "node.k8s.io/v1",
+        "kind": "RuntimeClass",
+        "metadata": {"name": "kata"},
+        "handler": "k",
+        **more,
+    }
+
+
+def test_a_class_that_is_not_there_is_refused_and_one_that_nobody_knows_is_not_known() -> None:
+    named = workload({"priorityClassName": "none-such"})
+    assert said(named) == "no PriorityClass with name none-such was found"
+    assert decided(named, known=frozenset()) == Decision(unknown=("whether PriorityClass none-such exists",))
+    assert said(workload({"priorityClassName": "system-node-critical"})) == ""
+    sandboxed = workload({"runtimeClassName": "gvisor"})
+    assert said(sandboxed) == 'pod rejected: RuntimeClass "gvisor" not found'
+    assert decided(sandboxed, known=frozenset()).unknown == ("whether RuntimeClass gvisor exists",)
+
+
+def test_a_priority_must_be_that_of_its_class() -> None:
+    high = priority_class("high", 1000, preemptionPolicy="Never")
+    assert said(workload({"priorityClassName": "high", "priority": 1000}), high) == ""
+    assert said(workload({"priorityClassName": "high", "priority": 7}), high) == (
+        "the integer value of priority (7) must not be provided in pod spec; "
+        "priority admission controller computed 1000 from the given PriorityClass name"
+    )
+    assert said(workload({"priorityClassName": "high", "preemptionPolicy": "PreemptLowerPriority"}), high) == (
+        "the string value of PreemptionPolicy (PreemptLowerPriority) must not be provided in pod spec; "
+        "priority admission controller computed Never from the given PriorityClass name"
+    )
+    assert "computed 5" in said(workload({"priority": 7}), priority_class("usual", 5, globalDefault=True))
+    assert decided(workload({"priority": 7}), known=frozenset()) == Decision()
+
+
+def test_a_runtime_class_and_its_pods_must_agree() -> None:
+    zoned = runtime_class(scheduling={"nodeSelector": {"kata": "yes"}}, overhead={"podFixed": {"cpu": "250m"}})
+    asked = {"runtimeClassName": "kata"}
+    assert said(workload({**asked, "nodeSelector": {"kata": "yes", "disk": "ssd"}}), zoned) == ""
+    assert said(workload({**asked, "nodeSelector": {"kata": "no"}}), zoned) == (
+        "conflict: runtimeClass.scheduling.nodeSelector[kata] = yes; pod.spec.nodeSelector[kata] = no"
+    )
+    assert said(workload({**asked, "overhead": {"cpu": "1"}}), zoned) == (
+        "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+    )
+    assert said(workload({**asked, "overhead": {"cpu": "250m"}}), zoned) == ""
+    without = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+    assert said(workload({**asked, "overhead": {"cpu": "1"}}), runtime_class()) == without
+    assert said(workload({"overhead": {"cpu": "1"}})) == without
+
+
+@pytest.mark.parametrize(
+    ("limits", "resources", "message"),
+    [
+        ({"max": {"cpu": "2"}}, {"requests": {"cpu": "1"}}, ""),
+        (
+            {"max": {"cpu": "1"}},
+            {"requests": {"cpu": "1"}, "limits": {"cpu": "1500m"}},
+            "maximum cpu usage per Container is 1, but limit is 1500m",
+        ),
+        (
+            {"min": {"memory": "1Gi"}},
+            {"requests": {"memory": "512Mi"}},
+            "minimum memory usage per Container is 1Gi, but request is 512Mi",
+        ),
+        ({"min": {"memory": "1Gi"}}, {}, ""),
+        (
+            {"maxLimitRequestRatio": {"cpu": "2"}},
+            {"requests": {"cpu": "100m"}, "limits": {"cpu": "250m"}},
+            "cpu max limit to request ratio per Container is 2, but provided ratio is 2.500000",
+        ),
+        ({"maxLimitRequestRatio": {"cpu": "2"}}, {"requests": {"cpu": "100m"}, "limits": {"cpu": "200m"}}, ""),
+        (
+            {"min": {"cpu": "1"}, "max": {"memory": "64M"}},
+            {"requests": {"cpu": "0.5"}, "limits": {"memory": "128M"}},
+            "[minimum cpu usage per Container is 1, but request is 500m, "
+            "maximum memory usage per Container is 64M, but limit is 128M]",
+        ),
+        (
+            {"default": {"cpu": "1"}},
+            {"requests": {"cpu": "2"}},
+            'spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1',
+        ),
+    ],
+)
+def test_limit_ranges_bound_containers(limits: dict[str, Any], resources: dict[str, Any], message: str) -> None:
+    assert said(workload(resources=resources), limit_range(**limits)) == message
+
+
+def test_limit_ranges_bound_whole_pods() -> None:
+    """A sidecar counts with the containers, an init container by itself."""
+    init = [
+        {"name": "a", "restartPolicy": "Always", "resources": {"limits": {"cpu": "1"}}},
+        {"name": "b", "resources": {"limits": {"cpu": "4"}}},
+    ]
+    whole = limit_range(type="Pod", max={"cpu": "4"})
+    assert said(workload({"initContainers": init}, {"limits": {"cpu": "2"}}), whole) == (
+        "maximum cpu usage per Pod is 4, but limit is 5"
+    )
+    whole = limit_range(type="Pod", max={"cpu": "5"})
+    assert said(workload({"initContainers": init}, {"limits": {"cpu": "2"}}), whole) == ""
+
+
+def test_what_comes_first_speaks() -> None:
+    """Priority and RuntimeClass mutate before anything validates."""
+    bad = workload({"runtimeClassName": "gvisor", "priorityClassName": "none-such"}, {"requests": {"cpu": "2"}})
+    assert "PriorityClass" in said(bad, limit_range(max={"cpu": "1"}))
+    only = workload({"runtimeClassName": "gvisor"}, {"requests": {"cpu": "2"}})
+    assert "RuntimeClass" in said(only, limit_range(max={"cpu": "1"}))
+
+
+def namespace(**labels: str) -> dict[str, Any]:
+    named = {f"pod-security.kubernetes.io/{key.replace('_', '-')}": value for key, value in labels.items()}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": named}}
+
+
+def test_pod_security_refuses_what_its_namespace_enforces() -> None:
+    privileged = workload({"hostNetwork": True})
+    assert said(privileged, namespace(enforce="baseline")) == (
+        'violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)'
+    )
+    assert said(privileged, namespace(enforce="privileged")) == ""
+    assert said(privileged, namespace(warn="baseline", audit="restricted")) == ""
+    assert said(workload(), namespace(enforce="baseline")) == ""
+    assert "restricted:v1.18" in said(workload(), namespace(enforce="restricted", enforce_version="v1.18"))
+    assert "seccompProfile" not in said(workload(), namespace(enforce="restricted", enforce_version="v1.18"))
+
+
+def test_pod_security_names_every_container() -> None:
+    context = {"capabilities": {"add": ["NET_ADMIN"]}, "seLinuxOptions": {"type": "spc_t"}}
+    given = workload({"initContainers": [{"name": "i", "securityContext": {**context, "privileged": True}}]})
+    given["spec"]["template"]["spec"]["containers"][0]["securityContext"] = context
+    assert said(given, namespace(enforce="baseline")) == (
+        'violates PodSecurity "baseline:latest": non-default capabilities (containers "i", "c" must not include '
+        '"NET_ADMIN" in securityContext.capabilities.add), privileged (container "i" must not set '
+        'securityContext.privileged=true), seLinuxOptions (containers "i", "c" set forbidden '
+        'securityContext.seLinuxOptions: type "spc_t")'
+    )

@@ -1,0 +1,60 @@
+"""What a real v1.36.2 control plane made of 226 sets of manifests, held against what lint and simulate said before.
+
+``open.txt`` lists every contradiction that is known and not yet mended. The list is strict: what is mended must be
+struck off, so it can only shrink. ``artefacts.txt`` lists what the recording has wrong or does not tell, with reasons.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from kubesched_lint.engine.agreement import Agreement, Disagreement
+from kubesched_lint.engine.cases import DEPLOYMENTS, kind_of, read_cases
+from kubesched_lint.engine.verification import judge_of
+
+HERE = Path(__file__).parent
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"
+
+
+@cache
+def deployments() -> Agreement:
+    found = Agreement(DEPLOYMENTS)
+    for case in read_cases(str(FIXTURES / "families.jsonl.gz")):
+        assert kind_of(case) == DEPLOYMENTS
+        found.cases += 1
+        for _ in judge_of(DEPLOYMENTS)(case, found, None):
+            pass
+    return found
+
+
+def listed(name: str) -> set[str]:
+    lines = (HERE / name).read_text(encoding="utf-8").splitlines()
+    return {line.partition("  # ")[0] for line in lines if line and not line.startswith("#")}
+
+
+def line_of(wrong: Disagreement) -> str:
+    return f"{wrong.case} {wrong.pod}: {wrong.question}"
+
+
+def test_nothing_that_was_said_is_contradicted_and_no_trouble_is_unsaid() -> None:
+    found = {line_of(d) for d in deployments().disagreements if not d.explained}
+    known = listed("open.txt") | listed("artefacts.txt")
+    assert sorted(found - known) == [], "said, and contradicted by the recording"
+    assert sorted(known - found) == [], "mended: strike these lines off"
+
+
+def test_every_question_is_asked_often() -> None:
+    asked = {question: score.asked for question, score in deployments().questions.items()}
+    assert deployments().cases == 226
+    assert asked["no error on what ran"] > 120
+    assert asked["deploy inside"] > 200
+    assert asked["event inside"] > 100
+    assert asked["proven cell holds"] > 300
+    assert asked["trouble said"] > 300
+    assert asked["failure message"] == 15
+
+
+def test_an_artefact_comes_with_its_reason() -> None:
+    lines = (HERE / "artefacts.txt").read_text(encoding="utf-8").splitlines()
+    assert all("  # " in line for line in lines if line and not line.startswith("#"))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
+from kubesched_lint.analysis.claims import without_unknown_storage
 from kubesched_lint.analysis.trial import scheduled_pod
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with_daemon_tolerations
@@ -50,8 +51,10 @@ class _Queue:
 
 def is_modelled(workload: Workload, facts: Facts) -> bool:
     """Whether a run can follow its pods: the scheduler sees them, they stay, and it is known where volumes bind."""
-    pod = scheduled_pod(workload, facts)
-    return pod is not None and workload.stays and pod.volumes == facts.pod(workload).volumes
+    if not workload.stays or scheduled_pod(workload, facts) is None:
+        return False
+    known = without_unknown_storage(facts, workload)
+    return known.pod.volumes == workload.pod.volumes and known.claim_templates == workload.claim_templates
 
 
 def pods_left(facts: Facts, members: Sequence[Workload], choose: Choose, random: Random) -> dict[int, int]:
@@ -143,11 +146,12 @@ def _queue(workload: Workload, facts: Facts, state: ClusterState) -> _Queue:
 def _hold_back(queues: Sequence[_Queue], facts: Facts) -> None:
     """Take away the pods that a ResourceQuota refuses when pods are created in the order of ``queues``."""
     assert facts.cluster is not None
-    for quota in (*facts.cluster.inventory.quotas, *facts.manifests.quotas):
-        used = {
-            name: sum(asked(b.pod, name) for b in facts.other_pods if b.namespace == quota.namespace)
-            for name in quota.hard
-        }
+    staying = [b.pod for b in facts.other_pods if not b.terminating]
+    for quota in facts.manifests.over(facts.cluster.inventory).quotas:
+        if quota.scopes:
+            continue  # which pods it counts is not modelled
+        beside = [pod for pod in staying if pod.namespace == quota.namespace]
+        used = {name: sum(asked(pod, name) for pod in beside) for name in quota.hard}
         for queue in queues:
             if not queue.waiting or queue.workload.namespace != quota.namespace:
                 continue

@@ -76,7 +76,7 @@ def lint(
         if cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
             from kubesched_lint.engine.refuting import established
 
-            judged = tuple(established(judged, facts))
+            judged = tuple(established(judged, lambda one: run.as_meant(one, facts)))
     findings = sorted((j.finding for j in judged), key=lambda f: (f.location.path, f.location.span, f.rule))
     report = Report(
         tuple(numbered(findings)),
@@ -250,6 +250,11 @@ class _Run:
         if key not in self._views:
             self._views[key] = tuple(self._facts_of(manifests, facts) for manifests in self.namesakes.seen_from(source))
         return self._views[key]
+
+    def as_meant(self, judged: Judged, facts: Facts) -> Facts:
+        """Facts with one definition of each object, those that the finding is about among them."""
+        meant = (judged.workload and judged.workload.source) or judged.hazard.source
+        return facts if self.namesakes is None or meant is None else self._seen_from(meant, facts)[0]
 
     def _facts_of(self, manifests: Inventory, facts: Facts) -> Facts:
         """Facts of a part of the set on the same nodes."""

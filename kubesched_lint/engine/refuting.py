@@ -5,7 +5,7 @@ What a run beats is no proof. It is shown as a warning that asks for a report, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -41,11 +41,14 @@ class RefutedError(AssertionError):
     """A run of the model contradicts what was called proven."""
 
 
-def established(judged: Iterable[Judged], facts: Facts) -> Iterator[Judged]:
-    """The findings, errors that a run of the model beats as warnings."""
-    attempts = _Attempts(facts)
+def established(judged: Iterable[Judged], as_meant: Callable[[Judged], Facts]) -> Iterator[Judged]:
+    """The findings, errors that a run of the model beats as warnings; ``as_meant`` gives the facts of a finding."""
+    attempts: dict[int, _Attempts] = {}
     for one in judged:
-        run = attempts.against(one) if _is_tried(one) else ""
+        run = ""
+        if _is_tried(one):
+            facts = as_meant(one)
+            run = attempts.setdefault(id(facts), _Attempts(facts)).against(one)
         if run and raising:
             raise RefutedError(f"{one.finding.rule} on {one.finding.object}: {one.finding.message}; yet {run}")
         yield _not_established(one, run) if run else one
@@ -115,8 +118,11 @@ class _Attempts:
         return len(self._facts.index) * sum(wanted_pods(w, self._facts) for w in members)
 
     def _whole(self, of: Sequence[Workload]) -> Sequence[Workload]:
-        """The whole set, where others may help, and where it is small; else nothing."""
-        return self._set if any(w.pod.required_affinity for w in of) else ()
+        """The whole set with these definitions, where others may help, and where it is small; else nothing."""
+        if not any(w.pod.required_affinity for w in of):
+            return ()
+        refs = {w.ref for w in of}
+        return [*of, *(w for w in self._set if w.ref not in refs)] if self._set else ()
 
     @cached_property
     def _set(self) -> Sequence[Workload]:

@@ -13,6 +13,7 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.places import location_of
 from kubesched_lint.engine.reading import ManifestSet
+from kubesched_lint.engine.refuting_cells import established_cells
 from kubesched_lint.findings import InputError, Location, ObjectRef
 from kubesched_lint.lifecycle.matrix import EVENTS, Effort, Row, Simulation
 from kubesched_lint.lifecycle.outcomes import Range
@@ -90,11 +91,12 @@ def simulate(
     premises = Premises(options.apply_order, options.kubernetes_version, complete)
     inventory, chosen = _defined_once(manifests.inventory)
     facts = Facts(inventory, cluster.settled(), premises)
-    setting = _held_up(setting_of(_grown(facts)), never_ready)
+    grown = _grown(facts)
+    setting = _held_up(setting_of(grown), never_ready)
     effort = effort or Effort()
     simulation = Simulation(setting, effort)
     numbers = [i for i, w in enumerate(setting.workloads) if only is None or w.ref in only]
-    rows = tuple(_rows(simulation, events, numbers))
+    rows = tuple(established_cells(tuple(_rows(simulation, events, numbers)), simulation, grown))
     standing = _standing(facts)
     if facts.pools:
         rows = _with_pools(facts, rows, events, effort, never_ready)

@@ -38,6 +38,8 @@ class Tally:
 def count(setting: Setting, event: str, number: int) -> Tally:
     """Sound for every scheduler that respects the filters and every order of events."""
     told = _as_held(setting, event, number) if setting.workloads[number].held else _count(setting, event, number)
+    if _waits_in_turn(setting, number):
+        told.least, told.never_stuck = Counted(0, "a pod of the old revision waits, and nobody replaces it"), False
     if number in setting.quota_short:
         told = _granted(setting, event, number, told)
     if number not in setting.never_ready:
@@ -46,6 +48,13 @@ def count(setting: Setting, event: str, number: int) -> Tally:
     unready.never_stuck = False
     unready.always_stuck = told.always_stuck
     return unready
+
+
+def _waits_in_turn(setting: Setting, number: int) -> bool:
+    """Whether an OrderedReady StatefulSet may be held up for good by a pod that waits already (see its controller)."""
+    workload = setting.workloads[number]
+    in_turn = workload.kind == "StatefulSet" and workload.pod_management != "Parallel"
+    return in_turn and any(not bound.node for bound in setting.running.get(number, ()))
 
 
 def _as_held(setting: Setting, event: str, number: int) -> Tally:

@@ -228,7 +228,8 @@ class Simulation:
             self._ran[members] = Telling(setting, members, stories, nodes, unready)
         return self._ran[members]
 
-    def _run_ends(self, event: str, number: int) -> list[End]:
+    def courses(self, event: str, number: int) -> list[End]:
+        """Where seeded courses of an event end for a workload; none where they would take too many steps."""
         if self.setting.workloads[number].kind == "DaemonSet" and len(self.setting.nodes) > MOST_DAEMONS:
             return []
         if not self._is_made(self._everybody) or max(map(self.setting.most, self._everybody)) > MOST_RUN:
@@ -241,7 +242,7 @@ class Simulation:
         bound = Range(least, most, "closed-form" if least == most else "bound")
         blocked = self._budget(event, number, not told.never_stuck)
         fine = told.is_fine
-        ends = [] if fine else self._run_ends(event, number)
+        ends = [] if fine else self.courses(event, number)
         # No course may end well where counting says that none does: better say less than what is wrong.
         if fine or ((told.always_stuck or told.most.pods < wanted) and (not ends or judged(event, ends)[0] == BAD)):
             stuck = told.always_stuck and event in ("deploy", "rollout", "drain")

@@ -158,9 +158,9 @@ def zones(setting: Setting) -> dict[str, list[str]]:
 
 
 def _may_stay(wish: Wish) -> int:
-    """OnDelete replaces no pod, and a partition keeps the ordinals below it."""
+    """OnDelete replaces no pod, a partition keeps the ordinals below it, and nobody replaces a bare pod."""
     strategy = wish.spec.strategy
-    if strategy.type == "OnDelete":
+    if strategy.type == "OnDelete" or wish.spec.kind == "Pod":
         return 1 << 30
     return min(strategy.partition, wish.replicas) if wish.spec.kind == "StatefulSet" else 0
 

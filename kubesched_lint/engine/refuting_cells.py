@@ -1,0 +1,107 @@
+"""The last step before a cell is called proven: exact runs try to end otherwise than it says.
+
+Two kinds of run: the whole set placed as Kubernetes would (``analysis.attempts``), against every cell about the first
+deployment; and seeded courses of the lifecycle model, against what was established by counting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubesched_lint.analysis.attempts import is_modelled, orders, pods_left, wanted_pods
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.engine import refuting
+from kubesched_lint.lifecycle.judging import judged
+from kubesched_lint.lifecycle.matrix import Row, Simulation
+from kubesched_lint.lifecycle.outcomes import Range
+from kubesched_lint.lifecycle.telling import End
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
+
+MOST_PODS = 3_000
+"""Of all workloads together: a run of more would take longer than what it checks."""
+MOST_STEPS = 5_000
+"""Pods times nodes: courses of larger sets are followed only where a cell needs them anyway."""
+RUNS = 3
+
+
+def established_cells(rows: Sequence[Row], simulation: Simulation, facts: Facts) -> Iterator[Row]:
+    """The rows, with cells that a run contradicts as unknown. ``facts`` are those that the simulation started from."""
+    placed = _placements(simulation, facts.without_pools)  # the nodes of the plan are among its nodes
+    for row in rows:
+        cells = []
+        played = row.number < len(simulation.setting.workloads)  # else the API server refuses all of its pods
+        for cell in row.cells:
+            run = _against(cell, row.number, simulation, placed) if cell.proven and played else ""
+            if run and refuting.raising:
+                workload = simulation.setting.workloads[row.number]
+                raise refuting.RefutedError(f"{cell.event} of {workload}: {cell.text} ({cell.why}); yet {run}")
+            cells.append(_not_established(cell, run) if run else cell)
+        yield replace(row, cells=tuple(cells))
+
+
+def _not_established(cell: Cell, run: str) -> Cell:
+    missing = f"a proof: {cell.why}; yet {run}. Please report this: it is a fault of kubesched-lint"
+    bound = Range(0, cell.wanted, "bound")
+    return Cell(
+        cell.event,
+        UNKNOWN,
+        cell.wanted,
+        bound,
+        text=f"{bound}/{cell.wanted} ?",
+        missing=(missing,),
+        assumes=cell.assumes,
+    )
+
+
+def _against(cell: Cell, number: int, simulation: Simulation, placed: Sequence[dict[int, int]]) -> str:
+    if cell.event == "deploy":
+        for run in placed:
+            bound = cell.wanted - run.get(number, 0)
+            if number in run and not cell.bound.least <= bound <= cell.bound.most:
+                return f"a run of the model binds {bound} of {cell.wanted}"
+    if cell.bound.by == "search" or simulation.setting.never_ready or _steps(simulation) > MOST_STEPS:
+        return ""
+    return _contradicted(cell, simulation.courses(cell.event, number))
+
+
+def _contradicted(cell: Cell, ends: Sequence[End]) -> str:
+    ends = [end for end in ends if not end.blocked]  # a course may give up a drain that would go on later
+    verdicts = {judged(cell.event, [end])[0] for end in ends}
+    if cell.verdict == FINE and BAD in verdicts:
+        return "a course of the model ends badly"
+    if cell.verdict == BAD and FINE in verdicts:
+        return "a course of the model ends well"
+    counts = [cell.wanted - end.lack for end in ends]
+    wrong = next((n for n in counts if not cell.bound.least <= n <= cell.bound.most), None)
+    return "" if wrong is None else f"a course of the model binds {wrong} of {cell.wanted}"
+
+
+def _steps(simulation: Simulation) -> int:
+    setting = simulation.setting
+    return len(setting.nodes) * sum(map(setting.most, range(len(setting.workloads))))
+
+
+# --- the whole set, deployed ----------------------------------------------------------------------------------------
+
+
+def _placements(simulation: Simulation, facts: Facts) -> Sequence[dict[int, int]]:
+    """Per run: number of a workload → its pods that find no node. None where workloads run already."""
+    setting = simulation.setting
+    if setting.never_ready or any(facts.running_pods(w) for w in facts.manifests.workloads):
+        return ()
+    by_ref = {w.ref: w for w in facts.as_deployed}
+    numbers = {id(by_ref[w.ref]): i for i, w in enumerate(setting.workloads) if _is_followed(by_ref[w.ref], facts)}
+    members = [w for w in facts.as_deployed if id(w) in numbers]
+    if sum(wanted_pods(w, facts) for w in members) > MOST_PODS:
+        return ()
+    found = []
+    for ordered, choose, random in orders(members, members[-1:], RUNS):
+        left = pods_left(facts, ordered, choose, random)
+        found.append({number: left[key] for key, number in numbers.items()})
+    return found
+
+
+def _is_followed(workload: Workload, facts: Facts) -> bool:
+    return not workload.held and is_modelled(workload, facts)

@@ -152,6 +152,7 @@ def simulate(
     cluster: Path | Cluster,
     elastic: bool | None = None,
     events: Sequence[str] = EVENTS,
+    scale: Mapping[str, int] | None = None,
     states: int = 4_000,
     seed: int = 1,
     namespace: str = "default",
@@ -160,8 +161,10 @@ def simulate(
 ) -> Simulation:
     """What each event of its life may do to each workload.
 
-    Manifests and ``cluster`` as for ``lint``. ``states`` bounds one search, ``seed`` draws the runs that stand in where
-    no search is affordable. Raises ClusterError, and ValueError for an event or option that is not one.
+    Manifests and ``cluster`` as for ``lint``. ``scale`` names workloads, as NAME or NAMESPACE/NAME, with the numbers of
+    replicas to scale them to: each adds an event (``scale-to-15``). ``states`` bounds one search, ``seed`` draws the
+    runs that stand in where no search is affordable. Raises ClusterError, and ValueError for an event, name or option
+    that is not one.
     """
     from kubesched_lint.engine.simulate import simulate as tell
     from kubesched_lint.lifecycle.matrix import Effort
@@ -174,7 +177,8 @@ def simulate(
     known = _cluster(cluster, elastic)
     assert known is not None
     manifests = _manifests(paths, text, objects, namespace)
-    outlook = tell(manifests, known, options, tuple(events), Effort(states=states, seed=seed))
+    asked = [f"{name}={size}" for name, size in (scale or {}).items()]
+    outlook = tell(manifests, known, options, tuple(events), Effort(states=states, seed=seed), scale=asked)
     outcomes = (
         _outcome(outlook, outlook.workloads[row.number].ref, cell) for row in outlook.rows for cell in row.cells
     )

@@ -51,6 +51,14 @@ def simulate(
             show_default=False,
         ),
     ] = None,
+    scale: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=N",
+            help="Tell also of scaling this workload to N replicas; [KIND/][NAMESPACE/]NAME=N, may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     namespace: Namespace = "default",
     apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
     elastic: Elastic = None,
@@ -72,6 +80,8 @@ def simulate(
       kubesched-lint simulate manifests/ --cluster nodes.json
 
       kubesched-lint simulate shop/ -c cluster.yaml --events deploy,zone-loss --picture zone-loss
+
+      kubesched-lint simulate shop/ -c cluster.yaml --scale web=15 --scale shop/api=4
     """
     import os
     import sys
@@ -93,7 +103,14 @@ def simulate(
         nodes = read_cluster(cluster_of(context, settings), elastic=settings.elastic)
         manifests = read_manifests(paths, options, render=settings.flag("render"))
         outlook = tell(
-            manifests, nodes, options, chosen, Effort(states=states, seed=seed), picture, never_ready=never_ready or ()
+            manifests,
+            nodes,
+            options,
+            chosen,
+            Effort(states=states, seed=seed),
+            picture,
+            never_ready=never_ready or (),
+            scale=scale or (),
         )
     except (ClusterError, ValueError) as error:
         typer.echo(f"error: {error}", err=True)

@@ -14,12 +14,14 @@ from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.places import location_of
 from kubesched_lint.engine.reading import ManifestSet
 from kubesched_lint.engine.refuting_cells import established_cells
+from kubesched_lint.engine.scaling import scale_events, sizes
 from kubesched_lint.findings import InputError, Location, ObjectRef
 from kubesched_lint.lifecycle.matrix import EVENTS, Effort, Row, Simulation
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.skew import Skew, skews
+from kubesched_lint.lifecycle.telling import scaled_to, size_after
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
@@ -76,30 +78,30 @@ def simulate(
     pictured: str = "",
     only: Collection[ObjectRef] | None = None,
     never_ready: Collection[str] = (),
+    scale: Collection[str] = (),
 ) -> Outlook:
     """The whole matrix, or its rows for ``only`` some workloads. Raises ValueError for an event that is not one. Pure.
 
     ``never_ready`` names workloads, as NAMESPACE/NAME, of which the pods that an event makes never become ready;
-    ValueError for one that is not of the set.
+    ValueError for one that is not of the set. ``scale`` has numbers of replicas, as ``web=15``: each is an event more.
 
     What is passing about nodes (cordons, taints that go by themselves) is taken as passed, as ``lint`` does.
     """
-    unknown = [e for e in (*events, *([pictured] if pictured else [])) if e not in EVENTS]
-    if unknown:
-        raise ValueError(f"unknown event {unknown[0]!r}: one of {', '.join(EVENTS)}")
     complete = manifests.is_complete and not options.partial
     premises = Premises(options.apply_order, options.kubernetes_version, complete)
     inventory, chosen = _defined_once(manifests.inventory)
     facts = Facts(inventory, cluster.settled(), premises)
     grown = _grown(facts)
-    setting = _held_up(setting_of(grown), never_ready)
+    setting = _asked(setting_of(grown), never_ready, scale)
+    events = tuple(dict.fromkeys((*events, *scale_events(setting.scaled))))
+    _check_events((*events, *([pictured] if pictured else [])), (*EVENTS, *scale_events(setting.scaled)))
     effort = effort or Effort()
     simulation = Simulation(setting, effort)
     numbers = [i for i, w in enumerate(setting.workloads) if only is None or w.ref in only]
     rows = tuple(established_cells(tuple(_rows(simulation, events, numbers)), simulation, grown))
     standing = _standing(facts)
     if facts.pools:
-        rows = _with_pools(facts, rows, events, effort, never_ready)
+        rows = _with_pools(facts, rows, events, effort, never_ready, scale)
     rows = tuple(replace(row, cells=tuple(_judged(cell, cluster, facts) for cell in row.cells)) for row in rows)
     missing = dict(_missing(setting, facts))
     rows = tuple(_as_far_as_told(rows, setting, missing))
@@ -198,6 +200,19 @@ def _standing(facts: Facts) -> Facts:
     return Facts(without(facts.manifests, held), facts.cluster, facts.premises) if held else facts
 
 
+def _check_events(events: Sequence[str], known: Sequence[str]) -> None:
+    unknown = [event for event in events if event not in known]
+    if unknown:
+        hint = "; --scale web=15 adds scale-to-15" if scaled_to(unknown[0]) is not None else ""
+        raise ValueError(f"unknown event {unknown[0]!r}: one of {', '.join(known)}{hint}")
+
+
+def _asked(setting: Setting, never_ready: Collection[str], scale: Collection[str]) -> Setting:
+    """With what the user assumes or means to do."""
+    setting = _held_up(setting, never_ready)
+    return replace(setting, scaled=sizes(scale, setting)) if scale else setting
+
+
 def _held_up(setting: Setting, never_ready: Collection[str]) -> Setting:
     names = {f"{w.namespace}/{w.name}" for w in setting.workloads}
     for name in never_ready:
@@ -208,7 +223,12 @@ def _held_up(setting: Setting, never_ready: Collection[str]) -> Setting:
 
 
 def _with_pools(
-    facts: Facts, rows: tuple[Row, ...], events: Sequence[str], effort: Effort, never_ready: Collection[str]
+    facts: Facts,
+    rows: tuple[Row, ...],
+    events: Sequence[str],
+    effort: Effort,
+    never_ready: Collection[str],
+    scale: Collection[str],
 ) -> tuple[Row, ...]:
     """What ends badly on the planned nodes is asked again with all that pools could add in the midst of an event."""
     from kubesched_lint.analysis.growth import with_spares
@@ -216,7 +236,7 @@ def _with_pools(
     spare = with_spares(facts, _MOST_SPARE)
     again: Sequence[Row] = rows
     if spare is not None and any(c.verdict not in (FINE, NONE) for row in rows for c in row.cells):
-        setting = _held_up(setting_of(spare), never_ready)
+        setting = _asked(setting_of(spare), never_ready, scale)
         again = tuple(_rows(Simulation(setting, effort), events, [row.number for row in rows]))
     return tuple(
         replace(row, cells=tuple(map(_helped, row.cells, more.cells))) for row, more in zip(rows, again, strict=True)
@@ -278,6 +298,12 @@ def _notes(setting: Setting, cluster: Cluster, facts: Facts) -> Iterator[str]:
     amid = [str(w) for w in amid_rollout(facts)]
     if amid:
         yield f"left out, for they are paused amid a rollout: {_first(amid)}; their pods stay where they are"
+    for number, wanted in setting.scaled.items():
+        scaler = setting.scalers.get(number)
+        if scaler is not None:
+            bounds = f"{size_after(setting, 'scale-down', number)} to {scaler.max_replicas}"
+            sizes_said = " and ".join(map(str, wanted))
+            yield f"{setting.workloads[number]} has an autoscaler ({bounds}), which may not leave it at {sizes_said}"
     kept = [str(w) for w in setting.workloads if w.held and w.replicas]
     if kept:
         yield f"paused, so they are told by the template that runs, not by that of the manifests: {_first(kept)}"

@@ -10,7 +10,7 @@ from kubesched_lint.lifecycle.contest import outranks
 from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions, covers
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.telling import size_after, zones
+from kubesched_lint.lifecycle.telling import scaled_to, size_after, zones
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import as_checked
@@ -130,12 +130,15 @@ def _from_nothing(setting: Setting, event: str, number: int) -> Tally:
         case "hpa-max":
             return _placed(setting, number, size_after(setting, event, number))
         case "scale-down":
-            return _scaled_down(setting, number)
+            return _scaled_down(setting, number, event)
         case "node-loss" | "drain":
             return _drained(setting, number) if event == "drain" else _without_one(setting, number, gone=True)
         case "zone-loss":
             return _without_a_zone(setting, number)
-    return _placed(setting, number, setting.wanted(number))
+    asked = scaled_to(event)
+    if asked is None:
+        return _placed(setting, number, setting.wanted(number))
+    return _scaled_down(setting, number, event) if asked < setting.wanted(number) else _placed(setting, number, asked)
 
 
 def _placed(setting: Setting, number: int, wanted: int) -> Tally:
@@ -229,9 +232,9 @@ def _applied(setting: Setting, number: int) -> Tally:
     return told
 
 
-def _scaled_down(setting: Setting, number: int) -> Tally:
+def _scaled_down(setting: Setting, number: int, event: str) -> Tally:
     before = _placed(setting, number, setting.wanted(number))
-    size = size_after(setting, "scale-down", number)
+    size = size_after(setting, event, number)
     after = most_placed(setting, number, size)
     return Tally(size, Counted(size if before.never_stuck else 0, before.least.why), after)
 

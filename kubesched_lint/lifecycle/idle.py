@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.telling import size_after, zones
+from kubesched_lint.lifecycle.telling import SCALABLE, scaled_to, size_after, zones
 
 
 def idle(setting: Setting, event: str, number: int) -> str:
     """Why an event does not concern a workload; empty when it does."""
     workload, scaler = setting.workloads[number], setting.scalers.get(number)
-    scalable = workload.kind in ("Deployment", "StatefulSet", "ReplicaSet")
+    scalable = workload.kind in SCALABLE
     if workload.held and not workload.replicas:
         return "paused: no pods" if workload.held == "paused" else workload.held
     if event == "rollout" and workload.held:
@@ -20,6 +20,9 @@ def idle(setting: Setting, event: str, number: int) -> str:
         return "OnDelete"
     if event == "hpa-max" and (scaler is None or not scalable):
         return "no HPA"
+    asked = scaled_to(event)
+    if asked is not None:
+        return "–" if asked not in setting.scaled.get(number, ()) else f"has {asked}" * (asked == workload.replicas)
     if event == "scale-down" and not (scalable and size_after(setting, event, number) < workload.replicas):
         return "–"
     if not setting.nodes and event in ("node-loss", "drain"):

@@ -46,6 +46,8 @@ class Setting:
     changes: Mapping[int, bool | None] = field(default_factory=dict)
     """Of those that run: whether the manifest changes their template (as where nothing is said); None: unknown."""
     scalers: Mapping[int, Autoscaler] = field(default_factory=dict)
+    scaled: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """By place in ``workloads``: the numbers of replicas to which somebody means to scale it."""
     together: bool = True
     """Everything is applied at once; else each object settles before the next is created."""
     kubernetes_version: str = "1.36"
@@ -130,6 +132,7 @@ class Setting:
         scaler = self.scalers.get(number)
         if scaler is not None:
             wanted = max(wanted, scaler.max_replicas)
+        wanted = max(wanted, *self.scaled.get(number, (0,)))
         if workload.kind == "Deployment":
             return wanted + rolling_bounds(workload.strategy, wanted)[0]
         return wanted * self._per_node(workload) if workload.kind == "DaemonSet" else wanted

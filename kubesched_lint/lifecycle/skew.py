@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.telling import size_after, with_new_template
+from kubesched_lint.lifecycle.telling import scale_event, scaled_to, size_after, with_new_template
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
@@ -14,6 +14,8 @@ from kubesched_lint.record import record
 RUNS = 20
 _MOST_DRAWN = 2_000
 """Pods in all runs: of large workloads there are fewer."""
+_MOST_SCALED = 5_000
+"""Scaling to more pods than that is not drawn."""
 
 
 @record
@@ -46,13 +48,15 @@ def spreading_keys(workload: Workload) -> tuple[str, ...]:
 
 
 def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0) -> Iterator[Skew]:
-    """After deploy, rollout and scale-down, per key the workload spreads over."""
+    """After deploy, rollout and scaling, per key the workload spreads over."""
     workload = setting.workloads[number]
     keys = [k for k in spreading_keys(workload) if setting.index.domains(k)]
     if not keys or workload.held or workload.kind not in ("Deployment", "StatefulSet", "ReplicaSet"):
         return
-    runs = max(1, min(runs, _MOST_DRAWN // max(workload.replicas, 1)))
-    told: dict[str, list[Story]] = {"deploy": [], "rollout": [], "scale-down": []}
+    sizes = [size for size in setting.scaled.get(number, ()) if size <= _MOST_SCALED]
+    runs = max(1, min(runs, _MOST_DRAWN // max(workload.replicas, 1, *sizes)))
+    scaling = ["scale-down", *map(scale_event, sizes)]
+    told: dict[str, list[Story]] = {"deploy": [], "rollout": [], **{event: [] for event in scaling}}
     for i in range(runs):
         deployed = setting.story([number], expected=True, most_states=0, runs=1, seed=seed + 1000 * i)
         told["deploy"].append(deployed)
@@ -60,11 +64,12 @@ def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0) -> 
             rolled = deployed.fork()
             rolled.rollout(with_new_template(workload))
             told["rollout"].append(rolled)
-        size = size_after(setting, "scale-down", number)
-        if size < workload.replicas:
-            shrunk = deployed.fork()
-            shrunk.scale(workload.kind, workload.namespace, workload.name, size)
-            told["scale-down"].append(shrunk)
+        for event in scaling:
+            size = size_after(setting, event, number)
+            if size < workload.replicas or (scaled_to(event) is not None and size != workload.replicas):
+                scaled = deployed.fork()
+                scaled.scale(workload.kind, workload.namespace, workload.name, size)
+                told[event].append(scaled)
     for key in keys:
         for event, stories in told.items():
             if any(story.states for story in stories):

@@ -14,6 +14,20 @@ from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 
+SCALABLE = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
+_SCALE_TO = "scale-to-"
+
+
+def scale_event(size: int) -> str:
+    """The name of the event in which somebody scales a workload to so many replicas."""
+    return f"{_SCALE_TO}{size}"
+
+
+def scaled_to(event: str) -> int | None:
+    """The number of replicas that an event asks for by its name; None where it names none."""
+    size = event.removeprefix(_SCALE_TO)
+    return int(size) if size != event and size.isascii() and size.isdigit() else None
+
 
 @record
 class End:
@@ -124,7 +138,7 @@ class Telling:
             case "rollout":
                 changed = with_new_template(self.setting.workloads[number])
                 yield "", partial(Story.rollout, workload=changed)
-            case "hpa-max" | "scale-down":
+            case _:  # scaling up or down
                 workload = self.setting.workloads[number]
                 size = size_after(self.setting, event, number)
                 at = workload.ref
@@ -139,7 +153,10 @@ def _fork(base: Story, happen: Callable[[Story], object]) -> Story:
 
 
 def size_after(setting: Setting, event: str, number: int) -> int:
-    """At HPA maximum, its maximum; scaled down, its minimum, and half of the replicas without one."""
+    """As asked for; at HPA maximum, its maximum; scaled down, its minimum, and half of the replicas without one."""
+    asked = scaled_to(event)
+    if asked is not None:
+        return asked
     scaler = setting.scalers.get(number)
     if event == "hpa-max" and scaler is not None:
         return scaler.max_replicas

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.engine.simulate import Outlook
+from kubesched_lint.lifecycle.telling import scaled_to
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Witness
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.palette import Palette
@@ -23,7 +24,7 @@ _HEADINGS = {
 
 
 def title(event: str) -> str:
-    return TITLES.get(event, event)
+    return TITLES.get(event) or (event if scaled_to(event) is None else event.replace("-", " "))
 
 
 def shown(cells: Sequence[Cell]) -> list[Cell]:

@@ -55,11 +55,11 @@ def sketch(count: int = 2, zones: str = "abc", cpu: str = "4", pods: str = "110"
 
 
 def told(
-    cluster: Cluster, *objects: Value, events=EVENTS, pictured: str = "", never_ready=(), **effort: Any
+    cluster: Cluster, *objects: Value, events=EVENTS, pictured: str = "", never_ready=(), scale=(), **effort: Any
 ) -> Outlook:
     text = "---\n".join(yaml.safe_dump(o) for o in objects)
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
-    return simulate(found, cluster, Options(), events, Effort(**effort), pictured, never_ready=never_ready)
+    return simulate(found, cluster, Options(), events, Effort(**effort), pictured, never_ready=never_ready, scale=scale)
 
 
 def cell(outlook: Outlook, name: str, event: str) -> Cell:

@@ -1,0 +1,105 @@
+"""``simulate --scale web=15``: an event more, told like any other."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint import simulate
+from kubesched_lint.engine.naming import NamingError
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE
+from kubesched_lint.report.outlook import as_html_fragment, as_json, as_text
+from tests.lifecycle.simulated import ZONE, Value, apart, asking, cell, other, sketch, told, workload
+
+SPREAD: Value = {
+    "topologySpreadConstraints": [
+        {
+            "maxSkew": 1,
+            "topologyKey": ZONE,
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"app": "web"}},
+        }
+    ]
+}
+WEB = workload("Deployment", "web", 21, SPREAD)
+
+
+def test_from_21_to_15_all_run_and_the_zones_may_be_uneven() -> None:
+    outlook = told(sketch(), WEB, workload("Deployment", "api", 2), events=("deploy",), scale=["web=15"])
+    assert outlook.events == ("deploy", "scale-to-15")
+    found = cell(outlook, "web", "scale-to-15")
+    assert (found.verdict, found.text, found.proven) == (FINE, "15/15 ok", True)
+    assert cell(outlook, "api", "scale-to-15").verdict == NONE
+    skews = {s.skew.event: s.skew for s in outlook.skews}
+    assert skews["deploy"].worst == 0
+    assert skews["scale-to-15"].worst > 1
+    assert all(sum(counts) == 15 for counts, _ in skews["scale-to-15"].ends)
+
+
+def test_every_report_names_the_number() -> None:
+    outlook = told(sketch(), WEB, events=("deploy",), scale=["web=15"])
+    assert "scale to 15" in as_text(outlook)
+    assert '"scale-to-15"' in as_json(outlook)
+    assert "<th>scale to 15</th>" in as_html_fragment(outlook)
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "ReplicaSet"])
+@pytest.mark.parametrize("spec", [{}, asking("3"), apart("web")], ids=["small", "large", "apart"])
+def test_scaling_to_half_is_what_scale_down_tells(kind: str, spec: Value) -> None:
+    outlook = told(sketch(1, "abc", "4"), workload(kind, "web", 4, spec), scale=["web=2"])
+    down, to = cell(outlook, "web", "scale-down"), cell(outlook, "web", "scale-to-2")
+    assert (down.verdict, down.bound, down.proven, down.text) == (to.verdict, to.bound, to.proven, to.text)
+
+
+def test_scaling_up_beyond_the_room_is_bad() -> None:
+    outlook = told(sketch(1, "ab", "4"), workload("Deployment", "web", 2, asking("3")), scale=["web=3"])
+    found = cell(outlook, "web", "scale-to-3")
+    assert (found.verdict, found.text, found.proven) == (BAD, "2/3 −1", True)
+    assert outlook.is_bad
+
+
+def test_scaling_to_what_it_has_and_to_nothing() -> None:
+    outlook = told(sketch(), WEB, events=("deploy",), scale=["web=21", "web=0", "web=0"])
+    assert outlook.events == ("deploy", "scale-to-0", "scale-to-21")
+    assert cell(outlook, "web", "scale-to-21").text == "has 21"
+    assert cell(outlook, "web", "scale-to-0").text == "0/0 ok"
+
+
+def test_an_autoscaler_is_named_that_may_undo_it() -> None:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    scaler = other(
+        "HorizontalPodAutoscaler",
+        "web",
+        "autoscaling/v2",
+        spec={"scaleTargetRef": target, "minReplicas": 18, "maxReplicas": 30},
+    )
+    outlook = told(sketch(), WEB, scaler, events=("deploy",), scale=["web=15"])
+    assert any("Deployment default/web has an autoscaler (18 to 30)" in note for note in outlook.notes)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("web", "no number of replicas"),
+        ("web=many", "no number of replicas"),
+        ("web=-1", "no number of replicas"),
+        ("wob=3", "nothing is named 'wob'"),
+        ("agent=3", "DaemonSet default/agent has no replicas"),
+        ("both=3", "'both' may mean deployment/default/both or statefulset/default/both"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(asked: str, said: str) -> None:
+    objects = [WEB, workload("DaemonSet", "agent", None)]
+    objects += [workload("Deployment", "both", 1), workload("StatefulSet", "both", 1)]
+    with pytest.raises((ValueError, NamingError), match=said):
+        told(sketch(), *objects, scale=[asked])
+
+
+def test_the_kind_says_which_is_meant() -> None:
+    objects = [workload("Deployment", "both", 2), workload("StatefulSet", "both", 2)]
+    outlook = told(sketch(), *objects, events=("deploy",), scale=["sts/both=1"])
+    assert [row.cells[-1].verdict for row in outlook.rows] == [NONE, FINE]
+
+
+def test_the_library_takes_it_too() -> None:
+    found = simulate(objects=[WEB], cluster=sketch(), events=("deploy",), scale={"default/web": 15})
+    assert [o.event for o in found.outcomes] == ["deploy", "scale-to-15"]

@@ -69,6 +69,11 @@ def verify_deployment(
     deployment = Deployment(case)
     told = foretell(deployment, version or str(case.get("kubernetes", "")))
     yield told.as_json(deployment.name)
+    judge(deployment, told, account)
+
+
+def judge(deployment: Deployment, told: Foretold, account: Agreement) -> None:
+    """Adds to ``account`` how the recorded phases agree with what was told; what did not settle is left out."""
     for phase in deployment.phases:
         if phase.settled:
             account.pods += sum(seen.bound for seen in phase.workloads.values())
@@ -78,12 +83,13 @@ def verify_deployment(
 
 
 def foretell(deployment: Deployment, version: str) -> Foretold:
-    """Reads neither the deployment's phases nor what stands in their place."""
+    """Reads of the deployment's phases only which events are asked about."""
     from kubesched_lint.cluster.read import cluster_from
     from kubesched_lint.engine.options import Options
     from kubesched_lint.engine.reading import manifest_set
     from kubesched_lint.engine.session import report_on
     from kubesched_lint.engine.simulate import simulate
+    from kubesched_lint.lifecycle.matrix import EVENTS
     from kubesched_lint.manifests.loader import documents
     from kubesched_lint.model.decode.objects import is_read
     from kubesched_lint.rulebook.library import Rulebook
@@ -95,10 +101,11 @@ def foretell(deployment: Deployment, version: str) -> Foretold:
     usual, strict = (Options(profile=profile, kubernetes_version=minor) for profile in ("ci", "strict"))
     manifests = manifest_set(entries, usual.namespace, minor)
     rulebook = Rulebook.shipped()
+    asked = {phase.event for phase in deployment.phases}
     return Foretold(
         report_on(manifests, cluster, (), usual, rulebook),
         report_on(manifests, cluster, (), strict, rulebook),
-        simulate(manifests, cluster, usual),
+        simulate(manifests, cluster, usual, [event for event in EVENTS if event in asked]),
     )
 
 
@@ -155,12 +162,20 @@ def _cell(cell: Cell, seen: Seen, phase: Phase) -> Iterator[Answer]:
         yield Answer("pods wanted", cell.wanted == seen.want, seen.want, cell.wanted, cell.why)
     if cell.verdict == UNKNOWN:
         return
-    bound = cell.wanted - max(seen.want - seen.bound, 0)
-    inside = cell.bound.least <= bound <= cell.bound.most
+    inside = _is_inside(cell, seen)
     yield Answer(f"{group} inside", inside, str(seen), predicted, cell.why)
     if cell.verdict in (FINE, BAD):
         question = "proven cell holds" if cell.proven else "expected cell holds"
         yield Answer(question, seen.in_trouble == (cell.verdict == BAD), str(seen), predicted, cell.why)
+
+
+def _is_inside(cell: Cell, seen: Seen) -> bool:
+    """Whether the recorded pods lie in the cell's range, which counts what lacks of the most that may be wanted.
+
+    A DaemonSet wants fewer pods where a node is gone, and its status may be older than that.
+    """
+    lack = max(min(seen.want, cell.wanted) - seen.bound, 0)
+    return cell.bound.least <= cell.wanted - lack <= cell.bound.most
 
 
 def _trouble(told: Foretold, ref: ObjectRef, seen: Seen, phase: Phase) -> Iterator[Answer]:
@@ -190,6 +205,4 @@ def _figures(told: Foretold, phase: Phase, account: Agreement) -> None:
         account.count("cells proven", holds=cell.proven)
         account.count("cells of one value", holds=established and cell.bound.is_single)
         if not established:
-            bound = cell.wanted - max(seen.want - seen.bound, 0)
-            inside = cell.bound.least <= bound <= cell.bound.most
-            account.count("inside, of cells that are not established", holds=inside)
+            account.count("inside, of cells that are not established", holds=_is_inside(cell, seen))

@@ -24,9 +24,9 @@ def judge_of(kind: str) -> Judge:
 
             return verify_deployment
         case "lifecycles":
-            from kubesched_lint.engine.lifecycles import verify_lifecycle
+            from kubesched_lint.engine.lifecycle_sets import verify_lifecycle_both
 
-            return verify_lifecycle
+            return verify_lifecycle_both
         case "admission":
             from kubesched_lint.engine.verify import verify_admission
 

@@ -1,0 +1,45 @@
+"""Recorded lifecycles as a user meets them: the whole set through lint and simulate, not only the engine beneath.
+
+The first deployment, a first drain or loss, and a change applied to what runs after the first deployment are each held
+against what ``lint`` and the matrix said before. ``tests/lifecycle`` holds every phase against the engine.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubesched_lint.engine.agreement import Agreement
+from kubesched_lint.engine.cases import LIFECYCLES, read_cases
+from kubesched_lint.engine.lifecycle_sets import deployments_of, verify_lifecycle_sets
+
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"
+
+
+@pytest.mark.parametrize(
+    ("name", "every", "cells"),
+    [
+        ("lifecycles", 2, 200),
+        ("lifecycles-wide", 2, 150),
+        ("lifecycles-wide-2", 1, 300),
+        ("lifecycles-midrollout", 1, 50),
+    ],
+)
+def test_no_cell_and_no_error_about_a_recorded_lifecycle_is_contradicted(name: str, every: int, cells: int) -> None:
+    account = Agreement(LIFECYCLES)
+    for case in list(read_cases(str(FIXTURES / f"{name}.jsonl.gz")))[::every]:
+        list(verify_lifecycle_sets(case, account))
+    assert [f"{d.case} {d.pod}: {d.question}" for d in account.disagreements] == []
+    assert account.figures["cells established"].asked > cells
+
+
+def test_a_change_is_asked_about_on_what_runs() -> None:
+    """The set is then the changed one, and the cluster holds the pods where the first deployment left them."""
+    cases = read_cases(str(FIXTURES / "lifecycles.jsonl.gz"))
+    found = [(case, value) for case in cases for value in deployments_of(case) if "then" in value["id"]]
+    assert len(found) > 30
+    for case, value in found:
+        run = case["runs"][int(value["id"].split()[2])]
+        bound = sum(count for seen in run[0]["workloads"].values() for count in seen["bound"].values())
+        assert bound == sum("nodeName" in o["spec"] for o in value["before"] if o["kind"] == "Pod")

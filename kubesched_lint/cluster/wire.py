@@ -5,12 +5,21 @@ What is only compared stays raw bytes: two pods whose raw parts are equal are eq
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw, Struct
 
+from kubesched_lint.model.decode.pods import CONTAINER_FIELDS, POD_FIELDS, VOLUME_SOURCES
+
 _NULL = Raw(b"null")
+
+
+def _with_raw(base: type[Struct], fields: Sequence[str]) -> type[Struct]:
+    """``base`` with a raw field for each of ``fields`` that it does not have already."""
+    more = [(name, Raw, _NULL) for name in fields if name not in base.__struct_fields__]
+    return msgspec.defstruct(base.__name__, more, bases=(base,), module=__name__, gc=False, omit_defaults=True)
 
 
 class OwnerParts(Struct, gc=False):
@@ -32,8 +41,6 @@ class MetaParts(Struct, gc=False):
 class ContainerParts(Struct, gc=False, omit_defaults=True):
     name: str | None = None
     image: str | None = None
-    resources: Raw = _NULL
-    ports: Raw = _NULL
     restartPolicy: str | None = None  # noqa: N815
 
 
@@ -41,17 +48,11 @@ class VolumeParts(Struct, gc=False, omit_defaults=True):
     """Only sources that scheduling looks at: each pod has a token volume whose random name would set it apart."""
 
     name: str | None = None
-    persistentVolumeClaim: Raw = _NULL  # noqa: N815
-    ephemeral: Raw = _NULL
-    awsElasticBlockStore: Raw = _NULL  # noqa: N815
-    azureDisk: Raw = _NULL  # noqa: N815
-    azureFile: Raw = _NULL  # noqa: N815
-    cinder: Raw = _NULL
-    csi: Raw = _NULL
-    gcePersistentDisk: Raw = _NULL  # noqa: N815
-    iscsi: Raw = _NULL
-    rbd: Raw = _NULL
 
+
+if not TYPE_CHECKING:
+    ContainerParts = _with_raw(ContainerParts, CONTAINER_FIELDS)
+    VolumeParts = _with_raw(VolumeParts, VOLUME_SOURCES)
 
 _NO_VOLUME = VolumeParts()
 
@@ -63,24 +64,17 @@ class AffinityParts(Struct, gc=False, omit_defaults=True):
 
 
 class SpecParts(Struct, gc=False, omit_defaults=True):
+    """What is looked at here. Whatever else decoding reads is a raw field: see ``_with_raw``."""
+
     nodeName: str | None = None  # noqa: N815
     containers: list[ContainerParts] | None = None
     initContainers: list[ContainerParts] | None = None  # noqa: N815
     affinity: AffinityParts | None = None
-    nodeSelector: Raw = _NULL  # noqa: N815
-    tolerations: Raw = _NULL
-    topologySpreadConstraints: Raw = _NULL  # noqa: N815
     volumes: list[VolumeParts] | None = None
-    overhead: Raw = _NULL
-    resources: Raw = _NULL
-    hostNetwork: bool | None = None  # noqa: N815
-    schedulerName: str | None = None  # noqa: N815
-    schedulingGates: Raw = _NULL  # noqa: N815
-    priority: int | None = None
-    priorityClassName: str | None = None  # noqa: N815
-    preemptionPolicy: str | None = None  # noqa: N815
-    runtimeClassName: str | None = None  # noqa: N815
-    resourceClaims: Raw = _NULL  # noqa: N815
+
+
+if not TYPE_CHECKING:
+    SpecParts = _with_raw(SpecParts, POD_FIELDS)
 
 
 class ConditionParts(Struct, gc=False):

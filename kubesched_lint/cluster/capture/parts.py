@@ -151,6 +151,10 @@ class Named(Part):
     name: str | None = None
 
 
+class SchedulingGroup(Part):
+    pod_group_name: str | None = None
+
+
 class ResourceClaim(Part):
     name: str | None = None
     resource_claim_name: str | None = None
@@ -267,6 +271,7 @@ class PodSpec(Part):
     host_users: bool | None = None
     scheduler_name: str | None = None
     scheduling_gates: list[Named] | None = None
+    scheduling_group: SchedulingGroup | None = None
     priority: int | None = None
     priority_class_name: str | None = None
     preemption_policy: str | None = None

@@ -73,6 +73,9 @@ def snapshot(
         progress.end()
         raise _failed(str(error)) from None
     progress.end()
+    if "Node" not in found.metadata["kinds"]:
+        why = next((gap for gap in found.gaps if gap.startswith("nodes: ")), "nodes: not listed")
+        raise _failed(f"{why}: without nodes nothing is written (docs/snapshot.md has the ClusterRole)")
     size = _write(found, output)
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.counts.items())
     typer.echo(f"{output}: {kinds or 'no objects'}{f' ({size / 1024:,.0f} KiB)' if size else ''}", err=True)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.revisions import Running
     from kubesched_lint.findings import Source
     from kubesched_lint.model.nodepool import NodePool
+    from kubesched_lint.model.pod import BoundPod
 
 ASKED = "--elastic"
 NODE_POOL = "karpenter.sh/nodepool"
@@ -86,6 +87,19 @@ class Cluster:
         return kind in self.kinds
 
     @property
+    def knows_nodes(self) -> bool:
+        """Whether the nodes were captured, though there may be none; False where a snapshot could not list them."""
+        return self.has("Node") or (self.origin != "snapshot" and bool(self.inventory.node_pools))
+
+    @cached_property
+    def stranded(self) -> tuple[BoundPod, ...]:
+        """Running pods on nodes that the cluster does not hold."""
+        if not self.knows_nodes:
+            return ()
+        names = {node.name for node in self.inventory.nodes}
+        return tuple(pod for pod in self.inventory.pods if pod.node and pod.node not in names)
+
+    @property
     def is_elastic(self) -> bool:
         """Whether nodes may appear that neither the snapshot nor a known pool tells of."""
         return self.is_elastic_beside(())
@@ -144,6 +158,12 @@ class Cluster:
         return tuple(self._notes(pools))
 
     def _notes(self, pools: Iterable[NodePool]) -> Iterator[str]:
+        if not self.knows_nodes:
+            yield "the snapshot holds no nodes (they were not captured): nothing is said of where pods run"
+        if self.stranded:
+            few = (f"{pod.namespace}/{pod.name} on {pod.node}" for pod in self.stranded)
+            many, are = _count(len(self.stranded), "running pod"), "is" if len(self.stranded) == 1 else "are"
+            yield f"{many} {are} on nodes that the cluster does not hold, and count nowhere: {_listed(few)}"
         if self.passing:
             count = len(self.passing)
             yield (

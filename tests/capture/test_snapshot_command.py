@@ -120,3 +120,14 @@ def test_progress_is_shown_on_a_terminal_only(api: ApiServer, folder: Path) -> N
     assert done.returncode == 0
     assert b"pods: 199 of 199" in shown
     assert b"\r\x1b[Kcluster.json.gz: 60 Node" in shown, "the line of progress is cleared first"
+
+
+def test_a_snapshot_without_nodes_is_a_failure_and_leaves_the_old_file(api: ApiServer, folder: Path) -> None:
+    (folder / "c.json").write_text("old")
+    api.fails("/api/v1/nodes", status(403))
+    done = run("snapshot", "-o", "c.json", cwd=folder)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        "error: nodes: forbidden (403): without nodes nothing is written (docs/snapshot.md has the ClusterRole)"
+    )
+    assert (folder / "c.json").read_text() == "old"

@@ -148,3 +148,24 @@ def test_the_caller_has_the_last_word() -> None:
     assert not nodes(labelled, elastic=False).is_elastic
     assert nodes({}, elastic=True).is_elastic
     assert nodes({}, elastic=True).elastic_because == "--elastic says so"
+
+
+def test_running_pods_on_nodes_that_are_not_there_are_said() -> None:
+    items = [
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n0"}},
+        *(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": f"p{i}", "namespace": "shop"},
+                "spec": {"containers": [{"name": "c"}], **({"nodeName": node} if node else {})},
+            }
+            for i, node in enumerate(["n0", "gone", "gone", ""])
+        ),
+    ]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
+    cluster = cluster_from([("c.json", text)], "c.json")
+    assert cluster.notes == (
+        "2 running pods are on nodes that the cluster does not hold, and count nowhere: "
+        "shop/p1 on gone; shop/p2 on gone",
+    )

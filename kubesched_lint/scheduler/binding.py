@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
+
 from kubesched_lint.cluster.nodeset import only
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
@@ -10,8 +13,17 @@ from kubesched_lint.model.node import HOSTNAME, REGION, ZONE, Node
 from kubesched_lint.model.pod import BoundPod, NodeSelectorTerm, Pod
 from kubesched_lint.model.storage import Claim, PersistentVolume
 from kubesched_lint.record import replace
-from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED, Choice, choices, pod_claims
+from kubesched_lint.scheduler.plugins.volume_binding import (
+    BIND_COMPLETED,
+    NO_PROVISIONER,
+    Choice,
+    choices,
+    pod_claims,
+)
 from kubesched_lint.scheduler.quirks import POD_TOPOLOGY_LABELS, has
+
+MADE_AT_ONCE = "kubesched-lint/made-at-once"
+"""Our mark on a volume that ``settle`` made: where it lies nobody knows."""
 
 
 def bind(pod: Pod | BoundPod, position: int, state: ClusterState) -> Placement:
@@ -94,39 +106,65 @@ def provisioned(claim: Claim, node: Node, storage: Storage) -> PersistentVolume:
     )
 
 
-def settle(storage: Storage) -> Storage:
+def settle(storage: Storage, contested: Collection[str] = ()) -> Storage:
     """The storage once the volume controller has seen it: Immediate claims bound, or provisioned where they may.
 
     A claim is bound to the smallest volume that matches, whatever its node affinity; one that a driver provisions
     gets a volume that every node reaches, for nobody can tell beforehand where it will be made. Claims of a class that
-    does not exist, or that provisions nothing, stay as they are.
+    does not exist, or that provisions nothing, stay as they are. So do claims that compete for the volumes of a class,
+    with each other or with those of ``contested`` classes that are still to be made: which is bound to which hangs on
+    the order in which the controller sees them.
     """
-    for claim in storage.claims.values():
-        storage_class = storage.class_of(claim)
-        if claim.volume_name or claim.phase or (storage_class and storage_class.binding_mode != "Immediate"):
+    waiting = [(c, _class_name(c, storage)) for c in storage.claims.values() if _binds_at_once(c, storage)]
+    counts = Counter(name for _, name in waiting)
+    for claim, name in waiting:
+        free = candidates(claim, name, storage)
+        if free and (counts[name] > 1 or name in contested) and not _is_reserved(free[0], claim):
             continue
-        volume = _immediate_volume(claim, storage)
+        volume = free[0] if free else _made_at_once(claim, storage)
         if volume is not None:
             bound = replace(volume, claim_ref=(claim.namespace, claim.name, claim.uid), phase="Bound")
             storage = storage.with_objects([_bound_claim(claim, volume)], [bound])
     return storage
 
 
-def _immediate_volume(claim: Claim, storage: Storage) -> PersistentVolume | None:
+def _binds_at_once(claim: Claim, storage: Storage) -> bool:
     storage_class = storage.class_of(claim)
-    name = storage_class.name if storage_class is not None else claim.storage_class or ""
+    return not (claim.volume_name or claim.phase or (storage_class and storage_class.binding_mode != "Immediate"))
+
+
+def _class_name(claim: Claim, storage: Storage) -> str:
+    storage_class = storage.class_of(claim)
+    return storage_class.name if storage_class is not None else claim.storage_class or ""
+
+
+def _is_reserved(volume: PersistentVolume, claim: Claim) -> bool:
+    return volume.claim_ref is not None and volume.claim_ref[:2] == (claim.namespace, claim.name)
+
+
+def candidates(claim: Claim, storage_class: str, storage: Storage) -> list[PersistentVolume]:
+    """Volumes that the controller may bind a claim to, the one that it takes first: reserved ones, then the smallest.
+
+    Mirrors FindMatchingVolume of ``component-helpers/storage/volume/pv_helpers.go`` without a node (v1.36).
+    """
     free = [
         v
         for v in storage.volumes.values()
-        if v.storage_class == name
-        and (v.claim_ref is None or v.claim_ref[:2] == (claim.namespace, claim.name))
+        if v.storage_class == storage_class
+        and (v.claim_ref is None or _is_reserved(v, claim))
         and v.capacity >= claim.request
         and v.volume_mode == claim.volume_mode
+        and v.phase in ("", "Available")
+        and not v.deleting
         and set(claim.access_modes) <= set(v.access_modes)
         and (claim.selector is None or claim.selector.matches(v.labels))
     ]
-    if free:
-        return min(free, key=lambda v: (v.claim_ref is None, v.capacity))
-    if storage_class is None or storage_class.provisioner in ("", "kubernetes.io/no-provisioner"):
+    return sorted(free, key=lambda v: (v.claim_ref is None, v.capacity))
+
+
+def _made_at_once(claim: Claim, storage: Storage) -> PersistentVolume | None:
+    storage_class = storage.class_of(claim)
+    if storage_class is None or storage_class.provisioner in ("", NO_PROVISIONER):
         return None
-    return replace(provisioned(claim, Node(HOSTNAME), storage), node_terms=None)
+    made = provisioned(claim, Node(HOSTNAME), storage)
+    return replace(made, node_terms=None, annotations={MADE_AT_ONCE: storage_class.provisioner})

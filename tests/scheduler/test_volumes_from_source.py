@@ -82,9 +82,19 @@ def test_a_bound_claim_whose_volume_is_gone_ends_the_attempt_in_volume_zone() ->
 def test_a_claim_from_a_manifest_is_bound_beside_its_volume() -> None:
     """Both were written together: the volume controller binds them before any pod is scheduled."""
     objects = {"claims": (claim("d", volume_name="pv"),), "storage_classes": (WAIT,)}
-    assert feasible(using("d"), state(TWO, volumes=(volume("pv", zone="b"),), **objects)) == ["n1"]
-    reserved = volume("pv", zone="b", claim_ref=("shop", "other", ""))
+    assert feasible(using("d"), state(TWO, volumes=(volume("pv", "wait", zone="b"),), **objects)) == ["n1"]
+    reserved = volume("pv", "wait", zone="b", claim_ref=("shop", "other", ""))
     assert diagnose(using("d"), state(TWO, volumes=(reserved,), **objects)).refusal is not None
+
+
+@pytest.mark.parametrize("fields", [{"storage_class": "local"}, {"capacity": 4}, {"volume_mode": "Block"}])
+def test_a_volume_that_does_not_satisfy_its_claim_is_not_bound_to_it(fields: dict[str, Any]) -> None:
+    """persistentvolume/pv_controller.go, checkVolumeSatisfyClaim; a volume that names the claim is not checked."""
+    unfit = volume("pv", **{"storage_class": "wait", **fields})
+    objects = {"claims": (claim("d", volume_name="pv"),), "storage_classes": (WAIT, LOCAL)}
+    assert diagnose(using("d"), state(TWO, volumes=(unfit,), **objects)).refusal is not None
+    named = volume("pv", **{"storage_class": "wait", **fields}, claim_ref=("shop", "d", ""))
+    assert feasible(using("d"), state(TWO, volumes=(named,), **objects)) == ["n0", "n1"]
 
 
 # --- VolumeBinding: Filter ------------------------------------------------------------------------------------------
@@ -376,12 +386,28 @@ def test_the_volume_controller_settles_immediate_claims() -> None:
     """What a manifest leaves open: matched to a free volume, else provisioned by a driver, else left pending."""
     where = state(
         TWO,
-        claims=(claim("d", "now"), claim("e", "now"), claim("w"), claim("none", "nothing")),
+        claims=(claim("d", "now"), claim("e", "made"), claim("w"), claim("none", "nothing")),
         volumes=(volume("v", "now", zone="b"),),
-        storage_classes=(NOW, WAIT),
+        storage_classes=(NOW, WAIT, replace(NOW, name="made")),
     )
     where.storage = settle(where.storage)
     assert feasible(using("d"), where) == ["n1"]
     assert feasible(using("e"), where) == ["n0", "n1"]
     assert where.storage.claims["shop", "w"].volume_name == ""
     assert diagnose(using("none"), where).refusal is not None
+
+
+def test_claims_that_compete_for_a_volume_are_left_as_they_are() -> None:
+    """Which of them the controller sees first is nobody's to tell."""
+    where = state(
+        TWO,
+        claims=(claim("d", "now"), claim("e", "now")),
+        volumes=(volume("v", "now", zone="b"),),
+        storage_classes=(NOW,),
+    )
+    assert not any(c.volume_name for c in settle(where.storage).claims.values())
+    alone = where.storage.without(claims=[("shop", "e")])
+    assert settle(alone).claims["shop", "d"].volume_name == "v"
+    assert not settle(alone, contested=["now"]).claims["shop", "d"].volume_name
+    reserved = alone.with_objects(volumes=[volume("v", "now", claim_ref=("shop", "d", ""))])
+    assert settle(reserved, contested=["now"]).claims["shop", "d"].volume_name == "v"

@@ -133,7 +133,23 @@ def is_bound(claim: Claim, storage: Storage) -> bool:
     if BIND_COMPLETED in claim.annotations or claim.phase == "Bound":
         return True
     volume = storage.volumes.get(claim.volume_name)
-    return not claim.phase and volume is not None and (volume.claim_ref is None or _reserved_for(volume, claim))
+    if claim.phase or volume is None:
+        return False
+    return _satisfies(volume, claim, storage) if volume.claim_ref is None else _reserved_for(volume, claim)
+
+
+def _satisfies(volume: PersistentVolume, claim: Claim, storage: Storage) -> bool:
+    """checkVolumeSatisfyClaim of ``pkg/controller/volume/persistentvolume/pv_controller.go``.
+
+    Admission has given a claim that names no class the default one, which the volume must have too.
+    """
+    found = storage.class_of(claim)
+    return (
+        volume.capacity >= claim.request
+        and volume.storage_class == (found.name if found is not None else claim.storage_class or "")
+        and volume.volume_mode == claim.volume_mode
+        and set(claim.access_modes) <= set(volume.access_modes)
+    )
 
 
 def _is_delayed(claim: Claim, storage: Storage) -> bool:

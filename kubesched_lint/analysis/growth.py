@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
 from kubesched_lint.analysis.potential import Offer
-from kubesched_lint.analysis.trial import pods_wanted, queued_pods, scheduled_pod
+from kubesched_lint.analysis.trial import Queued, pods_wanted, queued_pods, scheduled_pod
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.templates import Template, fits_limits
@@ -89,17 +89,31 @@ def take(template: Template, left: dict[str, int]) -> None:
 
 @dataclass(slots=True)
 class _Queue:
-    """The pods of one workload that wait for a place."""
+    """The pods of one workload that wait for a place, those that are alike together."""
 
     workload: Workload
-    pod: Pod
+    waiting: list[Queued]
+    like: Pod
+    """Any of its pods."""
     owner: Selector | None
-    left: int
     today: int = 0
     at: list[str] = field(default_factory=list)
     """Names of the new nodes where its pods stand."""
     limited: tuple[str, ...] = ()
     message: str = ""
+
+    @property
+    def left(self) -> int:
+        return sum(entry.left for entry in self.waiting)
+
+    @property
+    def pod(self) -> Pod:
+        """The one whose turn it is."""
+        return next((entry.pod for entry in self.waiting if entry.left), self.like)
+
+    def take(self) -> None:
+        """One of the waiting pods has found a place."""
+        next(entry for entry in self.waiting if entry.left).left -= 1
 
 
 class _Growth:
@@ -153,15 +167,18 @@ class _Growth:
                         progress = True
                         self.placed.append((entry.pod, state.index.names[placement.position]))
                 entries = [e for e in entries if e.left] if progress else entries
-            left = {id(e.workload): e.left for e in entries if e.left and e.workload.stays}
+            left: dict[int, list[Queued]] = {}
+            for entry in entries:
+                if entry.left and entry.workload.stays:
+                    left.setdefault(id(entry.workload), []).append(entry)
         finally:
             state.undo(mark)
         for workload in now.manifests.workloads:
             pod = scheduled_pod(workload, now)
             if workload.stays and pod is not None:
-                count = left.get(id(workload), 0)
-                owner = owner_selector(workload, pod.labels)
-                queues[id(workload)] = _Queue(workload, pod, owner, count, now.replicas(workload) - count)
+                waiting = left.get(id(workload), [])
+                today = now.replicas(workload) - sum(entry.left for entry in waiting)
+                queues[id(workload)] = _Queue(workload, waiting, pod, owner_selector(workload, pod.labels), today)
         return list(queues.values())
 
     # --- growing ------------------------------------------------------------------------------------------------
@@ -200,7 +217,7 @@ class _Growth:
         bind(queue.pod, position, self.state)
         name = self.state.index.names[position]
         self.placed.append((queue.pod, name))
-        queue.left -= 1
+        queue.take()
         if name in self.new:
             queue.at.append(name)
         else:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
-from kubesched_lint.record import replace
+from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.facts import Facts
@@ -66,10 +67,15 @@ def bound_volume(facts: Facts, namespace: str, name: str) -> PersistentVolume | 
 
 
 def unbound_claims(facts: Facts, workload: Workload) -> Iterator[tuple[Claim, Path]]:
-    """Claims whose volume is still to be made, templates of a StatefulSet included, with the place that names them."""
+    """Claims whose volume is still to be made, those of templates and ephemeral volumes included, each with its place.
+
+    The place is a claim's spec, or what names a claim.
+    """
     for template in workload.claim_templates:
         if not template.volume_name:
             yield template, (*template.path, "spec")
+    for mounted, made in ephemeral_claims(workload):
+        yield replace(made, name=mounted.name), (*mounted.path, "volumeClaimTemplate", "spec")
     templates = {c.name for c in workload.claim_templates}
     for volume in workload.pod.volumes:
         if volume.kind != "persistentVolumeClaim" or volume.name in templates:
@@ -107,45 +113,213 @@ def has_free_volume(facts: Facts, storage_class: str) -> bool:
     return any(v.storage_class == storage_class and v.claim_ref is None for v in _volumes(facts))
 
 
-def without_unknown_storage(facts: Facts, workload: Workload) -> Workload:
-    """The workload without the claims of which the snapshot cannot tell where they bind.
+_MOST_ORDINALS = 200
 
-    What is unknown keeps nobody Pending: a class that no snapshot told of, a claim where none were captured, and
-    volumes of an Immediate class, which are made by themselves. What is known to be missing stays.
+
+@record
+class Fate:
+    """What becomes of a claim, as far as we know.
+
+    ``modelled``: the scheduler's plugins judge it. Else it is left out, as if every node reached its volume.
     """
+
+    modelled: bool
+    lack: str = ""
+    """What is not known; empty where all is."""
+    assumed: str = ""
+    """What is assumed where ``lack`` is nobody's fault."""
+    kind: str = ""
+    """The kind of the objects that would tell; empty where no snapshot can."""
+    narrows: bool = True
+    """What is not known can only keep pods from nodes."""
+
+
+_JUDGED = Fate(True)
+
+
+def fate(facts: Facts, claim: Claim) -> Fate:
+    """The fate of a claim: of the set, of the cluster, of a StatefulSet's template or of an ephemeral volume.
+
+    The volume controller binds a claim of an Immediate class, or of no class, to a volume that matches, or asks the
+    class's provisioner for one (``pkg/controller/volume/persistentvolume/pv_controller.go``, syncUnboundClaim, v1.36).
+    Where neither is possible the claim stays unbound, and its pods Pending.
+    """
+    from kubesched_lint.scheduler.binding import MADE_AT_ONCE
+    from kubesched_lint.scheduler.plugins.volume_binding import NO_PROVISIONER, is_bound
+
+    storage = facts.storage
+    if is_bound(claim, storage):
+        volume = storage.volumes.get(claim.volume_name)
+        if volume is not None and MADE_AT_ONCE in volume.annotations:
+            return replace(_made_at_once(volume.storage_class), modelled=True)
+        if volume is not None or facts.cluster_has("PersistentVolume"):
+            return _JUDGED
+        return _elsewhere(f"from where its volume {claim.volume_name} can be reached", "PersistentVolume")
+    if claim.volume_name:
+        known = claim.volume_name in storage.volumes or facts.cluster_has("PersistentVolume")
+        return _JUDGED if known else _elsewhere(f"what volume {claim.volume_name} is", "PersistentVolume")
+    storage_class = storage.class_of(claim)
+    named = claim.storage_class if storage_class is None else storage_class.name
+    if storage_class is None and named != "" and not facts.cluster_has("StorageClass"):
+        which = f"what StorageClass {named} does" if named else "which StorageClass is the default one"
+        return _elsewhere(which, "StorageClass")
+    provisions = storage_class is not None and storage_class.provisioner not in ("", NO_PROVISIONER)
+    if storage_class is not None and storage_class.binding_mode == "WaitForFirstConsumer":
+        if provisions or facts.cluster_has("PersistentVolume"):
+            return _JUDGED
+        return _no_others(f"of class {named}")
+    if _has_candidate(claim, named or "", storage):
+        return Fate(False, f"which of the volumes {_of_class(named)} it is bound to", narrows=True)
+    if provisions:
+        return _made_at_once(named or "")
+    if facts.cluster_has("PersistentVolume"):
+        return _JUDGED
+    return _no_others(_of_class(named))
+
+
+def _of_class(named: str | None) -> str:
+    return f"of class {named}" if named else "without a class"
+
+
+def _elsewhere(lack: str, kind: str) -> Fate:
+    return Fate(False, lack, f"every node reaches its volume: nobody tells {lack}", kind)
+
+
+def _made_at_once(storage_class: str) -> Fate:
+    """The provisioner chooses a zone before the pod has a node."""
+    lack = f"where StorageClass {storage_class}, which binds at once, makes its volume"
+    return Fate(False, lack, f"every node reaches its volume: nobody tells {lack}")
+
+
+def _no_others(what: str) -> Fate:
+    text = f"which volumes {what} are free"
+    return Fate(True, text, f"no volumes {what} are there beyond the manifests", "PersistentVolume", False)
+
+
+def _has_candidate(claim: Claim, storage_class: str, storage: Storage) -> bool:
+    """Whether a volume is free that the claim may be bound to; ``settled_storage`` has bound what was certain."""
+    from kubesched_lint.scheduler.binding import candidates
+
+    return bool(candidates(claim, storage_class, storage))
+
+
+def settled_storage(facts: Facts) -> Storage:
+    """Claims, volumes and classes of the set and of the cluster, once the volume controller has seen them.
+
+    What is live wins: it knows to which volume a claim is bound.
+    """
+    from kubesched_lint.scheduler.binding import settle
+
+    live = Inventory() if facts.cluster is None else facts.cluster.inventory
+    ours = facts.manifests
+    storage = Storage.of(
+        replace(
+            live,
+            claims=(*ours.claims, *live.claims),
+            volumes=(*ours.volumes, *live.volumes),
+            storage_classes=(*ours.storage_classes, *live.storage_classes),
+        )
+    )
+    if not storage.claims:
+        return storage
+    return settle(storage, contested=frozenset(_classes_of_templates(facts, storage)))
+
+
+def _classes_of_templates(facts: Facts, storage: Storage) -> Iterator[str]:
+    """Classes that claims ask for which nobody has made yet: they compete for the volumes of the class."""
+    for workload in facts.manifests.workloads:
+        for claim in (*workload.claim_templates, *(c for _, c in ephemeral_claims(workload))):
+            storage_class = storage.class_of(claim)
+            yield claim.storage_class or "" if storage_class is None else storage_class.name
+
+
+def ephemeral_claims(workload: Workload) -> Iterator[tuple[Volume, Claim]]:
+    """The generic ephemeral volumes of a pod, each with the claim that its controller makes."""
+    from kubesched_lint.scheduler.plugins.volume_binding import ephemeral_claim
+
+    for volume in workload.pod.volumes:
+        if volume.kind == "ephemeral":
+            claim = ephemeral_claim(workload.pod, volume)
+            if claim is not None:
+                yield volume, claim
+
+
+def volume_fate(facts: Facts, workload: Workload, volume: Volume) -> Fate:
+    """The fate of what one volume of a pod asks for; a claim template takes the place of a volume of its name."""
+    if any(volume.name == template.name for template in workload.claim_templates):
+        return Fate(False)
+    if volume.kind == "ephemeral":
+        claim = next((c for v, c in ephemeral_claims(workload) if v is volume), None)
+        return _JUDGED if claim is None else _of_ephemeral(facts, claim)
+    if volume.kind != "persistentVolumeClaim":
+        return _JUDGED
+    claim = facts.storage.claim(workload.namespace, volume.claim)
+    if claim is not None:
+        return fate(facts, claim)
+    if facts.cluster_has("PersistentVolumeClaim"):
+        return _JUDGED
+    return _elsewhere(f"what claim {volume.claim} is bound to", "PersistentVolumeClaim")
+
+
+def _of_ephemeral(facts: Facts, claim: Claim) -> Fate:
+    """Like any claim's, but which of several volumes it takes is not followed."""
+    found = fate(facts, claim)
+    storage_class = facts.storage.class_of(claim)
+    if found.modelled and storage_class is not None and _has_candidate(claim, storage_class.name, facts.storage):
+        return Fate(False, f"which of the volumes {_of_class(storage_class.name)} it is bound to")
+    return found
+
+
+def fates(facts: Facts, workload: Workload) -> Iterator[tuple[str, Fate]]:
+    """What its pods mount, as ``claim data``, with the fate of each."""
+    for template in workload.claim_templates:
+        yield f"claim template {template.name}", fate(facts, template)
+    for volume in workload.pod.volumes:
+        what = f"claim {volume.claim}" if volume.claim else f"ephemeral volume {volume.name}"
+        yield what, volume_fate(facts, workload, volume)
+
+
+def without_unknown_storage(facts: Facts, workload: Workload) -> Workload:
+    """The workload without the claims of which nobody can tell where they bind; ``fates`` tells which these are."""
     if not workload.claim_templates and not workload.pod.volumes:
         return workload
-    templates = tuple(c for c in workload.claim_templates if _is_judged(facts, c))
+    templates = tuple(c for c in workload.claim_templates if fate(facts, c).modelled)
     volumes = tuple(v for v in workload.pod.volumes if is_known(facts, workload, v))
     pod = workload.pod if len(volumes) == len(workload.pod.volumes) else replace(workload.pod, volumes=volumes)
     return replace(workload, claim_templates=templates, pod=pod)
 
 
+def modelled_templates(workload: Workload, facts: Facts) -> tuple[Claim, ...]:
+    """The claim templates whose claims can be followed one by one; none where there would be too many."""
+    if not workload.claim_templates or facts.replicas(workload) > _MOST_ORDINALS:
+        return ()
+    return tuple(c for c in workload.claim_templates if fate(facts, c).modelled)
+
+
+def claims_to_be_made(facts: Facts) -> Iterator[Claim]:
+    """The claims that controllers make for the pods of StatefulSets, where they can be followed."""
+    from kubesched_lint.lifecycle.controllers.statefulset import claims_of
+
+    for workload in facts.manifests.workloads:
+        templates = modelled_templates(workload, facts)
+        for ordinal in range(facts.replicas(workload)) if templates else ():
+            for claim in claims_of(replace(workload, claim_templates=templates), ordinal):
+                if facts.storage.claim(claim.namespace, claim.name) is None:
+                    yield claim
+
+
 def is_known(facts: Facts, workload: Workload, volume: Volume) -> bool:
-    """Whether the snapshot can tell where a volume of the pod binds, or that it never does."""
-    if volume.kind != "persistentVolumeClaim":
-        return volume.kind != "ephemeral"
-    if any(volume.name == template.name for template in workload.claim_templates):
-        return False  # the template's claim takes its place
-    claim = claim_named(facts, workload.namespace, volume.claim)
-    if claim is None:
-        return facts.cluster_has("PersistentVolumeClaim")
-    return bound_volume(facts, workload.namespace, volume.claim) is not None or _is_judged(facts, claim)
-
-
-def _is_judged(facts: Facts, claim: Claim) -> bool:
-    storage_class = storage_class_of(facts, claim)
-    if storage_class is None:
-        return facts.cluster_has("StorageClass")
-    return storage_class.binding_mode == "WaitForFirstConsumer"
+    """Whether the model can tell where a volume of the pod binds, or that it never does."""
+    return volume_fate(facts, workload, volume).modelled
 
 
 def _storage_state(facts: Facts) -> ClusterState:
     """Nodes without pods, with the storage objects of the set and of the cluster."""
     from kubesched_lint.cluster.state import ClusterState
 
-    objects = Inventory(claims=tuple(_claims(facts)), volumes=tuple(_volumes(facts)), storage_classes=_classes(facts))
-    return ClusterState(facts.index, objects)
+    state = ClusterState(facts.index)
+    state.storage = facts.storage
+    return state
 
 
 def _claims(facts: Facts) -> Iterator[Claim]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.cluster.state import ClusterState
+    from kubesched_lint.cluster.storage import Storage
     from kubesched_lint.findings import Path
     from kubesched_lint.lifecycle.setting import Setting
     from kubesched_lint.manifests.document import Document
@@ -455,6 +456,20 @@ class Facts:
     def state(self) -> ClusterState:
         """The nodes with the running pods that no workload of the set owns. Undo what you place."""
         return self.others.state
+
+    @cached_property
+    def storage(self) -> Storage:
+        """Claims, volumes and classes of the set and of the cluster, once the volume controller has seen them."""
+        from kubesched_lint.analysis.claims import settled_storage
+
+        return settled_storage(self)
+
+    @cached_property
+    def storage_to_be(self) -> Storage:
+        """The same with the claims that controllers make for the pods of StatefulSets."""
+        from kubesched_lint.analysis.claims import claims_to_be_made
+
+        return self.storage.with_objects(claims_to_be_made(self))
 
     @cached_property
     def demands(self) -> tuple[Demand, ...]:

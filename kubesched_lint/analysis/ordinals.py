@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from kubesched_lint.analysis.claims import bound_volume, nodes_of_volume
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.neighbours import matching_running_pods, others_selected
 from kubesched_lint.analysis.spread import counted_nodes
 from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.lifecycle.controllers.statefulset import claims_of
 from kubesched_lint.model.pod import SpreadConstraint, Volume
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
@@ -62,18 +61,11 @@ def first_stuck(workload: Workload, constraint: SpreadConstraint, facts: Facts) 
 def _held(workload: Workload, ordinal: int, facts: Facts) -> tuple[str, NodeSet]:
     """A claim of this pod that is bound, and the nodes that reach all its bound volumes."""
     found, name = facts.usable(workload), ""
-    for claim, volume in _volumes(workload, ordinal):
-        if bound_volume(facts, workload.namespace, claim) is not None:
-            name = name or claim
-            found &= nodes_of_volume(facts, workload, volume)
+    for claim in claims_of(workload, ordinal):
+        if bound_volume(facts, workload.namespace, claim.name) is not None:
+            name = name or claim.name
+            found &= nodes_of_volume(facts, workload, Volume("claim", "persistentVolumeClaim", claim.name))
     return name, found
-
-
-def _volumes(workload: Workload, ordinal: int) -> Iterator[tuple[str, Volume]]:
-    """As getPersistentVolumeClaimName of ``pkg/controller/statefulset/stateful_set_utils.go`` names them."""
-    for template in workload.claim_templates:
-        claim = f"{template.name}-{workload.name}-{ordinal}"
-        yield claim, Volume(template.name, "persistentVolumeClaim", claim)
 
 
 def trace(workload: Workload, stuck: Stuck, key: str) -> tuple[str, ...]:

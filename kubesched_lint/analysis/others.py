@@ -54,10 +54,9 @@ class Others:
         objects = replace(
             live,
             pods=self.pods,
-            # What is live wins: it knows to which volume a claim is bound.
-            claims=(*ours.claims, *live.claims),
-            volumes=(*ours.volumes, *live.volumes),
-            storage_classes=(*ours.storage_classes, *live.storage_classes),
+            claims=tuple(self._facts.storage_to_be.claims.values()),
+            volumes=tuple(self._facts.storage.volumes.values()),
+            storage_classes=tuple(self._facts.storage.classes.values()),
             services=(*live.services, *ours.services),
             namespaces=(*live.namespaces, *ours.namespaces),
         )

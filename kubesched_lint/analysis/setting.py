@@ -10,6 +10,7 @@ from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.held import amid_rollout, as_it_stands, without
 from kubesched_lint.cluster.revisions import by_revision, runs_newest
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
+from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint, WeightedPodAffinityTerm
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import Workload
@@ -30,13 +31,10 @@ def setting_of(facts: Facts) -> Setting:
     scalers = {
         i: s for i, w in enumerate(ordered) if (s := facts.autoscaler(w)) is not None and not _is_empty(sized[i])
     }
+    objects = _with_settled_storage(facts.objects, facts)
     return Setting(
         tuple(cluster.inventory.nodes),
-        replace(
-            facts.objects,
-            pods=facts.other_pods,
-            storage_classes=(*facts.objects.storage_classes, UNKNOWN_CLASS),
-        ),
+        replace(objects, pods=facts.other_pods, storage_classes=(*objects.storage_classes, UNKNOWN_CLASS)),
         sized,
         {i: pods for i, pods in running.items() if pods},
         {i: _changes(w, running[i], facts) for i, w in enumerate(ordered) if running[i]},
@@ -83,6 +81,16 @@ def _terms(rules: Sequence[PodAffinityTerm | WeightedPodAffinityTerm | SpreadCon
     """Without those whose selectors the API server completes by label keys."""
     terms = (r.term if isinstance(r, WeightedPodAffinityTerm) else r for r in rules)
     return [t for t in terms if not t.match_label_keys and not getattr(t, "mismatch_label_keys", ())]
+
+
+def _with_settled_storage(objects: Inventory, facts: Facts) -> Inventory:
+    storage = facts.storage
+    return replace(
+        objects,
+        claims=tuple(storage.claims.values()),
+        volumes=tuple(storage.volumes.values()),
+        storage_classes=tuple(storage.classes.values()),
+    )
 
 
 def _is_empty(workload: Workload) -> bool:

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from kubesched_lint.analysis.claims import is_known
+from kubesched_lint.analysis.claims import is_known, modelled_templates
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.pod_labels import read_labels, values_known
 from kubesched_lint.analysis.well_known import untold_label
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with_daemon_tolerations
+from kubesched_lint.lifecycle.controllers.statefulset import pod_with_claims
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import DEFAULT_SCHEDULER, Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import message
@@ -98,11 +99,14 @@ def queued_pods(workload: Workload, facts: Facts) -> Iterator[Queued]:
         pod = with_daemon_tolerations(pod)
         for position in positions(_daemon_nodes(workload, facts)):
             yield Queued(workload, pinned(pod, facts.index.names[position]), None, 1)
-    elif workload.kind == "StatefulSet" and facts.varying_labels:
+    elif workload.kind == "StatefulSet" and (facts.varying_labels or modelled_templates(workload, facts)):
+        known = replace(workload, claim_templates=modelled_templates(workload, facts))
         for ordinal in range(facts.replicas(workload)):
-            each = _scheduled(facts.pod_of_ordinal(workload, ordinal), workload, facts)
+            own = facts.pod_of_ordinal(workload, ordinal) if facts.varying_labels else pod
+            each = _scheduled(own, workload, facts)
             if each is not None:
-                yield Queued(workload, each, owner_selector(workload, each.labels), 1)
+                claiming = pod_with_claims(known, each, ordinal)
+                yield Queued(workload, claiming, owner_selector(workload, each.labels), 1)
     elif workload.stays:
         yield Queued(workload, pod, owner_selector(workload, pod.labels), facts.replicas(workload))
 
@@ -120,7 +124,7 @@ def _scheduled(pod: Pod, workload: Workload, facts: Facts) -> Pod | None:
     pod = _with_known_volumes(pod, workload, facts)
     if untold_label(pod, facts):
         return None  # whether any node matches is unknown
-    seen = not pod.node_name and not pod.scheduling_gates and pod.scheduler_name == "default-scheduler"
+    seen = not pod.node_name and not pod.scheduling_gates and pod.scheduler_name == DEFAULT_SCHEDULER
     return pod if seen else None
 
 

@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.claims import claim_named, nearest_claim
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint
-from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.findings import Hazard, UncheckedError, pattern
 from kubesched_lint.model.workload import Workload
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    if not facts.cluster_has("PersistentVolumeClaim"):
+        raise UncheckedError("needs claims (kubectl get pvc -A), which the snapshot does not hold")
     templates = {c.name for c in workload.claim_templates}
     for volume in workload.pod.volumes:
         if volume.kind != "persistentVolumeClaim" or not volume.claim or volume.name in templates:

@@ -22,7 +22,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         live = () if facts.cluster is None else facts.cluster.inventory.storage_classes
         names = [c.name for c in (*facts.manifests.storage_classes, *live)]
         yield Hazard(
-            at=(*at, "storageClassName") if claim in workload.claim_templates else at,
+            at=(*at, "storageClassName") if at[-1] == "spec" else at,
             evidence=pattern(f"StorageClass {name} is neither in the set nor among the {len(names)} of the cluster"),
             values={
                 "storage_class": name,

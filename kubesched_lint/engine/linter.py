@@ -27,6 +27,7 @@ from kubesched_lint.findings import (
     UncheckedError,
 )
 from kubesched_lint.manifests.document import Document
+from kubesched_lint.model.pod import DEFAULT_SCHEDULER
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rule
@@ -337,7 +338,9 @@ class _Run:
         wanted = self.options.severity(rule.slug, source.path if source else "")
         severity = _severity(rule, hazard, wanted)
         judged = Judged(rule, workload, hazard, finding_of(rule, hazard, severity, workload))
-        if severity is Severity.ERROR and _rests_on_nodes(rule) and facts.is_elastic:
+        if severity is Severity.ERROR and _rests_on_nodes(rule) and workload is not None:
+            judged = _as_told_by(judged, workload)
+        if judged.finding.severity is Severity.ERROR and _rests_on_nodes(rule) and facts.is_elastic:
             lowered = _assuming(judged, facts.elastic_premise)
             fixed = None if facts.pools else severity  # what pools may add is no matter of --fixed alone
             return replace(lowered, finding=replace(lowered.finding, if_fixed=fixed))
@@ -390,13 +393,29 @@ def _lacking(rule: Rule, facts: Facts) -> str:
     """Why a rule cannot run: what it needs and nobody gave; empty when it can."""
     if {"nodes", "pods", "storage", "pools"} & set(rule.needs) and facts.cluster is None:
         return "needs a cluster (--cluster)"
+    if "nodes" in rule.needs and facts.cluster is not None:
+        if not facts.cluster.knows_nodes:
+            return "needs nodes, which the snapshot does not hold"
+        if not facts.cluster.inventory.nodes and not facts.pools:
+            return "needs nodes, and the cluster has none"
     if "pools" in rule.needs and not facts.pools:
         return "needs node pools (pools in a sketch, NodeGroups, or Karpenter's NodePool objects)"
     if "pods" in rule.needs and not facts.knows_running_pods:
         return "needs running pods, which the snapshot does not hold"
-    if "storage" in rule.needs and not facts.cluster_has("PersistentVolumeClaim"):
+    if "storage" in rule.needs and not (facts.cluster_has("PersistentVolumeClaim") or _brings_storage(facts.manifests)):
         return "needs claims (kubectl get pvc -A), which the snapshot does not hold"
     return ""
+
+
+def _as_told_by(judged: Judged, workload: Workload) -> Judged:
+    """What another scheduler does is not proven by what kube-scheduler would do."""
+    name = workload.pod.scheduler_name
+    return judged if name == DEFAULT_SCHEDULER else _assuming(judged, f"{name} decides as kube-scheduler does")
+
+
+def _brings_storage(manifests: Inventory) -> bool:
+    """Claims and volumes of the set count like those of the snapshot."""
+    return bool(manifests.claims or manifests.volumes) or any(w.claim_templates for w in manifests.workloads)
 
 
 def _identity(judged: Judged) -> tuple[object, ...]:

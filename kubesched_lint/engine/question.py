@@ -7,14 +7,16 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint.analysis.beside import MOST_PODS, Turn, place_rest
 from kubesched_lint.analysis.claims import without_unknown_storage
 from kubesched_lint.analysis.facts import Facts, Premises
-from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.analysis.lacks import lacks_of
+from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.engine.naming import Subject, find
 from kubesched_lint.engine.why import Explanation, explain, place_earlier
+from kubesched_lint.lifecycle.controllers.statefulset import claims_of, pod_with_claims
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import BoundPod, Pod, Volume
+from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import diagnose
@@ -37,9 +39,11 @@ class Question:
 
 
 def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:
-    """Why the named pod lands where it does. Raises NamingError."""
+    """Why the named pod lands where it does. Raises NamingError, and ClusterError where the nodes are not known."""
     from kubesched_lint.engine.namesakes import one_of_each
 
+    if not cluster.knows_nodes:
+        raise ClusterError(cluster.path, 0, 0, "the snapshot holds no nodes (they were not captured): nobody can tell")
     once, chosen = one_of_each(manifests)
     subject = find(question.name, once, cluster.inventory)
     if subject.bound is not None:
@@ -59,17 +63,15 @@ def _copy(
     facts = Facts(manifests, cluster, Premises(question.apply_order, question.kubernetes_version))
     running = facts.running_pods(workload)
     known = without_unknown_storage(facts, workload)
-    unknown = len(known.claim_templates) < len(workload.claim_templates) or known.pod.volumes != workload.pod.volumes
+    lacks = lacks_of(workload, facts)
     workload = known
     away = () if question.keep_running else running
     state = _state(manifests, cluster, away, question)
+    state.storage = facts.storage_to_be
     pod = facts.pod(workload)
     notes = list(_notes(workload, pod, running, question))
     notes += _of_pools(workload, facts)
-    if unknown:
-        notes.append(
-            "volumes are left out of which the snapshot cannot tell where they bind (kubectl get pv,pvc,sc -A)"
-        )
+    notes += [f"not known: {lack.text}" if lack.unknown else f"assumed: {lack.text}" for lack in lacks]
     if workload.kind == "DaemonSet":
         return _daemon(str(subject), workload, facts, state, question, notes)
     earlier = _Earlier(_Copies(workload, facts, state), state, owner_selector(workload, pod.labels), question)
@@ -183,19 +185,10 @@ class _Copies:
         pod = self._facts.pod_of_ordinal(workload, ordinal) if self._facts.varying_labels else self._pod
         if workload.kind != "StatefulSet" or not workload.claim_templates:
             return pod
-        ordinal += workload.first_ordinal
-        names = {t.name: f"{t.name}-{workload.name}-{ordinal}" for t in workload.claim_templates}
         storage = self._state.storage
-        self._state.storage = storage.with_objects(
-            replace(template, name=names[template.name], namespace=workload.namespace)
-            for template in workload.claim_templates
-            if storage.claim(workload.namespace, names[template.name]) is None
-        )
-        # A claim template takes the place of a volume of its name (stateful_set_utils.go, updateStorage).
-        own = tuple(v for v in pod.volumes if v.name not in names)
-        return replace(
-            pod, volumes=own + tuple(Volume(n, "persistentVolumeClaim", claim) for n, claim in names.items())
-        )
+        new = (c for c in claims_of(workload, ordinal) if storage.claim(c.namespace, c.name) is None)
+        self._state.storage = storage.with_objects(new)
+        return pod_with_claims(workload, pod, ordinal)
 
 
 def _state(manifests: Inventory, cluster: Cluster, without: tuple[BoundPod, ...], question: Question) -> ClusterState:
@@ -208,8 +201,6 @@ def _state(manifests: Inventory, cluster: Cluster, without: tuple[BoundPod, ...]
 def _notes(workload: Workload, pod: Pod, running: tuple[BoundPod, ...], question: Question) -> Iterator[str]:
     if pod.node_name:
         yield f"spec.nodeName is set: the scheduler is not asked, the kubelet of {pod.node_name} admits the pod"
-    if pod.scheduler_name != "default-scheduler":
-        yield f"schedulerName is {pod.scheduler_name}: that scheduler decides, and may decide otherwise"
     if workload.held:
         yield f"{workload.held_field} is true: no such pod is made before somebody resumes the {workload.kind}"
     if workload.kind == "DaemonSet":

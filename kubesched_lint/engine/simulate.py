@@ -15,6 +15,7 @@ from kubesched_lint.engine.places import location_of
 from kubesched_lint.engine.reading import ManifestSet
 from kubesched_lint.engine.refuting_cells import established_cells
 from kubesched_lint.engine.scaling import scale_events, sizes
+from kubesched_lint.engine.weighing import weighed
 from kubesched_lint.findings import InputError, Location, ObjectRef
 from kubesched_lint.lifecycle.matrix import EVENTS, Effort, Row, Simulation
 from kubesched_lint.lifecycle.outcomes import Range
@@ -104,7 +105,7 @@ def simulate(
         rows = _with_pools(facts, rows, events, effort, never_ready, scale)
     rows = tuple(replace(row, cells=tuple(_judged(cell, cluster, facts) for cell in row.cells)) for row in rows)
     missing = dict(_missing(setting, facts))
-    rows = tuple(_as_far_as_told(rows, setting, missing))
+    rows = tuple(weighed(tuple(_as_far_as_told(rows, setting, missing)), setting, facts))
     before, after = _pictures(simulation, pictured) if pictured else (None, None)
     return Outlook(
         setting.workloads,
@@ -312,5 +313,3 @@ def _notes(setting: Setting, cluster: Cluster, facts: Facts) -> Iterator[str]:
         yield f"quotas with scopes are passed over: {_first(scoped)}"
     if not cluster.resources_known:
         yield "some nodes tell no resources: there every request fits"
-    if not cluster.has("Pod"):
-        yield "the cluster holds no running pods: nodes count as empty"

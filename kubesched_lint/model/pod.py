@@ -15,6 +15,8 @@ from kubesched_lint.record import record
 
 Resources = Mapping[str, int]
 
+DEFAULT_SCHEDULER = "default-scheduler"
+
 
 @record
 class Toleration:
@@ -130,7 +132,7 @@ class Pod:
     namespace: str
     labels: Labels
     node_name: str = ""
-    scheduler_name: str = "default-scheduler"
+    scheduler_name: str = DEFAULT_SCHEDULER
     node_selector: Labels = field(default_factory=dict)
     required_node_terms: tuple[NodeSelectorTerm, ...] | None = None
     """None: no required node affinity. An empty tuple matches no node."""

@@ -110,14 +110,14 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
     if lacking is not None:
         here, missing = lacking.bound.most, lacking.wanted - lacking.bound.most
         yield (
-            lacking.text.removesuffix(" ?"),
+            _bare(lacking.text),
             f"{here} of the {lacking.wanted} wanted pods run in the end, {missing} not",
         )
     ranging = next((c for c in cells if c.verdict != NONE and not c.bound.is_single and "–" in c.text), None)
     if ranging is not None:
         how = "as the order of events, or which node or zone it befalls, will have it"
         yield (
-            ranging.text.removesuffix(" ?"),
+            _bare(ranging.text),
             f"{ranging.bound} of the {ranging.wanted} wanted pods run in the end, {how}",
         )
     unready = next((c for c in cells if c.ready is not None), None)
@@ -126,7 +126,9 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
             f"{unready.ready}/{unready.wanted} ready",
             "so many pods are ready in the end, as those that the event makes never are",
         )
-    said = {c.text.removesuffix(" ?").partition(" (")[0].partition(",")[0] for c in cells}
+    if any(c.text.endswith(" *") for c in cells):
+        yield "*", "rests on what nobody tells of the pod's volumes: the assumption stands below"
+    said = {_bare(c.text).partition(" (")[0].partition(",")[0] for c in cells}
     if any(c.text.endswith(" ?") for c in cells):
         further = any("--states" in m for c in cells for m in c.missing)
         more = "; a larger --states lets the search go further, and takes longer" if further else ""
@@ -145,6 +147,10 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
             "seeded course",
             "one order of events, drawn at random and played by the exact scheduler: an example, no proof",
         )
+
+
+def _bare(text: str) -> str:
+    return text.removesuffix(" ?").removesuffix(" *")
 
 
 _WORDS = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,15 @@ def sketch(count: int = 2, zones: str = "abc", cpu: str = "4", pods: str = "110"
     ]
     value = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": nodes, "objects": list(objects)}
     return cluster_from([("cluster.yaml", yaml.safe_dump(value).encode())], "cluster.yaml")
+
+
+def snapshot(*objects: Value, kinds: Iterable[str]) -> Cluster:
+    """A snapshot that holds ``kinds`` whole; what kubectl prints of the objects where there are none."""
+    body: Value = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+    if kinds:
+        meta = {"capturedAt": "2026-01-01T00:00:00Z", "kubernetesVersion": "v1.36.2", "kinds": list(kinds), "gaps": []}
+        body = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSnapshot", "metadata": meta, "items": list(objects)}
+    return cluster_from([("cluster.json", json.dumps(body).encode())], "cluster.json")
 
 
 def told(

@@ -76,17 +76,21 @@ def _condemned(members: Mapping[int, Member], condemned: list[int], *, ordered: 
 
 
 def claims_of(workload: Workload, ordinal: int) -> tuple[Claim, ...]:
-    """The claims that the controller makes from the templates for the pod of an ordinal (getPersistentVolumeClaims)."""
+    """The claims that the controller makes from the templates for a pod, counted from 0 (getPersistentVolumeClaims)."""
     home = workload.namespace
     return tuple(
-        replace(t, name=f"{t.name}-{workload.name}-{ordinal}", namespace=home, uid="") for t in workload.claim_templates
+        replace(t, name=_claim_name(workload, t, ordinal), namespace=home, uid="") for t in workload.claim_templates
     )
+
+
+def _claim_name(workload: Workload, template: Claim, ordinal: int) -> str:
+    return f"{template.name}-{workload.name}-{workload.first_ordinal + ordinal}"
 
 
 def pod_with_claims(workload: Workload, pod: Pod, ordinal: int) -> Pod:
     """The pod of an ordinal: a claim template takes the place of a volume of its name (updateStorage)."""
     if not workload.claim_templates:
         return pod
-    names = {t.name: f"{t.name}-{workload.name}-{ordinal}" for t in workload.claim_templates}
+    names = {t.name: _claim_name(workload, t, ordinal) for t in workload.claim_templates}
     own = tuple(v for v in pod.volumes if v.name not in names)
     return replace(pod, volumes=own + tuple(Volume(n, "persistentVolumeClaim", c) for n, c in names.items()))

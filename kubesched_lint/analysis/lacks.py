@@ -1,0 +1,136 @@
+"""What a verdict about a workload rests on and nobody knows: what the model drops, and what the snapshot lacks.
+
+A lack that is ``unknown`` allows no verdict. Any other is an assumption that stands beside the verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from kubesched_lint.analysis.claims import fates
+from kubesched_lint.model.pod import DEFAULT_SCHEDULER, Pod
+from kubesched_lint.record import record
+
+if TYPE_CHECKING:
+    from kubesched_lint.analysis.facts import Facts
+    from kubesched_lint.model.workload import Workload
+
+
+@record
+class Lack:
+    text: str
+    """What is not known where ``unknown``, else what is assumed."""
+    unknown: bool
+    narrows: bool = True
+    """It can only keep pods from running: a proof that some stay Pending holds whatever it is."""
+    events: tuple[str, ...] = ()
+    """The events that it concerns; empty: all."""
+
+
+def lacks_of(workload: Workload, facts: Facts) -> tuple[Lack, ...]:
+    """All that is missing for a verdict about one workload; empty for most."""
+    assert facts.cluster is not None, "without a cluster there are no verdicts about nodes"
+    if not facts.cluster.knows_nodes:
+        return (Lack("the nodes: the snapshot holds none, for they were not captured", True, narrows=False),)
+    found = [*unmodelled(workload, facts), *_of_storage(workload, facts)]
+    if facts.cluster.origin == "snapshot":
+        found += _of_gaps(workload, facts)
+    return tuple(found)
+
+
+def unmodelled(workload: Workload, facts: Facts) -> Iterator[Lack]:
+    """What its pods ask for and the model does not know."""
+    pod = workload.pod
+    if pod.scheduler_name != DEFAULT_SCHEDULER:
+        yield Lack(f"how {pod.scheduler_name} decides, the scheduler that its pods name", True, narrows=False)
+    if pod.resource_claims:
+        named = ", ".join(pod.resource_claims)
+        yield Lack(f"which nodes have the devices of its resourceClaims ({named}): these are not modelled", True)
+    devices = sorted(facts.device_resources & pod.requests.keys())
+    if devices:
+        yield Lack(f"which nodes have the devices that a DeviceClass offers as {', '.join(devices)}", True)
+    if pod.group:
+        text = f"whether the pods of group {pod.group} start together or one by one: gangs are not modelled"
+        yield Lack(text, True, narrows=False)
+
+
+def _of_storage(workload: Workload, facts: Facts) -> Iterator[Lack]:
+    assert facts.cluster is not None
+    for what, fate in fates(facts, workload):
+        if not fate.lack:
+            continue
+        if not fate.assumed:
+            yield Lack(f"{what}: {fate.lack}", True, narrows=fate.narrows)
+        elif fate.kind and facts.cluster.origin == "snapshot":
+            yield Lack(f"{what}: {fate.lack}; the snapshot holds no {fate.kind}", True, narrows=fate.narrows)
+        else:
+            yield Lack(f"{what}: {fate.assumed}", False, narrows=fate.narrows)
+
+
+# --- what a snapshot lacks ------------------------------------------------------------------------------------------
+
+
+def looks_at_others(pod: Pod) -> bool:
+    """Whether more running pods could help it: they may answer its affinity, or fill up the domains of its spread."""
+    return bool(pod.required_affinity) or any(c.is_hard for c in pod.spread)
+
+
+def _of_gaps(workload: Workload, facts: Facts) -> Iterator[Lack]:
+    pod = facts.pod(workload)
+    for kind, what, matters, narrows, events in _GAPS:
+        if not facts.cluster_has(kind) and matters(workload, facts):
+            yield Lack(f"{what}: the snapshot holds no {kind}", True, narrows=narrows(pod), events=events)
+
+
+def _always(_: object, __: object = None) -> bool:
+    return True
+
+
+def _mounts(workload: Workload, _: Facts) -> bool:
+    return bool(workload.claim_templates) or any(v.kind in _CLAIMING for v in workload.pod.volumes)
+
+
+def _namespace_is_elsewhere(workload: Workload, facts: Facts) -> bool:
+    return all(n.name != workload.namespace for n in facts.manifests.namespaces) or _selects_namespaces(workload.pod)
+
+
+def _selects_namespaces(pod: Pod) -> bool:
+    return any(t.namespace_selector is not None for t in (*pod.required_affinity, *pod.required_anti_affinity))
+
+
+def _has_no_scaler(workload: Workload, facts: Facts) -> bool:
+    return facts.autoscaler(workload) is None and workload.kind in ("Deployment", "StatefulSet", "ReplicaSet")
+
+
+_CLAIMING = ("persistentVolumeClaim", "ephemeral")
+_Matters = Callable[["Workload", "Facts"], bool]
+_GAPS: tuple[tuple[str, str, _Matters, Callable[[Pod], bool], tuple[str, ...]], ...] = (
+    ("Pod", "which pods run on the nodes", _always, lambda pod: not looks_at_others(pod), ()),
+    ("ResourceQuota", "which quotas bound its namespace", _always, _always, ()),
+    ("LimitRange", "which limits hold in its namespace", _always, _always, ()),
+    ("Namespace", "the labels of namespaces", _namespace_is_elsewhere, lambda pod: not _selects_namespaces(pod), ()),
+    ("CSINode", "how many volumes a node takes", _mounts, _always, ()),
+    ("CSIStorageCapacity", "how much room there is for volumes", _mounts, _always, ()),
+    ("PodDisruptionBudget", "which budgets cover its pods", _always, _always, ("drain",)),
+    ("HorizontalPodAutoscaler", "whether an autoscaler scales it", _has_no_scaler, lambda _: False, ("hpa-max",)),
+)
+"""Kind, what is not known without it, for whom that matters, whether it only narrows, and the events it concerns.
+
+PriorityClasses and RuntimeClasses are asked for by ``admission``.
+"""
+
+
+# --- what a sketch or a list of nodes lacks -------------------------------------------------------------------------
+
+_BESIDE = (("Pod", "running pods"), ("PersistentVolume", "volumes"), ("ResourceQuota", "quotas"))
+
+
+def emptiness(facts: Facts) -> str:
+    """The one assumption where whole kinds are left out of a sketch or of kubectl's output; empty where none is."""
+    assert facts.cluster is not None
+    missing = [noun for kind, noun in _BESIDE if not facts.cluster_has(kind)]
+    if facts.cluster.origin == "snapshot" or not missing:
+        return ""
+    named = " or ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
+    return f"no {named} are known beyond the manifests"

@@ -1,0 +1,107 @@
+"""Cells of the matrix held against what nobody knows: unknown, or with the assumption beside the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.lacks import Lack, emptiness, lacks_of, looks_at_others
+from kubesched_lint.lifecycle.matrix import Row
+from kubesched_lint.lifecycle.outcomes import Range
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, words
+from kubesched_lint.record import replace
+
+_FEW = 3
+_FOR_WANT_OF_NODES = ("no nodes", "no zones", "no pods")
+
+
+def weighed(rows: Sequence[Row], setting: Setting, facts: Facts) -> Iterator[Row]:
+    """Each row as far as it is known. ``setting`` has the workloads of the rows, in the same order."""
+    written = {w.ref: w for w in facts.manifests.workloads}
+    lacks = {i: lacks_of(written[w.ref], facts) for i, w in enumerate(setting.workloads)}
+    empty = emptiness(facts)
+    for row in rows:
+        decision = setting.decisions.get(row.number)
+        if decision is not None and decision.refusal is not None:
+            yield row  # no pod is created, whatever else is not known
+            continue
+        beside = _of_neighbours(row.number, setting, lacks)
+        alone = not looks_at_others(setting.pods[row.number])
+        cells = (_weighed(_asked(cell, facts), lacks[row.number], beside) for cell in row.cells)
+        yield replace(row, cells=tuple(_on_empty(cell, empty, alone=alone) for cell in cells))
+
+
+def _neighbours(number: int, setting: Setting) -> tuple[int, ...]:
+    """Workloads that can change where its pods fit, itself included."""
+    return next(members for members in setting.components if number in members)
+
+
+def _of_neighbours(number: int, setting: Setting, lacks: Mapping[int, Sequence[Lack]]) -> tuple[str, ...]:
+    """What a verdict assumes about others of which something is not known."""
+    shared = {lack.text for lack in lacks[number]}
+    found = []
+    for other in _neighbours(number, setting):
+        own = [lack for lack in lacks[other] if lack.text not in shared and not lack.events]
+        if own and other != number:
+            found.append(
+                f"{setting.workloads[other]} is as the model has it, whatever is not known of it: {own[0].text}"
+            )
+    return tuple(found[:_FEW])
+
+
+def _asked(cell: Cell, facts: Facts) -> Cell:
+    """Where the nodes are not known nobody can say that an event does not concern a workload for want of nodes."""
+    assert facts.cluster is not None
+    if facts.cluster.knows_nodes or cell.verdict != NONE or cell.text not in _FOR_WANT_OF_NODES:
+        return cell
+    return replace(cell, verdict=UNKNOWN)
+
+
+def _weighed(cell: Cell, lacks: Sequence[Lack], beside: Sequence[str]) -> Cell:
+    own = [lack for lack in lacks if not lack.events or cell.event in lack.events]
+    unknown = [lack.text for lack in own if lack.unknown]
+    if cell.verdict == NONE:
+        scaler_unknown = cell.event == "hpa-max" and any(lack.events for lack in own)
+        return _unknown(cell, unknown) if scaler_unknown else cell
+    narrows = all(lack.narrows for lack in own)
+    if unknown and not (cell.verdict == BAD and cell.proven and narrows):
+        return _unknown(cell, unknown)
+    if unknown:
+        cell = _at_best(cell, unknown)
+    assumed = [lack.text for lack in own if not lack.unknown]
+    if not assumed and not beside:
+        return cell
+    proven = cell.proven and cell.verdict == BAD and narrows and not beside
+    text = f"{cell.text} *" if assumed else cell.text
+    return replace(cell, text=text, proven=proven, assumes=(*cell.assumes, *assumed, *beside))
+
+
+def _unknown(cell: Cell, missing: Sequence[str]) -> Cell:
+    """``0–3/3 ?``: nothing is said of how many run."""
+    text = f"0–{cell.wanted}/{cell.wanted} ?" if cell.wanted else "?"
+    bound = Range(0, cell.wanted, "bound")
+    why = "what decides about its pods is not known"
+    return Cell(
+        cell.event, UNKNOWN, cell.wanted, bound, text=text, why=why, missing=tuple(missing), assumes=cell.assumes
+    )
+
+
+def _at_best(cell: Cell, missing: Sequence[str]) -> Cell:
+    """A proof that pods stay Pending stands; how many run at least is not known."""
+    why = f"{cell.why}; fewer may run, for it is not known {missing[0]}"
+    if not cell.bound.least:
+        return replace(cell, why=why)
+    bound = Range(0, cell.bound.most, "bound")
+    text = cell.text
+    if not cell.stuck:
+        text = words(cell.event, cell.wanted, bound, stuck=False, always_stuck=False)
+    return replace(cell, bound=bound, text=text, why=why)
+
+
+def _on_empty(cell: Cell, premise: str, *, alone: bool) -> Cell:
+    """With the one assumption about what a sketch leaves out. Running pods could help those that look at others."""
+    if not premise or cell.verdict == NONE:
+        return cell
+    proven = cell.proven and (cell.verdict == FINE or alone)
+    return replace(cell, proven=proven, assumes=(*cell.assumes, premise))

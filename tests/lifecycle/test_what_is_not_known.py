@@ -1,0 +1,187 @@
+"""What the model drops and what a snapshot lacks is never satisfied: unknown, or an assumption beside the verdict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from kubesched_lint.engine.linter import lint
+from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.reading import manifest_set
+from kubesched_lint.engine.simulate import Outlook
+from kubesched_lint.findings import Severity
+from kubesched_lint.lifecycle.matrix import EVENTS
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.report.outlook import as_text
+from kubesched_lint.rulebook.own import rulebook_with
+from tests.lifecycle.simulated import apart, asking, cell, other, sketch, snapshot, told, workload
+from tests.lifecycle.test_storage_verdicts import EVERYTHING, NODES, mounting, stateful
+
+HOSTNAME = "kubernetes.io/hostname"
+DEVICES = asking("100m", resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpu"}])
+GANG = asking("100m", schedulingGroup={"podGroupName": "train"})
+VOLCANO = asking("100m", schedulerName="volcano")
+EXTENDED = asking("100m")
+EXTENDED["containers"] = [{"name": "c", "resources": {"limits": {"example.com/gpu": "1"}}}]
+CLASS = other("DeviceClass", "gpu", "resource.k8s.io/v1", spec={"extendedResourceName": "example.com/gpu"})
+
+
+def without(*kinds: str) -> tuple[str, ...]:
+    return tuple(kind for kind in EVERYTHING if kind not in kinds)
+
+
+def said(outlook: Outlook, name: str) -> list[tuple[str, bool]]:
+    row = next(r for r in outlook.rows if outlook.workloads[r.number].name == name)
+    return [(c.verdict, c.proven) for c in row.cells if c.verdict != NONE]
+
+
+@pytest.mark.parametrize("spec", [DEVICES, GANG, VOLCANO, EXTENDED])
+@pytest.mark.parametrize("kinds", [EVERYTHING, ()])
+def test_what_is_not_modelled_is_unknown(spec: dict[str, Any], kinds: tuple[str, ...]) -> None:
+    outlook = told(snapshot(*NODES, CLASS, kinds=kinds), workload("Deployment", "a", 2, spec))
+    assert set(said(outlook, "a")) == {(UNKNOWN, False)}
+    assert cell(outlook, "a", "deploy").missing
+    assert "not established" in as_text(outlook)
+
+
+def test_pods_that_the_api_server_refuses_are_refused_whoever_schedules_them() -> None:
+    refused = workload("Deployment", "a", 2, {**VOLCANO, "runtimeClassName": "none-such"})
+    found = cell(told(snapshot(*NODES, kinds=EVERYTHING), refused), "a", "deploy")
+    assert (found.verdict, found.proven, found.bound.most) == (BAD, True, 0)
+
+
+def test_devices_only_narrow_what_is_proven_bad() -> None:
+    spec = {**DEVICES, **apart("a", HOSTNAME)}
+    found = cell(told(snapshot(*NODES, kinds=EVERYTHING), workload("Deployment", "a", 3, spec)), "a", "deploy")
+    assert (found.verdict, found.proven, found.bound.least, found.bound.most) == (BAD, True, 0, 2)
+    elsewhere = {**VOLCANO, **apart("a", HOSTNAME)}
+    found = cell(told(snapshot(*NODES, kinds=EVERYTHING), workload("Deployment", "a", 3, elsewhere)), "a", "deploy")
+    assert found.verdict == UNKNOWN
+
+
+def test_others_in_reach_say_that_they_rest_on_it_and_those_out_of_reach_do_not() -> None:
+    crowded = asking("2", resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpu"}])
+    objects = (
+        workload("Deployment", "a", 2, crowded),
+        workload("Deployment", "b", 2, asking("2")),
+    )
+    outlook = told(snapshot(*NODES, kinds=EVERYTHING), *objects, events=EVENTS[:1])
+    found = cell(outlook, "b", "deploy")
+    assert (found.verdict, found.proven) == (FINE, False)
+    assert any("Deployment default/a" in premise for premise in found.assumes)
+    apart_from_it = [
+        workload("Deployment", name, 2, {**spec, "nodeSelector": {HOSTNAME: node}})
+        for name, spec, node in (("a", DEVICES, "n0"), ("b", asking("100m"), "n1"))
+    ]
+    assert cell(told(snapshot(*NODES, kinds=EVERYTHING), *apart_from_it), "b", "deploy").proven
+
+
+@pytest.mark.parametrize("kind", ["Pod", "ResourceQuota", "LimitRange", "Namespace"])
+def test_a_snapshot_without_a_kind_proves_nothing_fine_and_keeps_what_is_bad_whatever_it_holds(kind: str) -> None:
+    cluster = snapshot(*NODES, kinds=without(kind))
+    outlook = told(cluster, workload("Deployment", "a", 1), workload("Deployment", "b", 3, apart("b", HOSTNAME)))
+    assert set(said(outlook, "a")) == {(UNKNOWN, False)}
+    assert any(kind in m for m in cell(outlook, "a", "deploy").missing)
+    bad = cell(outlook, "b", "deploy")
+    assert (bad.verdict, bad.proven, bad.bound.most) == (BAD, True, 2)
+    whole = told(snapshot(*NODES, kinds=EVERYTHING), workload("Deployment", "a", 1))
+    assert cell(whole, "a", "deploy").proven
+
+
+def test_running_pods_that_were_not_captured_may_answer_an_affinity() -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": HOSTNAME}
+    near = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    deployment = workload("Deployment", "a", 1, near)
+    assert cell(told(snapshot(*NODES, kinds=without("Pod")), deployment), "a", "deploy").verdict == UNKNOWN
+    on_nodes = told(snapshot(*NODES, kinds=()), deployment)
+    assert (cell(on_nodes, "a", "deploy").verdict, on_nodes.is_bad) == (BAD, False)
+    assert told(snapshot(*NODES, kinds=EVERYTHING), deployment).is_bad
+
+
+def test_a_budget_that_was_not_captured_makes_drains_unknown_alone() -> None:
+    outlook = told(snapshot(*NODES, kinds=without("PodDisruptionBudget")), workload("Deployment", "a", 1))
+    assert cell(outlook, "a", "drain").verdict == UNKNOWN
+    assert cell(outlook, "a", "deploy").proven
+    assert cell(outlook, "a", "hpa-max").verdict == NONE
+
+
+def test_an_autoscaler_that_was_not_captured_makes_its_maximum_unknown() -> None:
+    outlook = told(snapshot(*NODES, kinds=without("HorizontalPodAutoscaler")), workload("Deployment", "a", 1))
+    assert cell(outlook, "a", "hpa-max").verdict == UNKNOWN
+    assert cell(outlook, "a", "deploy").proven
+
+
+@pytest.mark.parametrize("cluster", [sketch(), snapshot(*NODES, kinds=())])
+def test_a_sketch_or_a_list_of_nodes_yields_one_assumption(cluster: Any) -> None:
+    outlook = told(cluster, workload("Deployment", "a", 1))
+    deploy = cell(outlook, "a", "deploy")
+    assert (deploy.verdict, deploy.proven) == (FINE, True)
+    premises = [p for p in deploy.assumes if "are known" in p]
+    assert premises == ["no running pods, volumes or quotas are known beyond the manifests"]
+    assert as_text(outlook).count("running pods") == 1
+
+
+def test_nodes_that_were_not_captured_leave_nothing_to_say() -> None:
+    cluster = snapshot(kinds=without("Node"))
+    outlook = told(cluster, workload("Deployment", "a", 2), workload("DaemonSet", "d", None))
+    assert set(said(outlook, "a")) == set(said(outlook, "d")) == {(UNKNOWN, False)}
+    assert not outlook.is_bad
+    assert "they were not captured" in as_text(outlook)
+
+
+NO_NODES = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      schedulerName: SCHEDULER
+      nodeSelector: {pool: blue}
+      containers: [{name: c, image: "x:1", ports: [{containerPort: 80, hostPort: 80}]}]
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: ds}
+spec:
+  selector: {matchLabels: {app: ds}}
+  template: {metadata: {labels: {app: ds}}, spec: {containers: [{name: c, image: "x:1"}]}}
+"""
+
+
+def findings(cluster: Any, scheduler: str = "default-scheduler") -> Any:
+    text = NO_NODES.replace("SCHEDULER", scheduler)
+    found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
+    return lint(found, cluster, Options(), rulebook_with().select("default", (), ()))[0]
+
+
+def test_lint_skips_rules_about_nodes_where_none_were_captured() -> None:
+    report = findings(snapshot(kinds=without("Node")))
+    assert not report.errors
+    assert not [f for f in report.findings if f.severity is Severity.ERROR]
+    assert any(skip.reason == "needs nodes, which the snapshot does not hold" for skip in report.skipped)
+
+
+def test_a_cluster_of_no_nodes_is_no_crash() -> None:
+    assert not findings(snapshot(kinds=EVERYTHING)).errors
+
+
+def test_what_another_scheduler_does_is_no_error() -> None:
+    assert [f.severity for f in findings(snapshot(*NODES, kinds=EVERYTHING)).findings] == [Severity.ERROR]
+    (other_one,) = (
+        f for f in findings(snapshot(*NODES, kinds=EVERYTHING), "volcano").findings if f.rule.startswith("nodesel")
+    )
+    assert other_one.severity is Severity.WARNING
+    assert "volcano decides as kube-scheduler does" in other_one.evidence.assumes
+
+
+def test_a_claim_that_was_not_captured_is_unknown_and_no_missing_claim() -> None:
+    objects = (workload("Deployment", "a", 1, mounting("data")), stateful("db", 1, "fast"))
+    outlook = told(snapshot(*NODES, kinds=without("PersistentVolumeClaim")), *objects)
+    assert cell(outlook, "a", "deploy").verdict == UNKNOWN

@@ -33,6 +33,7 @@ ROOTS = (
             "PersistentVolume",
             "PersistentVolumeClaim",
             "Pod",
+            "ReplicationController",
             "ResourceQuota",
             "Service",
         )

@@ -9,12 +9,12 @@ from kubesched_lint.model.workload import Workload
 APPLY_ORDERS = ("kubectl", "helm", "kustomize", "argocd")
 
 # helm v3 pkg/releaseutil/kind_sorter.go InstallOrder, the workload kinds only.
-_HELM = ("DaemonSet", "Pod", "ReplicaSet", "Deployment", "StatefulSet", "Job", "CronJob")
+_HELM = ("DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deployment", "StatefulSet", "Job", "CronJob")
 # As `kubectl kustomize` v5.5 prints them (legacy order, also its default): three kinds are ranked, the rest follows by
 # group and kind.
-_KUSTOMIZE = ("Deployment", "StatefulSet", "CronJob", "DaemonSet", "ReplicaSet", "Job", "Pod")
+_KUSTOMIZE = ("Deployment", "StatefulSet", "CronJob", "DaemonSet", "ReplicaSet", "Job", "Pod", "ReplicationController")
 # argo-cd gitops-engine pkg/sync/sync_tasks.go kindOrder, the workload kinds only.
-_ARGOCD = ("DaemonSet", "Pod", "ReplicaSet", "Deployment", "StatefulSet", "Job", "CronJob")
+_ARGOCD = ("DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deployment", "StatefulSet", "Job", "CronJob")
 _WAVE = "argocd.argoproj.io/sync-wave"
 
 

@@ -13,11 +13,10 @@ from kubesched_lint.model.pod import Container, Pod
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.quota import in_words, unsaid
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.model.workload import SCALED, Workload
 
 _REQUESTS: Mapping[str, str] = {"cpu": "cpu", "requests.cpu": "cpu", "memory": "memory", "requests.memory": "memory"}
 _LIMITS: Mapping[str, str] = {"limits.cpu": "cpu", "limits.memory": "memory"}
-_SCALED = ("Deployment", "ReplicaSet", "StatefulSet")
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
@@ -28,7 +27,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         silent = next(_unsaid(pod, quota), None) if pod.pod_requests is None else None
         if silent is not None:
             yield _hazard_unsaid(workload, quota, *silent, facts)
-        elif workload.kind in _SCALED:
+        elif workload.kind in SCALED:
             yield from _exceeded(workload, pod, quota, facts)
 
 

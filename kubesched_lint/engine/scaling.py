@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping
 
 from kubesched_lint.engine.naming import NamingError, find
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.telling import SCALABLE, scale_event
+from kubesched_lint.lifecycle.telling import scale_event
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.workload import SCALED
 
 _MOST = 1_000_000
 _HINT = "--scale takes NAME=N, NAMESPACE/NAME=N or KIND/NAMESPACE/NAME=N"
@@ -41,6 +42,6 @@ def _number(name: str, setting: Setting) -> int:
         subject = find(name, Inventory(workloads=setting.workloads), None)
     except NamingError as error:
         raise NamingError(f"--scale: {error}") from None
-    if subject.kind not in SCALABLE:
-        raise ValueError(f"--scale: {subject} has no replicas; only a {', '.join(SCALABLE[:-1])} or {SCALABLE[-1]} has")
+    if subject.kind not in SCALED:
+        raise ValueError(f"--scale: {subject} has no replicas; only a {', '.join(SCALED[:-1])} or {SCALED[-1]} has")
     return next(i for i, w in enumerate(setting.workloads) if w is subject.workload)

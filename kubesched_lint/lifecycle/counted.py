@@ -12,6 +12,7 @@ from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions, covers
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import scaled_to, size_after, zones
 from kubesched_lint.model.policy import DisruptionBudget
+from kubesched_lint.model.workload import ROLLED_OUT
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import as_checked
 
@@ -184,7 +185,7 @@ def _rollout(setting: Setting, number: int) -> Tally:
 
 def _applied_again(setting: Setting, number: int) -> Tally:
     """To what runs already, applying a changed template is a rollout, and applying an unchanged one does nothing."""
-    changes = setting.changes.get(number, True)
+    changes = setting.changes.get(number, True) and setting.workloads[number].kind in ROLLED_OUT
     if changes:
         return _applied(setting, number)
     kept = _kept(setting, number)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.telling import SCALABLE, scaled_to, size_after, zones
+from kubesched_lint.lifecycle.telling import scaled_to, size_after, zones
+from kubesched_lint.model.workload import ROLLED_OUT, SCALED
 
 
 def idle(setting: Setting, event: str, number: int) -> str:
     """Why an event does not concern a workload; empty when it does."""
     workload, scaler = setting.workloads[number], setting.scalers.get(number)
-    scalable = workload.kind in SCALABLE
+    scalable = workload.kind in SCALED
     if workload.held and not workload.replicas:
         return "paused: no pods" if workload.held == "paused" else workload.held
     if event == "rollout" and workload.held:
         return workload.held
-    if event == "rollout" and workload.kind not in ("Deployment", "StatefulSet", "DaemonSet"):
+    if event == "rollout" and workload.kind not in ROLLED_OUT:
         return "–"
     if event == "rollout" and workload.strategy.type == "OnDelete":
         return "OnDelete"

@@ -35,7 +35,7 @@ from kubesched_lint.model.pod import Pod
 Move = tuple[Step, State]
 MOST_WAYS = 200
 """Of those in which something may be deleted, one course draws among so many."""
-_REMAKING = frozenset(["Deployment", "ReplicaSet", "Job"])
+_REMAKING = frozenset(["Deployment", "ReplicaSet", "ReplicationController", "Job"])
 """Kinds whose controller makes a pod anew before the one that goes has terminated."""
 Wakes = Callable[[Pod, frozenset[str]], bool]
 """Whether an event wakes a waiting pod that these plugins turned away."""

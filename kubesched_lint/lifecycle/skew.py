@@ -8,7 +8,7 @@ from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import scale_event, scaled_to, size_after, with_new_template
 from kubesched_lint.model.node import HOSTNAME
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.record import record
 
 RUNS = 20
@@ -51,7 +51,7 @@ def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0) -> 
     """After deploy, rollout and scaling, per key the workload spreads over."""
     workload = setting.workloads[number]
     keys = [k for k in spreading_keys(workload) if setting.index.domains(k)]
-    if not keys or workload.held or workload.kind not in ("Deployment", "StatefulSet", "ReplicaSet"):
+    if not keys or workload.held or workload.kind not in SCALED:
         return
     sizes = [size for size in setting.scaled.get(number, ()) if size <= _MOST_SCALED]
     runs = max(1, min(runs, _MOST_DRAWN // max(workload.replicas, 1, *sizes)))
@@ -60,7 +60,7 @@ def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0) -> 
     for i in range(runs):
         deployed = setting.story([number], expected=True, most_states=0, runs=1, seed=seed + 1000 * i)
         told["deploy"].append(deployed)
-        if workload.kind != "ReplicaSet":
+        if workload.kind not in ("ReplicaSet", "ReplicationController"):
             rolled = deployed.fork()
             rolled.rollout(with_new_template(workload))
             told["rollout"].append(rolled)

@@ -11,10 +11,9 @@ from kubesched_lint.lifecycle.outcomes import Outcome, outcome
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.world import State, Wish
 from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.model.workload import ROLLED_OUT, Workload
 from kubesched_lint.record import record, replace
 
-SCALABLE = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 _SCALE_TO = "scale-to-"
 
 
@@ -175,9 +174,9 @@ def zones(setting: Setting) -> dict[str, list[str]]:
 
 
 def _may_stay(wish: Wish) -> int:
-    """OnDelete replaces no pod, a partition keeps the ordinals below it, and nobody replaces a bare pod."""
+    """OnDelete replaces no pod, nor does a kind without rollouts, and a partition keeps the ordinals below it."""
     strategy = wish.spec.strategy
-    if strategy.type == "OnDelete" or wish.spec.kind == "Pod":
+    if strategy.type == "OnDelete" or wish.spec.kind not in ROLLED_OUT:
         return 1 << 30
     return min(strategy.partition, wish.replicas) if wish.spec.kind == "StatefulSet" else 0
 

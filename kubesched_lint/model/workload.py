@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from kubesched_lint.model.pod import Pod
     from kubesched_lint.model.storage import Claim
 
-KINDS = ("Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "Job", "CronJob", "Pod")
+KINDS = ("Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "ReplicationController", "Job", "CronJob", "Pod")
+ROLLED_OUT = frozenset(["Deployment", "StatefulSet", "DaemonSet"])
+"""Kinds whose controller replaces pods when the template changes; of others only new pods are made of it."""
+SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
+"""Kinds with ``spec.replicas``."""
 
 
 @record
@@ -33,7 +37,7 @@ class Strategy:
 
 @record
 class Workload:
-    """A Deployment, DaemonSet, StatefulSet, ReplicaSet, Job, CronJob or bare Pod.
+    """A Deployment, DaemonSet, StatefulSet, ReplicaSet, ReplicationController, Job, CronJob or bare Pod.
 
     ``replicas`` is what the manifest says after defaulting: parallelism of a Job, 1 of a Pod, 0 of a DaemonSet (its
     number follows the nodes). ``replicas_written`` tells a default from a wish.

@@ -15,7 +15,7 @@ from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.scores.image_locality import ImageLocality
 from kubesched_lint.scheduler.scores.inter_pod_affinity import InterPodAffinity
@@ -116,7 +116,7 @@ def owner_selector(workload: Workload, labels: Labels) -> Selector | None:
     A Deployment's pods are owned by a ReplicaSet, whose selector adds the pod-template-hash. Pods of DaemonSets and
     Jobs are not spread by their owner (``plugins/helper/spread.go``, DefaultSelector): None, as for a null selector.
     """
-    if workload.selector is None or workload.kind not in ("Deployment", "ReplicaSet", "StatefulSet"):
+    if workload.selector is None or workload.kind not in SCALED:
         return None
     if workload.kind == "Deployment" and POD_TEMPLATE_HASH in labels:
         return workload.selector.and_also(Requirement(POD_TEMPLATE_HASH, "In", (labels[POD_TEMPLATE_HASH],)))

@@ -42,6 +42,7 @@ ROOTS = {
     ("v1", "PersistentVolume"): "v1.PersistentVolume",
     ("v1", "PersistentVolumeClaim"): "v1.PersistentVolumeClaim",
     ("v1", "Pod"): "v1.Pod",
+    ("v1", "ReplicationController"): "v1.ReplicationController",
     ("v1", "ResourceQuota"): "v1.ResourceQuota",
     ("v1", "Service"): "v1.Service",
 }

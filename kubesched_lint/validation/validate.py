@@ -99,12 +99,13 @@ def _unserved(api_version: str, kind: str) -> Verdict:
 def _rules(api_version: str, kind: str) -> Rules:
     """Imported when a kind is first met: a file of Deployments does not pay for the rules of volumes."""
     match kind:
-        case "Deployment" | "ReplicaSet" | "DaemonSet" | "StatefulSet":
+        case "Deployment" | "ReplicaSet" | "DaemonSet" | "StatefulSet" | "ReplicationController":
             from kubesched_lint.validation import workloads as w
 
             return {
                 "Deployment": w.deployment,
                 "ReplicaSet": w.replica_set,
+                "ReplicationController": w.replication_controller,
                 "DaemonSet": w.daemon_set,
                 "StatefulSet": w.stateful_set,
             }[kind]

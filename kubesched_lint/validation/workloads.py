@@ -1,4 +1,4 @@
-"""Deployments, ReplicaSets, DaemonSets and StatefulSets.
+"""Deployments, ReplicaSets, ReplicationControllers, DaemonSets and StatefulSets.
 
 Mirrors ``pkg/apis/apps/validation/validation.go`` with the defaults of ``pkg/apis/apps/v1/defaults.go`` (v1.36).
 """
@@ -61,6 +61,24 @@ def replica_set(value: Value) -> Iterator[Cause]:
     yield from not_negative(spec, "replicas", "minReadySeconds")
     yield from _required_selector(spec, "deployment")
     yield from _selected_template(spec)
+
+
+def replication_controller(value: Value) -> Iterator[Cause]:
+    """``ValidateReplicationControllerSpec`` of ``pkg/apis/core``: the selector is a map, by default the labels."""
+    spec = value.get("spec", {})
+    yield from object_meta(value.get("metadata", {}))
+    yield from not_negative(spec, "minReadySeconds")
+    found = spec.get("template")
+    selector = spec.get("selector") or _labels(found or {})
+    if not selector:
+        yield required((*_SPEC, "selector"))
+    yield from not_negative(spec, "replicas")
+    if found is None:
+        yield required(_TEMPLATE)
+        return
+    yield from mismatch(found, selector.items() <= _labels(found).items())
+    yield from template(found, _TEMPLATE)
+    yield from _runs_always(found, "ReplicationController")
 
 
 def _required_selector(spec: Value, kind: str) -> Iterator[Cause]:

@@ -173,6 +173,7 @@ WORKLOADS: dict[str, dict[str, Any]] = {
     },
     "DaemonSet": {"updateStrategy": {"type": "OnDelete"}},
     "ReplicaSet": {"replicas": 4},
+    "ReplicationController": {"replicas": 4, "minReadySeconds": 2, "selector": {"app": "a"}},
     "Job": {"parallelism": 3, "completions": 2},
     "CronJob": {"jobTemplate": {"spec": {"parallelism": 3, "template": TEMPLATE}}},
 }

@@ -342,6 +342,18 @@ class WorkloadSpec(Part):
     job_template: JobTemplate | None = None
 
 
+class ReplicationControllerSpec(Part):
+    replicas: int | None = None
+    selector: Labels = None
+    template: Template | None = None
+    min_ready_seconds: int | None = None
+
+
+class ReplicationController(Part):
+    metadata: NotedMeta
+    spec: ReplicationControllerSpec
+
+
 class WorkloadStatus(Part):
     conditions: list[Condition] | None = None
 

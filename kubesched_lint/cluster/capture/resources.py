@@ -52,6 +52,13 @@ def _workload(workload: p.Workload) -> bool:
     return True
 
 
+def _replication_controller(found: p.ReplicationController) -> bool:
+    found.metadata.annotations = None
+    if found.spec.template is not None and found.spec.template.spec is not None:
+        _cut_volumes(found.spec.template.spec)
+    return True
+
+
 def _replica_set(found: p.Workload) -> bool:
     """Old revisions are kept by the dozen; of one that has no replicas only its number is read."""
     notes = found.metadata.annotations
@@ -83,6 +90,9 @@ RESOURCES = (
     Resource("Pod", "pods", "", p.Pod, query=_RUNNING, cut=_pod),
     Resource("ReplicaSet", "replicasets", "apps", p.Workload, cut=_replica_set),
     Resource("Deployment", "deployments", "apps", p.Workload, cut=_workload),
+    Resource(
+        "ReplicationController", "replicationcontrollers", "", p.ReplicationController, cut=_replication_controller
+    ),
     Resource("StatefulSet", "statefulsets", "apps", p.Workload, cut=_workload),
     Resource("DaemonSet", "daemonsets", "apps", p.Workload, cut=_workload),
     Resource("Job", "jobs", "batch", p.Workload, cut=_job),

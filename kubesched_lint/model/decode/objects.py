@@ -39,6 +39,7 @@ _WORKLOAD_GROUPS = {
     "DaemonSet": "apps",
     "StatefulSet": "apps",
     "ReplicaSet": "apps",
+    "ReplicationController": "",
     "Job": "batch",
     "CronJob": "batch",
     "Pod": "",

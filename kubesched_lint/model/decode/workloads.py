@@ -20,7 +20,9 @@ from kubesched_lint.model.decode.fields import (
     text,
 )
 from kubesched_lint.model.decode.pods import decode_pod
-from kubesched_lint.model.workload import Strategy, Workload
+from kubesched_lint.model.labels import Requirement, Selector
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import SCALED, Strategy, Workload
 
 
 def decode_workload(value: Value, namespace: str, source: Source | None = None, order: int = 0) -> Workload:
@@ -39,14 +41,14 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
         (*path, "spec"),
         labels_path,
     )
-    written = integer(spec, "replicas", ("spec",)) if kind in ("Deployment", "StatefulSet", "ReplicaSet") else None
+    written = integer(spec, "replicas", ("spec",)) if kind in SCALED else None
     replicas = {"replicas": 1 if written is None else written, "replicas_written": written is not None}
     return Workload(
         kind=kind,
         namespace=namespace,
         name=text(meta, "name", ("metadata",)) or text(meta, "generateName", ("metadata",)),
         pod=pod,
-        selector=selector(spec, "selector", ("spec",)) if kind not in ("Pod", "Job", "CronJob") else None,
+        selector=_selector(kind, spec, pod),
         min_ready_seconds=integer(spec, "minReadySeconds", ("spec",)) or 0 if kind != "Pod" else 0,
         labels=labels(meta, "labels", ("metadata",)),
         annotations=labels(meta, "annotations", ("metadata",)),
@@ -57,6 +59,17 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
         order=order,
         **(replicas | _of_kind(kind, spec, namespace, source)),
     )
+
+
+def _selector(kind: str, spec: Value, pod: Pod) -> Selector | None:
+    """A ReplicationController's is a map of labels, those of its template where none is written (SetDefaults)."""
+    if kind in ("Pod", "Job", "CronJob"):
+        return None
+    if kind != "ReplicationController":
+        return selector(spec, "selector", ("spec",))
+    at: Path = ("spec", "selector")
+    wanted = labels(spec, "selector", ("spec",)) or pod.labels
+    return Selector(tuple(Requirement(k, "In", (v,), (*at, k)) for k, v in wanted.items()), at)
 
 
 def _template(kind: str, value: Value, spec: Value) -> tuple[Value, Path]:

@@ -361,9 +361,7 @@ class Facts:
     def elastic_premise(self) -> str:
         """What a proof about nodes assumes where they are elastic."""
         assert self.cluster is not None
-        if not self.pools or self.potential.complete:
-            return self.cluster.elastic_premise
-        return "the pools make no other kinds of nodes than the many that were looked at"
+        return self.cluster.elastic_premise
 
     def reach(self, workload: Workload) -> Reach:
         found = self._reach.get(id(workload))

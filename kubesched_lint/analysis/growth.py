@@ -3,6 +3,7 @@
 A course, not a proof: which nodes an autoscaler picks depends on prices and batches as well. Filters are the
 scheduler's own. Karpenter and Autopilot count every zone that their pools serve as a topology domain, so one empty node
 of every kind stands in the state while they choose; cluster-autoscaler asks the filters about one new node alone.
+Karpenter keeps preferences as long as it can (``preferences``).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
 from kubesched_lint.analysis.potential import Offer
+from kubesched_lint.analysis.preferences import relaxed
 from kubesched_lint.analysis.trial import Queued, pods_wanted, queued_pods, scheduled_pod
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
@@ -23,6 +25,7 @@ from kubesched_lint.lifecycle.controllers.daemonset import pinned
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import HOSTNAME, Node
+from kubesched_lint.model.nodepool import KARPENTER
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
@@ -196,7 +199,23 @@ class _Growth:
 
     def _place_one(self, queue: _Queue) -> bool:
         """One pod on a node that is there, or on a new one."""
-        placer = Placer(queue.pod, self.state, queue.owner, seed=self.seed)
+        if any(self._placed_as(wish, queue, only_karpenter=True) for wish in self._wishes(queue.pod)):
+            return True
+        if self._placed_as(queue.pod, queue):
+            return True
+        # Where there is no node at all, only those that could come tell what is in the way.
+        told = self._without_spares() if self.there else self.state
+        queue.message = message(diagnose(queue.pod, told))
+        return False
+
+    def _wishes(self, pod: Pod) -> Sequence[Pod]:
+        """The pod as Karpenter sees it while it keeps some of its preferences; nothing without Karpenter."""
+        has_karpenter = any(pool.maker == KARPENTER for pool in self.facts.pools)
+        return tuple(relaxed(pod))[:-1] if has_karpenter else ()
+
+    def _placed_as(self, pod: Pod, queue: _Queue, *, only_karpenter: bool = False) -> bool:
+        """Whether one of the queue's pods was placed where ``pod``, which is one of them with wishes, could be."""
+        placer = Placer(pod, self.state, queue.owner, seed=self.seed)
         found = placer.diagnosis()
         here = found.feasible & self.there
         if here:
@@ -204,11 +223,8 @@ class _Growth:
             assert position is not None
             self._bind(queue, position)
             return True
-        offer = self._chosen(queue, found.feasible & ~self.there)
+        offer = self._chosen(pod, queue, found.feasible & ~self.there, only_karpenter)
         if offer is None:
-            # Where there is no node at all, only those that could come tell what is in the way.
-            told = self._without_spares() if self.there else self.state
-            queue.message = message(diagnose(queue.pod, told))
             return False
         self._bind(queue, self._add(offer))
         return True
@@ -223,11 +239,14 @@ class _Growth:
         else:
             queue.today += 1
 
-    def _chosen(self, queue: _Queue, feasible: NodeSet) -> Offer | None:
+    def _chosen(self, pod: Pod, queue: _Queue, feasible: NodeSet, only_karpenter: bool) -> Offer | None:
         """The new node to make: of the weightiest pool, for the most pods, then the smallest, then as listed."""
         options = list({id(o): o for o in map(self.spares.__getitem__, positions(feasible))}.values())
         options = [o for o in options if o.template.pool.sees_empty_zones]
-        options += [o for o in self._blind() if self._fits_alone(queue.pod, o)]
+        if only_karpenter:
+            options = [o for o in options if o.template.pool.maker == KARPENTER]
+        else:
+            options += [o for o in self._blind() if self._fits_alone(pod, o)]
         allowed = [o for o in options if self._room_for(o) != 0]
         queue.limited = tuple(dict.fromkeys(o.template.pool.name for o in options if self._room_for(o) == 0))
         if not allowed:
@@ -235,20 +254,20 @@ class _Growth:
         weight = max(o.template.pool.weight for o in allowed)
         allowed = [o for o in allowed if o.template.pool.weight == weight]
         known = [o for o in allowed if o.room is not None] or allowed
-        takes = self._takes(queue, known)
+        takes = self._takes(pod, queue.left, known)
         most = max(takes.values())
         return min((o for o in known if takes[id(o)] == most), key=lambda o: o.size)
 
     def _room_for(self, offer: Offer) -> int | None:
         return fits_limits(offer.template, self.limits.get(offer.template.pool.name, {}))
 
-    def _takes(self, queue: _Queue, offers: Sequence[Offer]) -> Mapping[int, int]:
-        """How many of the waiting pods an empty node of each kind holds, by every filter.
+    def _takes(self, pod: Pod, left: int, offers: Sequence[Offer]) -> Mapping[int, int]:
+        """How many of the ``left`` waiting pods an empty node of each kind holds, by every filter.
 
         Among kinds with the same labels but for the machine, a smaller one never holds more: the largest is tried,
         and counting tells the rest.
         """
-        pod, fair = self._unbalanced(queue)
+        pod, fair = self._unbalanced(pod, left)
         found: dict[int, int] = {}
         alike: dict[tuple[object, ...], list[Offer]] = {}
         for offer in offers:
@@ -264,18 +283,18 @@ class _Growth:
                 found[id(offer)] = count
         return found
 
-    def _unbalanced(self, queue: _Queue) -> tuple[Pod, int]:
+    def _unbalanced(self, pod: Pod, left: int) -> tuple[Pod, int]:
         """The pod as if it were not spread over zones and the like, and its fair share of the waiting pods.
 
         Nodes of several zones are filled in turn: what skew allows at this moment says little about the end.
         """
-        keys = [c.topology_key for c in queue.pod.spread if c.is_hard and c.topology_key != HOSTNAME]
+        keys = [c.topology_key for c in pod.spread if c.is_hard and c.topology_key != HOSTNAME]
         if not keys:
-            return queue.pod, queue.left
+            return pod, left
         offers = self.facts.potential.offers
         domains = max(len({o.template.labels[key] for o in offers if key in o.template.labels}) for key in keys)
-        kept = tuple(c for c in queue.pod.spread if c.topology_key not in keys)
-        return replace(queue.pod, spread=kept), -(-queue.left // max(1, domains))
+        kept = tuple(c for c in pod.spread if c.topology_key not in keys)
+        return replace(pod, spread=kept), -(-left // max(1, domains))
 
     def _counted(self, pod: Pod, offer: Offer, most: int) -> int:
         position = self._spare_of(offer)

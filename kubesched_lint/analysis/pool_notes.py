@@ -19,7 +19,7 @@ def pool_notes(facts: Facts) -> Iterator[str]:
     """Sentences, for a set on a cluster with pools."""
     pools = facts.pools
     yield f"nodes may come from {', '.join(map(_told, pools[:_MOST]))}{_more(len(pools), 'pool')}"
-    idle = {pool.name for pool in pools} - {offer.template.pool.name for offer in facts.potential.offers}
+    idle = facts.potential.idle
     if idle:
         yield f"{_names(sorted(idle))} can make no node: no machine type and no label meets all requirements"
     zoneless = [pool.name for pool in pools if pool.zones is None]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from kubesched_lint.analysis.facts import Facts
 
 _MOST_OFFERS = 4_000
+"""Of all pools together; that many of each pool are looked at."""
 _MOST_NODES = 4_000
 
 
@@ -60,8 +61,10 @@ class Potential:
     first: tuple[int, ...] = ()
     limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Pool → what its limits leave, as ``templates.limits_left``."""
+    idle: frozenset[str] = frozenset()
+    """Pools that can make no node."""
     complete: bool = True
-    """False when there would be too many: then a bound over them proves nothing."""
+    """False when there would be too many nodes: then a bound over them proves nothing."""
 
 
 def potential_of(facts: Facts) -> Potential:
@@ -72,12 +75,20 @@ def potential_of(facts: Facts) -> Potential:
     real = facts.cluster.inventory.nodes
     wishes = _wishes(facts)
     zones = tuple(dict.fromkeys(n.labels[ZONE] for n in real if ZONE in n.labels))
-    every = islice((t for pool in pools for t in templates(pool, wishes, zones)), _MOST_OFFERS + 1)
-    offers = tuple(offers_of(tuple(every), tuple(daemon_pods(facts))))
+    daemons = tuple(daemon_pods(facts))
+    every: list[Offer] = []
+    groups: list[list[Offer]] = []
+    complete = True
+    for pool in pools:
+        kinds = tuple(islice(templates(pool, wishes, zones), _MOST_OFFERS + 1))
+        complete = complete and len(kinds) <= _MOST_OFFERS
+        offers = tuple(offers_of(kinds[:_MOST_OFFERS], daemons))
+        every += offers
+        groups += _alike(offers, wishes)
     nodes: list[Node] = []
     by_name: dict[str, Offer] = {}
     first: list[int] = []
-    chosen = tuple(_largest(offers, wishes))
+    chosen = [offer for group in groups for offer in _largest(group)]
     for offer, count in zip(chosen, _counts(facts, chosen), strict=True):
         first.append(len(nodes))
         for number in range(1, min(count, _MOST_NODES + 1 - len(nodes)) + 1):  # one too many tells that it is not all
@@ -86,12 +97,13 @@ def potential_of(facts: Facts) -> Potential:
             by_name[node.name] = offer
     return Potential(
         pools,
-        offers,
+        tuple(every if len(every) <= _MOST_OFFERS else _worth_planning(groups, facts)),
         tuple(nodes[:_MOST_NODES]),
         by_name,
         tuple(at for at in first if at < _MOST_NODES),
         {pool.name: limits_left(pool, real) for pool in pools},
-        complete=len(offers) <= _MOST_OFFERS and len(nodes) <= _MOST_NODES,
+        complete=complete and len(nodes) <= _MOST_NODES,
+        idle=frozenset(pool.name for pool in pools) - {offer.template.pool.name for offer in every},
     )
 
 
@@ -166,19 +178,41 @@ def room_beside(allocatable: Resources | None, daemons: Iterable[Pod]) -> Resour
 # --- how many of which ----------------------------------------------------------------------------------------------
 
 
-def _largest(offers: Sequence[Offer], wishes: Wishes) -> Iterator[Offer]:
-    """Offers that no other one outdoes in every resource while pods cannot tell them apart by label or taint."""
+def _alike(offers: Sequence[Offer], wishes: Wishes) -> Iterator[list[Offer]]:
+    """Offers that pods cannot tell apart by label or taint, together; the largest first."""
     alike: dict[tuple[object, ...], list[Offer]] = {}
     for offer in offers:
         labels = offer.template.labels
         told = tuple((key, labels.get(key)) for key in sorted({*wishes.asked, ZONE} - {HOSTNAME}))
         alike.setdefault((offer.template.pool.name, offer.template.taints, told), []).append(offer)
     for group in alike.values():
-        kept: list[Offer] = []
-        for offer in sorted(group, key=lambda o: o.size, reverse=True):
-            if not any(_outdoes(other, offer) for other in kept):
-                kept.append(offer)
-        yield from kept
+        yield sorted(group, key=lambda o: o.size, reverse=True)
+
+
+def _largest(group: Sequence[Offer]) -> Sequence[Offer]:
+    """Those of an ordered group that no other one outdoes in every resource."""
+    kept: list[Offer] = []
+    for offer in group:
+        if not any(_outdoes(other, offer) for other in kept):
+            kept.append(offer)
+    return kept
+
+
+def _worth_planning(groups: Sequence[Sequence[Offer]], facts: Facts) -> Iterator[Offer]:
+    """Of too many offers: of each group that some pod can use, the largest and as many of the others as may be.
+
+    Whether a pod finds room depends on the largest alone; which machine a plan names, on the others as well.
+    """
+    index = NodeIndex([group[0].template.node(1, None) for group in groups])
+    pods = [facts.pod(w) for w in facts.manifests.workloads if w.kind != "DaemonSet"]
+    wanted = EMPTY
+    for pod in pods:
+        wanted |= static_feasible(pod, index)
+    used = [groups[position] for position in positions(wanted)]
+    step = -(-sum(map(len, used)) // _MOST_OFFERS)
+    for group in used:
+        yield from _largest(group)
+        yield from (offer for offer in group[::step] if offer not in _largest(group))
 
 
 def _outdoes(one: Offer, other: Offer) -> bool:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _ON_NAMESAKES = "defined-twice"
 """The one rule that looks at several definitions of one object."""
+_TOO_MANY_NODES = "not examined: the pools could make more nodes for this set than are looked at"
 _OF_FILTERS = ("affinity", "anti-affinity", "node-affinity", "spread", "taints", "topology")
 """Families of rules that argue with what filters of the scheduler ask."""
 _ON_REFUSED = "api-would-reject"
@@ -293,6 +294,8 @@ class _Run:
                 for hazard in check(facts, **params) if subject is None else check(subject, facts, **params):
                     if workload is not None and _is_past_scheduler(rule, workload, hazard):
                         continue
+                    if _is_cut_short(rule, hazard, facts):
+                        raise UncheckedError(_TOO_MANY_NODES)
                     placed = self._placed(hazard, subject) if isinstance(subject, Document) else hazard
                     yield self._judge(rule, workload, placed, facts)
             except UncheckedError as reason:
@@ -387,6 +390,12 @@ def _is_past_scheduler(rule: Rule, workload: Workload, hazard: Hazard) -> bool:
     if not workload.pod.node_name or not argues or "node_name" in rule.features:
         return False
     return _rests_on_nodes(rule) or rule.family in _OF_FILTERS
+
+
+def _is_cut_short(rule: Rule, hazard: Hazard, facts: Facts) -> bool:
+    """Whether a proof counts nodes of pools that could make more of them than were looked at."""
+    counts = hazard.evidence.kind == "proof" and _rests_on_nodes(rule) and bool(facts.pools)
+    return counts and not facts.potential.complete
 
 
 def _lacking(rule: Rule, facts: Facts) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Plan
+from kubesched_lint.findings import Finding
 
 Planner = Callable[[str, str], Plan]
 Writer = Callable[..., str]
@@ -387,3 +388,75 @@ def test_a_node_comes_where_the_bound_volume_is(plan_of: Planner) -> None:
         1,
     )
     assert by_zone(plan_of(manifests, sketch(f"[{pool()}]", objects=annotated))) == {"eu-west-1b": 1}
+
+
+# --- preferences (scheduling/preferences.go) --------------------------------------------------------------------------
+
+SOFT_ZONES = spread(ZONE).replace("DoNotSchedule", "ScheduleAnyway")
+SOFT_HOSTS = (
+    "affinity:\n  podAntiAffinity:\n    preferredDuringSchedulingIgnoredDuringExecution:\n    - {weight: 1, "
+    "podAffinityTerm: {labelSelector: {matchLabels: {app: web}}, topologyKey: kubernetes.io/hostname}}"
+)
+
+
+def test_a_soft_spread_over_zones_is_kept_while_it_can_be(plan_of: Planner, deployment: Writer) -> None:
+    plan = plan_of(deployment(replicas=3, pod=SOFT_ZONES), sketch(f"[{pool(shapes=FIVE)}]"))
+    assert by_zone(plan) == dict.fromkeys(ZONES, 1)
+
+
+def test_a_preference_that_cannot_be_kept_is_dropped(plan_of: Planner, deployment: Writer) -> None:
+    limited = pool(shapes=FIVE, more='limits: {cpu: "6"}')
+    plan = plan_of(deployment(replicas=3, pod=SOFT_ZONES), sketch(f"[{limited}]"))
+    assert (outcome(plan), len(plan.nodes)) == ((GROWN, 0), 1)
+
+
+def test_preferred_anti_affinity_makes_a_node_for_each_replica(plan_of: Planner, deployment: Writer) -> None:
+    assert len(plan_of(deployment(replicas=3, pod=SOFT_HOSTS), sketch(f"[{pool(shapes=FIVE)}]")).nodes) == 3
+
+
+def test_the_heaviest_node_preference_that_can_be_kept_chooses_the_zone(plan_of: Planner, deployment: Writer) -> None:
+    wish = "- {{weight: {}, preference: {{matchExpressions: [{{key: {}, operator: In, values: [{}]}}]}}}}"
+    wishes = "\n    ".join((wish.format(1, ZONE, ZONES[2]), wish.format(9, ZONE, "us-east-1a")))
+    pod = f"affinity:\n  nodeAffinity:\n    preferredDuringSchedulingIgnoredDuringExecution:\n    {wishes}"
+    assert by_zone(plan_of(deployment(pod=pod), sketch(f"[{pool()}]"))) == {ZONES[2]: 1}
+
+
+def test_cluster_autoscaler_keeps_no_preference(plan_of: Planner, deployment: Writer) -> None:
+    groups = ", ".join(
+        pool(zone, FIVE, (zone,)).replace("autoscaler: karpenter", "autoscaler: cluster-autoscaler") for zone in ZONES
+    )
+    assert len(plan_of(deployment(replicas=3, pod=SOFT_ZONES), sketch(f"[{groups}]")).nodes) == 1
+
+
+# --- many pools -------------------------------------------------------------------------------------------------------
+
+NODE_POOL = """\
+---
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {{name: p{0}}}
+spec:
+  template:
+    metadata: {{labels: {{intent: p{0}}}}}
+    spec:
+      nodeClassRef: {{group: karpenter.k8s.aws, kind: EC2NodeClass, name: default}}
+      requirements: [{{key: karpenter.k8s.aws/instance-category, operator: In, values: [c, m, r]}}]
+"""
+THREE_ZONES = f"[{{name: w, zones: [{', '.join(ZONES)}]}}]"
+
+
+def test_the_last_of_many_pools_counts(plan_of: Planner, deployment: Writer) -> None:
+    """Together they have more kinds of nodes than a plan looks at."""
+    manifests = deployment(pod="nodeSelector: {intent: p11}") + "\n" + "".join(map(NODE_POOL.format, range(12)))
+    plan = plan_of(manifests, sketch("[]", nodes=THREE_ZONES))
+    assert (outcome(plan), plan.added[0].pool) == ((GROWN, 0), "p11")
+
+
+def test_what_is_cut_short_is_not_examined(
+    findings_of: Callable[..., dict[str, Finding]], deployment: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifests = deployment(replicas=9, pod="nodeSelector: {intent: nobody}")
+    cluster = sketch(f"[{pool()}]", nodes=THREE_ZONES)
+    assert "pool-cannot-provide-label" in findings_of(manifests, cluster)
+    monkeypatch.setattr("kubesched_lint.analysis.potential._MOST_NODES", 2)
+    assert not findings_of(manifests, cluster).keys() & {"pool-cannot-provide-label", "nodeselector-matches-nothing"}

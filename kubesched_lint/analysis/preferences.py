@@ -1,0 +1,53 @@
+"""Karpenter's way with preferences: each is a requirement first, and is dropped when the pod fits nowhere.
+
+Mirrors ``pkg/controllers/provisioning/scheduling/preferences.go`` of kubernetes-sigs/karpenter: preferred pod affinity
+goes first, then preferred pod anti-affinity, preferred node affinity, and at last ScheduleAnyway; of each kind the
+heaviest first. Of preferred node affinity only the heaviest term that is left counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.model.pod import NodeSelectorTerm, Pod, WeightedPodAffinityTerm
+from kubesched_lint.record import replace
+
+
+def relaxed(pod: Pod) -> Iterator[Pod]:
+    """The pod with all its preferences as requirements, then with fewer and fewer; the last one has none."""
+    near = _by_weight(pod.preferred_affinity)
+    far = _by_weight(pod.preferred_anti_affinity)
+    nodes = sorted(pod.preferred_node_terms, key=lambda p: -p.weight)
+    soft = [c for c in pod.spread if not c.is_hard]
+    for left in range(len(near) + len(far) + len(nodes) + len(soft), -1, -1):
+        spread = soft[len(soft) - left :] if left < len(soft) else soft
+        left = max(0, left - len(soft))
+        term = nodes[-left:][:1] if left else []
+        left = max(0, left - len(nodes))
+        apart = far[-left:] if left else []
+        left = max(0, left - len(far))
+        together = near[-left:] if left else []
+        yield replace(
+            pod,
+            required_affinity=(*pod.required_affinity, *(p.term for p in together)),
+            required_anti_affinity=(*pod.required_anti_affinity, *(p.term for p in apart)),
+            required_node_terms=_also(pod.required_node_terms, term[0].term) if term else pod.required_node_terms,
+            spread=(
+                *(c for c in pod.spread if c.is_hard),
+                *(replace(c, when_unsatisfiable="DoNotSchedule") for c in spread),
+            ),
+        )
+
+
+def _by_weight(terms: tuple[WeightedPodAffinityTerm, ...]) -> list[WeightedPodAffinityTerm]:
+    return sorted(terms, key=lambda p: -p.weight)
+
+
+def _also(terms: tuple[NodeSelectorTerm, ...] | None, wish: NodeSelectorTerm) -> tuple[NodeSelectorTerm, ...]:
+    """Required terms, each of which asks for what is preferred as well."""
+    if terms is None:
+        return (wish,)
+    return tuple(
+        replace(term, expressions=(*term.expressions, *wish.expressions), fields=(*term.fields, *wish.fields))
+        for term in terms
+    )

@@ -27,7 +27,7 @@ from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.admission.admission import Admission
-    from kubesched_lint.analysis.joint import Demand
+    from kubesched_lint.analysis.joint import Demand, Impossible
     from kubesched_lint.analysis.others import Others, Staying
     from kubesched_lint.analysis.plan import Plan
     from kubesched_lint.analysis.potential import Potential
@@ -273,11 +273,16 @@ class Facts:
 
     def node_premises(self, workload: Workload) -> tuple[str, ...]:
         """On what a proof about the nodes of a workload stands."""
+        return (self.node_premise,)
+
+    @cached_property
+    def node_premise(self) -> str:
+        """What every proof that counts nodes assumes of them."""
         if self.pools:
             names = ", ".join(pool.name for pool in self.pools)
             room = " (their DaemonSets deducted)" if any(o.daemons for o in self.potential.offers) else ""
-            return (f"the nodes of the snapshot stay, and others come only from the pools {names}{room}",)
-        return ("the nodes stay as in the snapshot",)
+            return f"the nodes of the snapshot stay, and others come only from the pools {names}{room}"
+        return "the nodes stay as in the snapshot"
 
     @property
     def proves_absence(self) -> bool:
@@ -475,6 +480,13 @@ class Facts:
         from kubesched_lint.analysis.joint import demands_of
 
         return demands_of(self)
+
+    @cached_property
+    def contradictions(self) -> tuple[Impossible, ...]:
+        """Small sets of workloads that cannot all run together, each of which could by itself; the first few."""
+        from kubesched_lint.analysis.joint import impossible
+
+        return tuple(impossible(self))
 
     @cached_property
     def trials(self) -> tuple[dict[int, tuple[int, str]], ...]:

@@ -15,7 +15,7 @@ from kubesched_lint.model.workload import Workload
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     scaler = facts.autoscaler(workload)
     usable = facts.usable(workload)
-    if scaler is None or not workload.stays or not usable or _more_nodes_may_come(facts):
+    if scaler is None or not workload.stays or not usable or facts.is_elastic:
         return
     now, most = facts.replicas(workload), scaler.max_replicas
     if not 0 < now < most:
@@ -94,8 +94,3 @@ def _hazard(
         related=related,
         variant=variant,
     )
-
-
-def _more_nodes_may_come(facts: Facts) -> bool:
-    """Where nodes come as pods ask for them, today's room says nothing about the maximum."""
-    return facts.cluster is not None and facts.cluster.is_elastic

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.joint import Impossible, impossible
+from kubesched_lint.analysis.joint import Impossible
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 
 
 def check(facts: Facts) -> Iterator[Hazard]:
-    for found in impossible(facts):
+    for found in facts.contradictions:
         *others, last = found.demands
         yield Hazard(
             at=last.workload.replicas_path if last.workload.kind != "DaemonSet" else ("metadata", "name"),
@@ -23,7 +23,7 @@ def check(facts: Facts) -> Iterator[Hazard]:
                 f"{found.wanted} pods > {found.placed}, the most by {' and '.join(found.because)}: {_sum(found)}",
                 demand=found.wanted,
                 supply=found.placed,
-                assumes=("the nodes stay as in the snapshot",)
+                assumes=(facts.node_premise,)
                 + (("the running pods of others stay where they are",) if facts.staying_beside_set.pods else ()),
             ),
             values={

@@ -294,7 +294,7 @@ class _Run:
                 for hazard in check(facts, **params) if subject is None else check(subject, facts, **params):
                     if workload is not None and _is_past_scheduler(rule, workload, hazard):
                         continue
-                    if _is_cut_short(rule, hazard, facts):
+                    if _is_cut_short(hazard, facts):
                         raise UncheckedError(_TOO_MANY_NODES)
                     placed = self._placed(hazard, subject) if isinstance(subject, Document) else hazard
                     yield self._judge(rule, workload, placed, facts)
@@ -392,10 +392,11 @@ def _is_past_scheduler(rule: Rule, workload: Workload, hazard: Hazard) -> bool:
     return _rests_on_nodes(rule) or rule.family in _OF_FILTERS
 
 
-def _is_cut_short(rule: Rule, hazard: Hazard, facts: Facts) -> bool:
+def _is_cut_short(hazard: Hazard, facts: Facts) -> bool:
     """Whether a proof counts nodes of pools that could make more of them than were looked at."""
-    counts = hazard.evidence.kind == "proof" and _rests_on_nodes(rule) and bool(facts.pools)
-    return counts and not facts.potential.complete
+    if hazard.evidence.kind != "proof" or not facts.pools or facts.potential.complete:
+        return False
+    return facts.node_premise in hazard.evidence.assumes
 
 
 def _lacking(rule: Rule, facts: Facts) -> str:

@@ -460,3 +460,17 @@ def test_what_is_cut_short_is_not_examined(
     assert "pool-cannot-provide-label" in findings_of(manifests, cluster)
     monkeypatch.setattr("kubesched_lint.analysis.potential._MOST_NODES", 2)
     assert not findings_of(manifests, cluster).keys() & {"pool-cannot-provide-label", "nodeselector-matches-nothing"}
+
+
+def test_a_maximum_that_no_pool_helps_is_told_beside_a_pool_of_the_set(
+    findings_of: Callable[..., dict[str, Finding]], deployment: Writer
+) -> None:
+    """The nodes of today are elastic; their pool, which is in the set, makes others than those asked for."""
+    scaler = (
+        "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web, namespace: shop}\nspec: "
+        "{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minReplicas: 2, maxReplicas: 20}\n"
+    )
+    manifests = f"{deployment(replicas=2, pod='nodeSelector: {disk: ssd}')}\n---\n{scaler}{NODE_POOL.format(0)}"
+    nodes = "[{name: w, count: 3, zones: [a], labels: {disk: ssd, karpenter.sh/nodepool: p0}, allocatable: {cpu: 2}}]"
+    cluster = f"apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes: {nodes}\n"
+    assert "scale-to-hpa-max-pending" in findings_of(manifests, cluster)

@@ -182,9 +182,10 @@ def impossible(facts: Facts) -> Iterator[Impossible]:
         culprits = overfull(problem)
         if culprits is None and 1 < len(demands) <= _MOST_SOLVED and not _seen_to_fit(facts):
             culprits = _smallest(facts, demands)
-        if culprits is None or len(culprits.demands) < 2:
+        if culprits is None:
             return
-        if not culprits.is_pair_by_port:
+        # What one of them cannot have even alone says nothing about the others: it is left out.
+        if len(culprits.demands) > 1 and not culprits.is_pair_by_port:
             left -= 1
             yield culprits
         problem = problem.without(culprits.demands[-1])
@@ -274,7 +275,7 @@ def _smallest(facts: Facts, demands: Sequence[Demand]) -> Impossible | None:
     kept = list(demands)
     for demand in demands:
         rest = [d for d in kept if d is not demand]
-        if len(rest) > 1 and _contradicts(facts, rest, GROUPS):
+        if rest and _contradicts(facts, rest, GROUPS):
             kept = rest
     groups = list(GROUPS)
     for group in GROUPS:

@@ -121,6 +121,8 @@ def _spread(problem: Problem, at: _At, d: int, demand: Demand, constraint: Sprea
     from kubesched_lint.analysis.spread import counted_nodes, spread_room
 
     facts, key = problem.facts, constraint.topology_key
+    if demand.one_a_node:
+        return  # node affinity pins each pod of a DaemonSet to its node: its own domain alone counts
     room = spread_room(demand.workload, constraint, facts)
     if room is None or facts.index.one_node_each(key) or facts.other_pods or facts.may_be_preempted(demand.workload):
         return  # pods that go later leave the others where they are, however uneven

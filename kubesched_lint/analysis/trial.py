@@ -13,18 +13,22 @@ from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.pod_labels import read_labels, values_known
 from kubesched_lint.analysis.well_known import untold_label
 from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with_daemon_tolerations
 from kubesched_lint.lifecycle.controllers.statefulset import pod_with_claims
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import DEFAULT_SCHEDULER, Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
+from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.scoring import owner_selector
 
 SEEDS = (1, 2, 3)
+_MOST_EVICTIONS = 200
+"""Preemptions that one trial follows."""
 
 
 @record
@@ -68,26 +72,59 @@ def tried(facts: Facts, seed: int) -> dict[int, tuple[int, str]]:
     state = facts.state
     mark = state.mark()
     try:
+        return _Trial(facts, state, seed).run()
+    finally:
+        state.undo(mark)
+
+
+class _Trial:
+    """One deployment of the set. Pods of the set that are evicted wait again; those of others are gone."""
+
+    def __init__(self, facts: Facts, state: ClusterState, seed: int) -> None:
+        self._state = state
         asking = (one for workload in facts.as_deployed for one in queued_pods(workload, facts))
-        queue = [(one, Placer(one.pod, state, one.owner, seed=seed)) for one in asking]
+        self._queue = [(one, Placer(one.pod, state, one.owner, seed=seed)) for one in asking]
+        self._placed: dict[int, tuple[Placement, Queued]] = {}
+
+    def run(self) -> dict[int, tuple[int, str]]:
+        self._place()
+        for _ in range(_MOST_EVICTIONS):
+            if not self._evict():
+                break
+            self._place()
+        left: dict[int, tuple[int, str]] = {}
+        for one, placer in self._queue:
+            if one.left:
+                before, _ = left.get(id(one.workload), (0, ""))
+                left[id(one.workload)] = (before + one.left, message(placer.diagnosis()))
+        return left
+
+    def _place(self) -> None:
         progress = True
         while progress:
             progress = False
-            for one, placer in queue:
-                placed = sum(1 for _ in placer.place_all(one.left))
-                one.left -= placed
-                progress = progress or placed > 0
-            queue = [(one, placer) for one, placer in queue if one.left]
-        left: dict[int, tuple[int, str]] = {}
-        for one, placer in queue:
-            diagnosis = placer.diagnosis()
-            before, _ = left.setdefault(id(one.workload), (0, ""))
-            if preempt(one.pod, diagnosis, state).chosen is not None:
-                continue  # it takes the place of pods of lower priority; where these go is another story
-            left[id(one.workload)] = (before + one.left, message(diagnosis))
-        return left
-    finally:
-        state.undo(mark)
+            for one, placer in self._queue:
+                for placement in placer.place_all(one.left) if one.left else ():
+                    self._note(placement, one)
+                    progress = True
+
+    def _evict(self) -> bool:
+        """Whether a pod that waits took the place of others."""
+        for one, placer in self._queue:
+            chosen = preempt(one.pod, placer.diagnosis(), self._state).chosen if one.left else None
+            if chosen is not None:
+                for victim in chosen.victims:
+                    self._state.remove(victim)
+                    _, owner = self._placed.pop(id(victim), (victim, None))
+                    if owner is not None:
+                        owner.left += 1
+                self._note(bind(one.pod, chosen.position, self._state), one)
+                return True
+        return False
+
+    def _note(self, placement: Placement, one: Queued) -> None:
+        one.left -= 1
+        self._placed[id(placement)] = placement, one
 
 
 def queued_pods(workload: Workload, facts: Facts) -> Iterator[Queued]:

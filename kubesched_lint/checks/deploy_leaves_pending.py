@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.joint import Problem, overfull
 from kubesched_lint.analysis.trial import SEEDS, pods_wanted, waiting_everywhere
 from kubesched_lint.findings import Hazard, UncheckedError, witness
 from kubesched_lint.model.workload import Workload
@@ -18,10 +17,11 @@ def check(facts: Facts, *, most_pods: int) -> Iterator[Hazard]:
         raise UncheckedError(f"tries out at most {most_pods:,} pods (param most_pods); these manifests make {wanted:,}")
     if now.index.unknown_resources:
         raise UncheckedError("needs the resources of every node (allocatable)")
-    if overfull(Problem(now, now.demands)) is not None and not facts.pools:
-        raise UncheckedError("the set as a whole does not fit (set-does-not-fit), so the order decides who waits")
+    told = {id(demand.workload) for found in now.contradictions for demand in found.demands}
     for waiting in waiting_everywhere(now):
         workload = waiting.workload
+        if id(workload) in told and not facts.pools:
+            continue  # by set-does-not-fit: which of them waits depends on the order
         verdict = facts.growth.of(workload) if facts.pools else None
         pending = waiting.fewest if verdict is None else min(waiting.fewest, verdict.left)
         if not pending:

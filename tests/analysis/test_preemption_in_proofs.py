@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.joint import GROUPS, Problem, _placeable
 from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.rulebook.library import Rulebook
@@ -123,3 +125,52 @@ def test_a_pod_with_a_node_name_meets_no_filter() -> None:
     assert errors([web], [node("w1", cpu="8"), node("w2")]) == set()
     web["spec"]["template"]["spec"]["affinity"] = near("nobody")
     assert errors([web], [node("w1", cpu="8"), node("w2")]) == set()
+
+
+def findings(objects: list[dict[str, Any]], cluster: list[dict[str, Any]]) -> dict[str, str]:
+    """``rule object`` → message, under the default profile."""
+    manifests, known = read(objects, [*cluster, *CLASSES, NAMESPACE])
+    report, _ = lint(manifests, known, Options(), Rulebook.shipped().select("default"))
+    return {f"{f.rule} {f.object.name}": f.message for f in report.findings}
+
+
+def test_a_pod_of_the_set_that_is_evicted_waits_again() -> None:
+    """``urgent`` takes the whole of z2 from ``web``, which may not have 3 in z1."""
+    spread = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    web = deployment("web", 3, topologySpreadConstraints=[{**spread, "labelSelector": {"matchLabels": {"app": "web"}}}])
+    urgent = deployment("urgent", cpu="2", priority="high", nodeSelector={ZONE: "z2"})
+    found = findings([web, urgent], [node("a", cpu="4"), node("b", "z2")])
+    assert "1 of 3 pods of Deployment default/web" in found["deploy-leaves-pending web"]
+
+
+def daemon(name: str, **spec: Any) -> dict[str, Any]:
+    found = deployment(name, cpu="100m", **spec)
+    del found["spec"]["replicas"]
+    return {**found, "kind": "DaemonSet"}
+
+
+def test_what_a_daemonset_cannot_have_alone_is_not_blamed_on_others() -> None:
+    nodes = [node("a"), node("b"), node("c")]
+    web = deployment("web", 2, cpu="100m")
+    found = findings([web, daemon("agent", affinity=apart("agent", ZONE))], nodes)
+    assert "daemonset-zone-anti-affinity agent" in found
+    assert not [one for one in found if one.startswith("set-does-not-fit")]
+
+
+def test_a_daemonset_is_pinned_to_nodes_whatever_its_spread() -> None:
+    """Three of four nodes are in z1, and each pod of the DaemonSet counts its own zone alone."""
+    spread: dict[str, Any] = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    spread["labelSelector"] = {"matchLabels": {"app": "agent"}}
+    nodes = [node("a"), node("b"), node("c"), node("d", "z2")]
+    agent, web = daemon("agent", topologySpreadConstraints=[spread]), deployment("web", 5, cpu="1")
+    manifests, known = read([agent, web], [*nodes, *CLASSES, NAMESPACE])
+    facts = Facts(manifests.inventory, known)
+    only_agent = [d for d in facts.demands if d.one_a_node]
+    assert _placeable(Problem(facts, only_agent), GROUPS) == 4
+
+
+def test_what_does_not_fit_alone_hides_nobody_else_who_waits() -> None:
+    """``big`` asks for more than there is, and fills the nodes that ``near`` must share with it."""
+    near_big = deployment("near", 2, cpu="1", affinity=near("big"))
+    found = findings([deployment("big", 3, cpu="2"), near_big], [node("a"), node("b")])
+    assert "deploy-leaves-pending near" in found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint import simulate
+from kubesched_lint import lint, simulate
+from kubesched_lint.checks.spread_scale_down_skew import worst_skew
 from kubesched_lint.engine.naming import NamingError
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE
 from kubesched_lint.report.outlook import as_html_fragment, as_json, as_text
@@ -103,3 +104,20 @@ def test_the_kind_says_which_is_meant() -> None:
 def test_the_library_takes_it_too() -> None:
     found = simulate(objects=[WEB], cluster=sketch(), events=("deploy",), scale={"default/web": 15})
     assert [o.event for o in found.outcomes] == ["deploy", "scale-to-15"]
+
+
+def test_the_worst_skew_that_counting_allows() -> None:
+    """Of 6 pods at 2/2/2, without 3: 2/1/0 is the worst; of 21 at 7/7/7, without 6: 7/7/1."""
+    assert [worst_skew(*of) for of in [(6, 3, 3), (21, 15, 3), (21, 20, 3), (3, 2, 3), (20, 19, 3)]] == [2, 6, 1, 1, 2]
+    assert worst_skew(9, 1, 1) == 0
+
+
+@pytest.mark.parametrize(("low", "high", "said"), [(15, 21, True), (20, 21, False), (21, 21, False)])
+def test_lint_tells_of_an_autoscaler_that_may_leave_zones_uneven(low: int, high: int, said: bool) -> None:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    bounds = {"scaleTargetRef": target, "minReplicas": low, "maxReplicas": high}
+    scaler = other("HorizontalPodAutoscaler", "web", "autoscaling/v2", spec=bounds)
+    found = lint(objects=[WEB, scaler], cluster=sketch(), profile="strict").findings
+    mine = [f for f in found if f.rule == "spread-scale-down-skew"]
+    assert len(mine) == said
+    assert all(f.evidence.kind == "witness" and f.severity.word == "note" for f in mine)

@@ -61,6 +61,11 @@ class Agreement:
     def open(self) -> int:
         return sum(score.open for score in self.questions.values())
 
+    @property
+    def differing(self) -> int:
+        """Cases of which some answer differs for another reason than a draw."""
+        return len({d.case for d in self.disagreements if not d.explained})
+
     def count(self, figure: str, *, holds: bool) -> None:
         """Adds one to a figure's total, and to its count where it ``holds``."""
         score = self.figures.setdefault(figure, Score())

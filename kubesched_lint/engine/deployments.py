@@ -102,10 +102,11 @@ def foretell(deployment: Deployment, version: str) -> Foretold:
     manifests = manifest_set(entries, usual.namespace, minor)
     rulebook = Rulebook.shipped()
     asked = {phase.event for phase in deployment.phases}
+    scale = [one for phase in deployment.phases for one in phase.scale]
     return Foretold(
         report_on(manifests, cluster, (), usual, rulebook),
         report_on(manifests, cluster, (), strict, rulebook),
-        simulate(manifests, cluster, usual, [event for event in EVENTS if event in asked]),
+        simulate(manifests, cluster, usual, [event for event in EVENTS if event in asked], scale=scale),
     )
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from kubesched_lint.findings import ObjectRef
+from kubesched_lint.lifecycle.telling import scale_event
 from kubesched_lint.record import record
 
 Record = Mapping[str, Any]
@@ -46,13 +47,20 @@ class Phase:
     """The cluster at rest after the deployment, or after the event that followed it."""
 
     event: str
-    """As the columns of the matrix are named."""
+    """As the columns of the matrix are named; a scale-down bears the number of replicas that it went to."""
     workloads: Mapping[ObjectRef, Seen]
     settled: bool = True
     of: ObjectRef | None = None
     """The only workload that the event befell; None for one that befell all."""
     size: int | None = None
     """Replicas that ``of`` was scaled to."""
+
+    @property
+    def scale(self) -> tuple[str, ...]:
+        """What ``simulate`` has to be asked for, that its column of this name be there."""
+        if self.of is None or self.size is None or self.event != scale_event(self.size):
+            return ()
+        return (f"{self.of.kind}/{self.of.namespace}/{self.of.name}={self.size}",)
 
     def concerns(self, ref: ObjectRef) -> bool:
         return self.of is None or self.of == ref
@@ -104,6 +112,8 @@ def _phases(case: Record) -> Iterator[Phase]:
     if case.get("event"):
         event = _mapping(case, "event")
         name, size = str(event["event"]), event.get("to")
+        if name == "scale-down" and size is not None:
+            name = scale_event(int(size))
         workloads = dict(_workloads(event, name))
         of = _named(event["workload"]) if event.get("workload") else None
         yield Phase(name, workloads, not event.get("quiet"), of, None if size is None else int(size))

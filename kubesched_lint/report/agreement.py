@@ -19,8 +19,10 @@ def as_text(accounts: Sequence[Agreement], show: int) -> str:
 
 
 def _account(account: Agreement, show: int) -> Iterator[str]:
-    yield f"{account.kind}: {_count(account.cases, 'case')}" + (
-        f", {_count(account.pods, 'pod')}" if account.pods else ""
+    yield (
+        f"{account.kind}: {_count(account.cases, 'case')}"
+        + (f", {_count(account.pods, 'pod')}" if account.pods else "")
+        + (f"; {_count(account.differing, 'case')} with a difference" if account.differing else "")
     )
     if not account.questions:
         yield "  nothing was compared: the records hold no answers"
@@ -55,7 +57,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def as_json(accounts: Sequence[Agreement], show: int) -> str:
-    """``{"kinds": [{"kind", "cases", "pods", "questions": {…}, "figures": {…}, "disagreements": […]}], …}``."""
+    """``{"kinds": [{"kind", "cases", "pods", "differing", "questions", "figures", "disagreements"}], …}``."""
     return json.dumps(
         {
             "kinds": [
@@ -63,6 +65,7 @@ def as_json(accounts: Sequence[Agreement], show: int) -> str:
                     "kind": account.kind,
                     "cases": account.cases,
                     "pods": account.pods,
+                    "differing": account.differing,
                     "questions": {
                         question: {"agreed": s.agreed, "asked": s.asked, "explained": s.explained}
                         for question, s in account.questions.items()

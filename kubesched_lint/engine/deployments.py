@@ -19,6 +19,8 @@ from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.record import record
 
 _GONE = 0
+_NO_PROOF = ("a proof", "a search")
+"""What a cell lacks that is not established although all of it is modelled."""
 _PREFIX = re.compile(r'^pods? "[^"]*" is (?:forbidden|invalid): ', re.IGNORECASE)
 """Names of refused pods end in random characters."""
 
@@ -203,6 +205,8 @@ def _figures(told: Foretold, phase: Phase, account: Agreement) -> None:
             continue
         established = cell.verdict != UNKNOWN
         account.count("cells established", holds=established)
+        if established or all(what.startswith(_NO_PROOF) for what in cell.missing):
+            account.count("… where all features are modelled", holds=established)
         account.count("cells proven", holds=cell.proven)
         account.count("cells of one value", holds=established and cell.bound.is_single)
         if not established:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.neighbours import may_be_answered_by_set, nodes_near_running
+from kubesched_lint.cluster.ledger import PODS
+from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.workload import Workload
@@ -31,7 +33,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         at=terms[0].path,
         evidence=proof(
             f"{replicas} replicas > {supply} that fit on {', '.join(facts.names(there)[:6]) or 'no usable node'}"
-            + (f" (free {tight}: {show(tight, free)})" if there else ""),
+            + (f" (free {tight}: {show(tight, free)})" if there and _is_tight(workload, tight, there, facts) else ""),
             demand=replicas,
             supply=supply,
             assumes=facts.running_premises(workload),
@@ -46,5 +48,12 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             "wanted": show(tight, facts.pod(workload).requests.get(tight, 1)),
             "free": show(tight, free),
         },
-        variant="default" if there else "unusable",
+        variant="unusable" if not there else "default" if _is_tight(workload, tight, there, facts) else "one_each",
     )
+
+
+def _is_tight(workload: Workload, resource: str, nodes: NodeSet, facts: Facts) -> bool:
+    """Whether the resource holds too few replicas; else a host port, or anti-affinity to its own pods, does."""
+    free = facts.staying(workload).state.ledger.free(resource)
+    each = 1 if resource == PODS else facts.pod(workload).requests.get(resource, 1)
+    return sum(max(0, free[i]) // each for i in positions(nodes)) < facts.replicas(workload)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.company import PREMISE, company
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, repels_across_revisions
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
@@ -39,6 +40,22 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 )
             continue
         room = facts.room(workload, term.topology_key, term)
+        near = company(workload, term.topology_key, facts) if room.is_bounded else None
+        if near is not None and replicas == near.most < len(room.domains):
+            yield Hazard(
+                at=term.path,
+                evidence=proof(
+                    f"{replicas} old pods + 1 surge pod > {near.most}, the most {term.topology_key} domains with a pod "
+                    f"of {', '.join(near.whom)}, and maxUnavailable resolves to 0",
+                    demand=replicas + 1,
+                    supply=near.most,
+                    assumes=(*facts.running_premises(workload), PREMISE, OLD_PODS),
+                    event="rollout",
+                ),
+                values={**values, "key": term.topology_key, "whom": near.whom, "supply": near.most},
+                related=related,
+                variant="near",
+            )
         if room.is_bounded and replicas == len(room.domains):
             surely = facts.room(workload, term.topology_key, term, facts.staying_beside_set).domains == room.domains
             yield Hazard(

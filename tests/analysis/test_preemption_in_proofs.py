@@ -174,3 +174,28 @@ def test_what_does_not_fit_alone_hides_nobody_else_who_waits() -> None:
     near_big = deployment("near", 2, cpu="1", affinity=near("big"))
     found = findings([deployment("big", 3, cpu="2"), near_big], [node("a"), node("b")])
     assert "deploy-leaves-pending near" in found
+
+
+def test_the_resource_is_named_only_where_it_is_short() -> None:
+    web = deployment("web", 2, cpu="100m", affinity=near("db"))
+    web["spec"]["template"]["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+    found = findings([web], [node("a"), node("b"), pod("db", "a")])
+    assert "lets one of them on a node" in found["affinity-colocation-no-room web"]
+
+
+@pytest.mark.parametrize(("replicas", "rule"), [(2, "rollout-surge-deadlock"), (3, "anti-affinity-exceeds-domains")])
+def test_apart_from_its_own_and_near_others_needs_a_domain_of_these_for_each(replicas: int, rule: str) -> None:
+    nodes = [node(f"n{i}") for i in range(4)]
+    web = deployment("web", replicas, cpu="100m", affinity={**near("redis"), **apart("web")})
+    redis = deployment("redis", 2, cpu="100m", affinity=apart("redis"))
+    assert f"{rule} web" in errors([web, redis], nodes)
+    redis["spec"]["replicas"] = 4
+    assert f"{rule} web" not in errors([web, redis], nodes)
+
+
+def test_who_must_be_near_pods_that_may_be_evicted_may_find_more_of_them_later() -> None:
+    nodes = [node(f"n{i}") for i in range(4)]
+    web = deployment("web", 3, cpu="100m", affinity={**near("redis"), **apart("web")})
+    redis = deployment("redis", 2, cpu="100m", affinity=apart("redis"))
+    urgent = deployment("urgent", cpu="2", priority="high")
+    assert "anti-affinity-exceeds-domains web" not in errors([web, redis, urgent], nodes)

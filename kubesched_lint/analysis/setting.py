@@ -37,14 +37,14 @@ def setting_of(facts: Facts) -> Setting:
         replace(objects, pods=facts.other_pods, storage_classes=(*objects.storage_classes, UNKNOWN_CLASS)),
         sized,
         {i: pods for i, pods in running.items() if pods},
-        {i: _changes(w, running[i], facts) for i, w in enumerate(ordered) if running[i]},
+        {i: changes(w, running[i], facts) for i, w in enumerate(ordered) if running[i]},
         scalers,
         kubernetes_version=facts.premises.kubernetes_version,
         decisions={i: d for i, w in enumerate(ordered) if (d := facts.admission.decision(w)) is not CREATED},
     )
 
 
-def _changes(workload: Workload, running: Sequence[BoundPod], facts: Facts) -> bool | None:
+def changes(workload: Workload, running: Sequence[BoundPod], facts: Facts) -> bool | None:
     """Whether applying the manifest makes a new revision; None where neither the snapshot nor the pods tell."""
     if workload.held:
         return True

@@ -42,6 +42,8 @@ _ON_NAMESAKES = "defined-twice"
 _TOO_MANY_NODES = "not examined: the pools could make more nodes for this set than are looked at"
 _OF_FILTERS = ("affinity", "anti-affinity", "node-affinity", "spread", "taints", "topology")
 """Families of rules that argue with what filters of the scheduler ask."""
+_OF_OBJECTS = ("api", "waivers")
+"""Families of rules that argue with the objects themselves, whether or not they make pods."""
 _ON_REFUSED = "api-would-reject"
 
 
@@ -292,7 +294,9 @@ class _Run:
             workload = subject if isinstance(subject, Workload) else None
             try:
                 for hazard in check(facts, **params) if subject is None else check(subject, facts, **params):
-                    if workload is not None and _is_past_scheduler(rule, workload, hazard):
+                    if workload is not None and (
+                        _is_past_scheduler(rule, workload, hazard) or _concerns_nobody(rule, workload, hazard, facts)
+                    ):
                         continue
                     if _is_cut_short(hazard, facts):
                         raise UncheckedError(_TOO_MANY_NODES)
@@ -343,6 +347,8 @@ class _Run:
         judged = Judged(rule, workload, hazard, finding_of(rule, hazard, severity, workload))
         if severity is Severity.ERROR and _rests_on_nodes(rule) and workload is not None:
             judged = _as_told_by(judged, workload)
+        if severity is Severity.ERROR and workload is not None and _stands_already(rule, workload, hazard, facts):
+            judged = _assuming(judged, "its pods are made anew: those that run stay while the template is unchanged")
         if judged.finding.severity is Severity.ERROR and _rests_on_nodes(rule) and facts.is_elastic:
             lowered = _assuming(judged, facts.elastic_premise)
             fixed = None if facts.pools else severity  # what pools may add is no matter of --fixed alone
@@ -397,6 +403,29 @@ def _is_cut_short(hazard: Hazard, facts: Facts) -> bool:
     if hazard.evidence.kind != "proof" or not facts.pools or facts.potential.complete:
         return False
     return facts.node_premise in hazard.evidence.assumes
+
+
+def _concerns_nobody(rule: Rule, workload: Workload, hazard: Hazard, facts: Facts) -> bool:
+    """Whether a hazard argues about pods of a workload that wants none: nothing waits now."""
+    if workload.kind == "DaemonSet" or rule.family in _OF_OBJECTS or hazard.victim not in (None, workload.ref):
+        return False
+    argues = hazard.evidence.kind in ("proof", "witness") or 0 in (
+        hazard.values.get("pods"),
+        hazard.values.get("replicas"),
+    )
+    return argues and not facts.replicas(workload)
+
+
+def _stands_already(rule: Rule, workload: Workload, hazard: Hazard, facts: Facts) -> bool:
+    """Whether a proof about a first deploy speaks of a workload whose pods run, and may run on as they are."""
+    if facts.cluster is None or rule.family in _OF_OBJECTS or hazard.evidence.event != "deploy":
+        return False
+    running = facts.running_pods(workload)
+    if not any(b.node and not b.terminating for b in running):
+        return False
+    from kubesched_lint.analysis.setting import changes
+
+    return not changes(workload, running, facts)
 
 
 def _lacking(rule: Rule, facts: Facts) -> str:

@@ -1,0 +1,69 @@
+"""No error about pods that nobody wants now, or that run already and stay as they are."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+import yaml
+
+from kubesched_lint.engine.linter import lint
+from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.reading import manifest_set
+from kubesched_lint.findings import Finding, Severity
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.rulebook.index import RULES
+from tests.lifecycle.simulated import HOSTNAME, apart, sketch, workload
+from tests.lifecycle.test_what_runs_already import running
+
+NOBODY = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": HOSTNAME, "labelSelector": {}}]}
+NEAR = deepcopy(NOBODY)
+NEAR["requiredDuringSchedulingIgnoredDuringExecution"][0]["labelSelector"] = {"matchLabels": {"app": "nobody"}}
+IMPOSSIBLE = [
+    {"nodeSelector": {"pool": "none"}},
+    {"affinity": {"podAffinity": NEAR}},
+    apart("web", "absent"),
+    {"containers": [{"name": "c", "image": "x:1", "resources": {"requests": {"cpu": "300"}}}]},
+]
+
+
+def findings(cluster, *objects: dict) -> list[Finding]:
+    text = "---\n".join(yaml.safe_dump(o) for o in objects)
+    found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
+    return list(lint(found, cluster, Options(), RULES)[0].findings)
+
+
+def written(replicas: int, conditions: dict) -> dict:
+    web = workload("Deployment", "web", replicas, conditions)
+    web["spec"]["template"]["spec"]["containers"][0]["image"] = "x:1"
+    return web
+
+
+@pytest.mark.parametrize("conditions", IMPOSSIBLE)
+def test_nothing_is_wrong_where_nothing_is_wanted(conditions):
+    assert [f.message for f in findings(sketch(), written(0, conditions)) if "ending" in f.message] == []
+    assert [f.rule for f in findings(sketch(), written(0, conditions)) if f.severity is Severity.ERROR] == []
+    assert findings(sketch(), written(2, conditions)), "with replicas there is something to say"
+
+
+def test_what_the_api_server_refuses_is_refused_with_0_replicas_too():
+    bad = written(0, {})
+    bad["spec"]["selector"]["matchLabels"] = {"app": "db"}
+    assert [f.rule for f in findings(sketch(), bad) if f.severity is Severity.ERROR] == ["api-would-reject"]
+
+
+def test_pods_that_run_and_stay_are_no_error():
+    """Their nodes have lost a label since: they run on, and would not be let in again."""
+    web = written(2, {"nodeSelector": {"pool": "none"}})
+    cluster = sketch(1, "ab", "4", "110", *running(web, "w-a", "w-b"))
+    (one,) = [f for f in findings(cluster, web) if f.rule == "nodeselector-matches-nothing"]
+    assert one.severity is Severity.WARNING
+    assert any("those that run stay" in a for a in one.evidence.assumes)
+
+
+def test_a_changed_template_is_an_error_as_before():
+    web = written(2, {"nodeSelector": {"pool": "none"}})
+    cluster = sketch(1, "ab", "4", "110", *running(written(2, {}), "w-a", "w-b"))
+    (one,) = [f for f in findings(cluster, web) if f.rule == "nodeselector-matches-nothing"]
+    assert one.severity is Severity.ERROR

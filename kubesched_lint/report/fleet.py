@@ -86,21 +86,22 @@ def _problems(outcomes: Sequence[Outcome], paint: Palette) -> Iterator[str]:
 
 
 def _findings(outcomes: Sequence[Outcome], paint: Palette) -> Iterator[str]:
-    """Numbers differ from cluster to cluster: the message is that of the first one that has the finding."""
+    """Each message once, with the clusters where it holds: nodes, zones and numbers are those of the clusters named."""
     clusters: dict[Any, list[str]] = {}
     first: dict[Any, Finding] = {}
     for outcome in outcomes:
         for finding in open_findings(outcome.report):
-            key = (finding.location.path, finding.location.span, finding.rule, finding.object, -finding.severity)
+            place = finding.location.path, finding.location.span
+            key = (*place, finding.rule, finding.object, -finding.severity, finding.message)
             names = clusters.setdefault(key, [])
             if outcome.name not in names:
                 names.append(outcome.name)
             first.setdefault(key, finding)
-    for key in sorted(clusters, key=lambda k: (k[0], k[1], k[2], str(k[3]), k[4])):
+    for key in sorted(clusters, key=lambda k: (k[0], k[1], k[2], str(k[3]), k[4])):  # then as the clusters are listed
         finding, span = first[key], first[key].location.span
         tag = paint.severity(finding.severity, f"{finding.severity.word}[{finding.rule}]")
-        place = visible(f"{finding.location.path}:{span.line}:{span.column}")
-        yield f"{place}: {tag}: {visible(finding.message)}{_where(clusters[key], outcomes)}"
+        at = visible(f"{finding.location.path}:{span.line}:{span.column}")
+        yield f"{at}: {tag}: {visible(finding.message)}{_where(clusters[key], outcomes)}"
 
 
 def _where(names: Sequence[str], outcomes: Sequence[Outcome]) -> str:

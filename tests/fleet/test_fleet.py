@@ -221,6 +221,29 @@ def test_the_table_has_rules_by_clusters(folder: Path) -> None:
     assert text.endswith("4 clusters, 0 without errors\n")
 
 
+def test_zones_and_numbers_are_those_of_the_clusters_named(tmp_path: Path) -> None:
+    """One cluster has two zones, one has one: each line tells of the cluster behind it."""
+    manifest, clusters = tmp_path / "web.yaml", tmp_path / "clusters"
+    clusters.mkdir()
+    manifest.write_text(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  replicas: 4\n"
+        "  selector: {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec:\n"
+        "      affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: "
+        "{matchLabels: {app: web}}, topologyKey: topology.kubernetes.io/zone}]}}\n"
+        "      containers: [{name: c, image: i}]\n"
+    )
+    for name, zones in (("big", "[a, b]"), ("small", "[c]"), ("tiny", "[c]")):
+        head = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n"
+        (clusters / f"{name}.yaml").write_text(f"{head}nodes: [{{name: w, zones: {zones}}}]\n")
+    outcomes = lint_fleet([str(manifest)], clusters_in(str(clusters)), Options(), BOOK, crew=None)
+    text = "".join(render_text(outcomes, RenderContext()))
+    told = [line for line in text.splitlines() if "error[anti-affinity-exceeds-domains]" in line]
+    assert [("2 (a and b)" in line, line.partition(" (in ")[2]) for line in told] == [
+        (True, "big)"),
+        (False, "small, tiny)"),
+    ]
+
+
 def test_many_clusters_become_several_tables_that_fit(folder: Path) -> None:
     outcomes = run(folder)
     many = tuple(replace(outcomes[2], name=f"cluster-number-{n}") for n in range(9))

@@ -11,7 +11,7 @@ from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.places import location_of
-from kubesched_lint.engine.reading import ManifestSet, ref_of
+from kubesched_lint.engine.reading import ManifestSet, no_longer_served, ref_of
 from kubesched_lint.findings import (
     Finding,
     Hazard,
@@ -92,7 +92,11 @@ def lint(
             workloads=len(manifests.inventory.workloads),
             unread_kinds=manifests.unread_kinds,
             rules=run.ran,
-            notes=(*(run.namesakes.notes() if run.namesakes else ()), *_pool_notes(run.standing(facts))),
+            notes=(
+                *(run.namesakes.notes() if run.namesakes else ()),
+                *no_longer_served(manifests.unread, options.kubernetes_version),
+                *_pool_notes(run.standing(facts)),
+            ),
         ),
     )
     return report, judged

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 
 from kubesched_lint.findings import InputError, ObjectRef, Path
@@ -12,6 +12,7 @@ from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.record import record
 from kubesched_lint.validation.refusals import Refusals, refusals
+from kubesched_lint.validation.removed import no_matches, removed_in
 
 
 @record
@@ -54,6 +55,19 @@ _OF_CLUSTERS = frozenset({"ClusterSketch", "Node"})
 
 def tells_cluster(unread: Unread) -> bool:
     return unread.kind in _OF_CLUSTERS
+
+
+def no_longer_served(unread: Iterable[Unread], version: str) -> Iterator[str]:
+    """A note for each kind of object that is not read and that a server of ``version`` does not know either."""
+    found: dict[tuple[str, str], list[Unread]] = {}
+    for one in unread:
+        found.setdefault((one.api_version, one.kind), []).append(one)
+    for (api_version, kind), objects in found.items():
+        since = removed_in(api_version, kind, version)
+        if since:
+            first, more = objects[0], f" and {len(objects) - 1:,} more" if len(objects) > 1 else ""
+            place = f"{first.path}:{first.line}{more}"
+            yield f"kubectl refuses {place}: {no_matches(api_version, kind)}, which Kubernetes {since} removed"
 
 
 def _is_applied(unread: Unread) -> bool:

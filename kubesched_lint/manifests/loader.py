@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -134,7 +135,10 @@ class _Reader:
             line = part.line + part.text.count("\n", 0, at)
             counted = Unread(self._path, line, kind, version, wraps_pod_template(part.text))
             if not suspect:
-                yield counted
+                if is_sound(part.text):
+                    yield counted
+                else:
+                    yield from self._unusual(index, part, False, None)
                 return
         try:
             value: Any = self._fast_reader(part.text)
@@ -220,6 +224,25 @@ class _Reader:
         if not name and self._path.endswith(KUSTOMIZATIONS):
             name = "Kustomization"
         return Unread(self._path, line, name, version if isinstance(version, str) else "", holds_pod_template(value))
+
+
+def is_sound(text: str) -> bool:
+    """Whether a document is YAML at all: parsed without making a value of it; a hundredth of what reading it costs."""
+    if "yaml" not in sys.modules:  # importing it takes longer than reading a few plain documents
+        try:
+            read_plain(text)
+        except NotPlainError:
+            pass
+        else:
+            return True
+    import yaml
+
+    module: Any = yaml
+    try:
+        module.cyaml.CParser(text).raw_parse()
+    except module.YAMLError:
+        return False
+    return True
 
 
 def _missing(value: dict[str, Any], kind: object, version: object) -> str:

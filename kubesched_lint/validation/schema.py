@@ -48,26 +48,6 @@ ROOTS = {
 }
 """The kinds that can be checked, and their types."""
 
-REMOVED = frozenset(
-    {
-        ("apps/v1beta1", "Deployment"),
-        ("apps/v1beta1", "StatefulSet"),
-        *(("apps/v1beta2", kind) for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")),
-        ("autoscaling/v2beta1", "HorizontalPodAutoscaler"),
-        ("autoscaling/v2beta2", "HorizontalPodAutoscaler"),
-        ("batch/v1beta1", "CronJob"),
-        ("batch/v2alpha1", "CronJob"),
-        *(("extensions/v1beta1", kind) for kind in ("DaemonSet", "Deployment", "ReplicaSet")),
-        ("node.k8s.io/v1alpha1", "RuntimeClass"),
-        ("node.k8s.io/v1beta1", "RuntimeClass"),
-        ("policy/v1beta1", "PodDisruptionBudget"),
-        ("scheduling.k8s.io/v1alpha1", "PriorityClass"),
-        ("scheduling.k8s.io/v1beta1", "PriorityClass"),
-        ("storage.k8s.io/v1beta1", "StorageClass"),
-    }
-)
-"""Versions of these kinds that no server from 1.30 on serves."""
-
 
 @cache
 def _tables(version: str) -> dict[str, str]:

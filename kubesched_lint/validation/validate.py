@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from kubesched_lint.record import record
 from kubesched_lint.validation.causes import Cause, quoted
 from kubesched_lint.validation.decoding import conforms, decode
-from kubesched_lint.validation.schema import LATEST, RECORDED, REMOVED, ROOTS, VERSIONS
+from kubesched_lint.validation.removed import no_matches, removed_in
+from kubesched_lint.validation.schema import LATEST, RECORDED, ROOTS, VERSIONS
 
 if TYPE_CHECKING:
     from kubesched_lint.validation.admission import Classes
@@ -44,7 +45,7 @@ def validate(obj: dict[Any, Any], *, version: str = LATEST, classes: Classes | N
     key = (str(obj.get("apiVersion")), str(obj.get("kind")))
     root = ROOTS.get(key)
     if root is None:
-        return _unserved(*key) if key in REMOVED else _ACCEPTED
+        return _unserved(*key) if removed_in(*key, version) else _ACCEPTED
     value = obj
     if not conforms(version, root)(obj):
         value, causes, message = decode(obj, version, root)
@@ -91,7 +92,7 @@ def _admitted(pod: dict[str, Any], classes: Classes) -> Verdict:
 
 
 def _unserved(api_version: str, kind: str) -> Verdict:
-    message = f'no matches for kind "{kind}" in version "{api_version}"'
+    message = no_matches(api_version, kind)
     return Verdict(False, (Cause("", "", message, ("apiVersion",)),), 404, message)
 
 

@@ -44,6 +44,8 @@ _WORKLOAD_GROUPS = {
     "CronJob": "batch",
     "Pod": "",
 }
+# What a server that has not served it for years would have read: we read it to say so.
+_FORMER_GROUPS = {"Deployment": "extensions", "DaemonSet": "extensions", "ReplicaSet": "extensions"}
 _NAMESPACED = frozenset({"claims", "services", "autoscalers", "budgets", "limit_ranges", "quotas", "pod_groups"})
 
 READ_KINDS = frozenset(KINDS) | frozenset(_OTHERS)
@@ -55,7 +57,7 @@ def is_read(api_version: object, kind: object) -> bool:
         return False
     group = api_version.rpartition("/")[0]
     wanted = _WORKLOAD_GROUPS[kind] if kind in _WORKLOAD_GROUPS else _OTHERS[kind][0]
-    return group == wanted
+    return group == wanted or group == _FORMER_GROUPS.get(kind)
 
 
 def decode_object(value: Value, namespace: str, source: Source | None = None, order: int = 0) -> tuple[str, Any]:

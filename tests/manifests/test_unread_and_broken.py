@@ -1,0 +1,66 @@
+"""kubectl refuses a file with broken YAML whatever its kind, so it is told where nobody reads the kind, too."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from kubesched_lint.findings import InputError
+from kubesched_lint.manifests.document import Document, Unread
+from kubesched_lint.manifests.loader import documents, is_sound
+from kubesched_lint.model.decode.objects import is_read
+
+MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: d}\n"
+POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: x}]}\n"
+BROKEN = [
+    "data:\n  a: b\n c: d\n",
+    "data:\n\ta: b\n",
+    'data: {a: "b}\n',
+    "data: [a\n",
+    "data:\n  a: b: c\n",
+    "<<<<<<< HEAD\n",
+]
+
+
+def read(text: str) -> list[object]:
+    return list(documents("a.yaml", text.encode(), is_read))
+
+
+@pytest.mark.parametrize("rest", BROKEN)
+def test_a_broken_document_of_a_kind_that_is_counted_is_an_error_at_its_place(rest: str) -> None:
+    broken, after = read(f"{MAP}{rest}---\n{POD}")
+    assert isinstance(broken, InputError)
+    assert broken.message.startswith("not YAML")
+    assert broken.line > 3
+    assert isinstance(after, Document)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "",
+        "data: {a: b}\n",
+        "data:\n  a: |\n    <<<<<<<\n    b: c: d\n",
+        "...\n",
+        "data: &x {a: b}\nmore: *x\n",
+        "# end",
+    ],
+)
+def test_a_sound_one_is_counted(rest: str) -> None:
+    found = read(MAP + rest)
+    assert [type(one) for one in found] == [Unread]
+
+
+def test_an_open_template_is_no_broken_yaml() -> None:
+    assert not any(isinstance(one, InputError) for one in read(MAP + "data: {{ .Values.data }}\n"))
+
+
+def test_a_plain_one_does_not_cost_the_import_of_a_parser() -> None:
+    code = (
+        "import sys; from kubesched_lint.manifests.loader import is_sound; "
+        f"assert is_sound({MAP!r}); assert 'yaml' not in sys.modules"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert is_sound(MAP)

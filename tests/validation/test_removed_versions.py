@@ -1,0 +1,76 @@
+"""API versions that Kubernetes no longer serves: refused in kubectl's words, and told of kinds that are not read."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint import lint
+from kubesched_lint.model.decode.objects import READ_KINDS, is_read
+from kubesched_lint.validation.removed import _GONE, removed_in
+from kubesched_lint.validation.validate import validate
+
+OBJECT = "apiVersion: {version}\nkind: {kind}\nmetadata: {{name: d}}\n"
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [
+        ("extensions/v1beta1", "Deployment"),
+        ("extensions/v1beta1", "DaemonSet"),
+        ("extensions/v1beta1", "ReplicaSet"),
+        ("apps/v1beta1", "StatefulSet"),
+        ("apps/v1beta2", "Deployment"),
+        ("batch/v1beta1", "CronJob"),
+        ("policy/v1beta1", "PodDisruptionBudget"),
+        ("autoscaling/v2beta2", "HorizontalPodAutoscaler"),
+        ("storage.k8s.io/v1beta1", "CSIStorageCapacity"),
+    ],
+)
+def test_a_kind_that_is_read_is_refused(version: str, kind: str) -> None:
+    (found,) = lint(text=OBJECT.format(version=version, kind=kind)).findings
+    assert (found.rule, found.severity.word) == ("api-would-reject", "error")
+    assert found.message.endswith(f'no matches for kind "{kind}" in version "{version}"')
+    assert found.location.span.line == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "since"),
+    [
+        ("policy/v1beta1", "PodSecurityPolicy", "1.25"),
+        ("extensions/v1beta1", "Ingress", "1.22"),
+        ("rbac.authorization.k8s.io/v1beta1", "ClusterRole", "1.22"),
+    ],
+)
+def test_a_kind_that_is_not_read_is_told(version: str, kind: str, since: str) -> None:
+    text = OBJECT.format(version=version, kind=kind)
+    report = lint(text=f"{text}---\n{text}")
+    assert not report.findings
+    (note,) = report.summary.notes
+    assert note == (
+        f'kubectl refuses <text>:1 and 1 more: no matches for kind "{kind}" in version "{version}", '
+        f"which Kubernetes {since} removed"
+    )
+
+
+def test_what_is_served_is_not_told() -> None:
+    for version, kind in [("networking.k8s.io/v1", "Ingress"), ("example.com/v1beta1", "PodSecurityPolicy")]:
+        assert not lint(text=OBJECT.format(version=version, kind=kind)).summary.notes
+
+
+def test_the_version_of_the_cluster_decides() -> None:
+    flow = OBJECT.format(version="flowcontrol.apiserver.k8s.io/v1beta3", kind="FlowSchema")
+    for version, told in (("1.31", False), ("1.32", True)):
+        notes = lint(text=flow, kubernetes_version=version).summary.notes
+        assert any("Kubernetes 1.32 removed" in note for note in notes) == told
+
+
+def test_the_table_has_each_kind_once_and_no_version_that_a_modelled_server_serves() -> None:
+    pairs = [(version, kind) for groups in _GONE.values() for version, kinds in groups.items() for kind in kinds]
+    assert len(pairs) == len(set(pairs))
+    for version, kind in pairs:
+        since = removed_in(version, kind, "1.36")
+        assert since
+        assert not removed_in(version, kind, "1.15")
+        if is_read(version, kind) and int(since[2:]) <= 30:
+            assert validate({"apiVersion": version, "kind": kind}, version="1.30").code == 404
+    assert {kind for _, kind in pairs} & READ_KINDS

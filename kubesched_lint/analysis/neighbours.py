@@ -109,8 +109,11 @@ def nodes_near_running(facts: Facts, workload: Workload) -> NodeSet | None:
     if not answering(facts.others.alike):
         return None
     itself = all(facts.namespaces.selects(t, workload.namespace, pod, unknown=True) for t in terms)
-    if itself and not answering(facts.staying_beside_set.alike):
-        return None
+    keyed = EMPTY
+    for term in terms:
+        keyed |= facts.index.with_key(term.topology_key)
+    if itself and not answering(facts.staying_beside_set.alike) & keyed:
+        return None  # a pod on a node without the key counts for no domain (updateWithAffinityTerms)
     near, there = facts.index.all, answering(facts.running.alike)
     for term in terms:
         near &= facts.index.spanned(term.topology_key, there)

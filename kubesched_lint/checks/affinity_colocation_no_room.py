@@ -48,8 +48,14 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             "wanted": show(tight, facts.pod(workload).requests.get(tight, 1)),
             "free": show(tight, free),
         },
-        variant="unusable" if not there else "default" if _is_tight(workload, tight, there, facts) else "one_each",
+        variant=_variant(workload, tight, near, there, facts),
     )
+
+
+def _variant(workload: Workload, resource: str, near: NodeSet, there: NodeSet, facts: Facts) -> str:
+    if not there:
+        return "unusable" if near else "nowhere"
+    return "default" if _is_tight(workload, resource, there, facts) else "one_each"
 
 
 def _is_tight(workload: Workload, resource: str, nodes: NodeSet, facts: Facts) -> bool:

@@ -199,3 +199,13 @@ def test_who_must_be_near_pods_that_may_be_evicted_may_find_more_of_them_later()
     redis = deployment("redis", 2, cpu="100m", affinity=apart("redis"))
     urgent = deployment("urgent", cpu="2", priority="high")
     assert "anti-affinity-exceeds-domains web" not in errors([web, redis, urgent], nodes)
+
+
+def test_a_pod_on_a_node_without_the_key_is_no_company() -> None:
+    """Then a pod that answers its own affinity is the first one, and may start anywhere."""
+    old = node("old")
+    del old["metadata"]["labels"][ZONE]
+    assert errors([deployment("web", affinity=near("web", ZONE))], [node("a"), old, pod("web", "old")]) == set()
+    assert errors([deployment("web", affinity=near("db", ZONE))], [node("a"), old, pod("db", "old")]) == {
+        "affinity-colocation-no-room web"
+    }

@@ -22,7 +22,6 @@ SOURCE_ONLY = (
     "volumes bound from a pool of free ones",
     "disruption budgets of owned pods",
     "default spread constraints of owned pods",
-    "LimitRange and RuntimeClass",
     "NodeDeclaredFeatures and extended resources that DRA allocates",
     "tolerations with Gt and Lt (gated off)",
 )

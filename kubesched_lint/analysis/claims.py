@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.cluster.state import ClusterState
     from kubesched_lint.findings import Path
-    from kubesched_lint.model.pod import Volume
+    from kubesched_lint.model.pod import NodeSelectorTerm, Volume
     from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
     from kubesched_lint.model.workload import Workload
 
@@ -49,10 +49,9 @@ def nearest_claim(facts: Facts, namespace: str, name: str) -> str:
 
 def storage_class_of(facts: Facts, claim: Claim) -> StorageClass | None:
     """The class of a claim, the default one where it names none; None when it is not known."""
-    classes = _classes(facts)
     if claim.storage_class is None:
-        return next((c for c in classes if c.is_default), None)
-    return next((c for c in classes if c.name == claim.storage_class), None)
+        return next((c for c in _classes(facts) if c.is_default), None)
+    return next((c for c in _classes(facts) if c.name == claim.storage_class), None)
 
 
 def bound_volume(facts: Facts, namespace: str, name: str) -> PersistentVolume | None:
@@ -211,13 +210,9 @@ def settled_storage(facts: Facts) -> Storage:
     from kubesched_lint.scheduler.binding import settle
 
     live = Inventory() if facts.cluster is None else facts.cluster.inventory
-    ours = facts.manifests
     storage = Storage.of(
         replace(
-            live,
-            claims=(*ours.claims, *live.claims),
-            volumes=(*ours.volumes, *live.volumes),
-            storage_classes=(*ours.storage_classes, *live.storage_classes),
+            live, claims=tuple(_claims(facts)), volumes=tuple(_volumes(facts)), storage_classes=tuple(_classes(facts))
         )
     )
     if not storage.claims:
@@ -329,11 +324,26 @@ def _claims(facts: Facts) -> Iterator[Claim]:
 
 
 def _volumes(facts: Facts) -> Iterator[PersistentVolume]:
-    yield from facts.manifests.volumes
-    if facts.cluster is not None:
-        yield from facts.cluster.inventory.volumes
+    live = () if facts.cluster is None else facts.cluster.inventory.volumes
+    names = facts.place_names
+    for volume in (*facts.manifests.volumes, *live):
+        if not names or volume.node_terms is None:
+            yield volume
+        else:
+            yield replace(volume, node_terms=tuple(_by_stable_keys(term, names) for term in volume.node_terms))
 
 
-def _classes(facts: Facts) -> tuple[StorageClass, ...]:
+def _by_stable_keys(term: NodeSelectorTerm, names: Mapping[str, str]) -> NodeSelectorTerm:
+    expressions = tuple(replace(r, key=names.get(r.key, r.key)) for r in term.expressions)
+    return replace(term, expressions=expressions)
+
+
+def _classes(facts: Facts) -> Iterator[StorageClass]:
     live = () if facts.cluster is None else facts.cluster.inventory.storage_classes
-    return (*facts.manifests.storage_classes, *live)
+    names = facts.place_names
+    for storage_class in (*facts.manifests.storage_classes, *live):
+        if not names or not storage_class.allowed_topologies:
+            yield storage_class
+        else:
+            terms = ({names.get(k, k): v for k, v in term.items()} for term in storage_class.allowed_topologies)
+            yield replace(storage_class, allowed_topologies=tuple(terms))

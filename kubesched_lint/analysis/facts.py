@@ -461,6 +461,16 @@ class Facts:
         return self.others.state
 
     @cached_property
+    def place_names(self) -> Mapping[str, str]:
+        """Other names of zone and region that no node of a sketch tells → the stable ones, which stand for them."""
+        if self.cluster is None or self.cluster.origin != "sketch":
+            return {}
+        from kubesched_lint.model.node import PLACE_LIKE
+
+        told = {key for node in self.cluster.inventory.nodes for key in node.labels}
+        return {other: stable for other, stable in PLACE_LIKE.items() if other not in told}
+
+    @cached_property
     def storage(self) -> Storage:
         """Claims, volumes and classes of the set and of the cluster, once the volume controller has seen them."""
         from kubesched_lint.analysis.claims import settled_storage

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kubesched_lint.model.node import CSI_ZONES
 from kubesched_lint.record import record
 
 if TYPE_CHECKING:
@@ -40,8 +41,9 @@ SET_BY_KUBELETS = (
     "topology.kubernetes.io/region",
     "failure-domain.beta.kubernetes.io/region",
     "failure-domain.beta.kubernetes.io/zone",
+    *CSI_ZONES,
 )
-"""Labels that kubelets and cloud providers put on real nodes and that a sketch need not write.
+"""Labels that kubelets, cloud providers and CSI drivers put on real nodes and that a sketch need not write.
 
 Mirrors labelReconcileInfo of ``cloud-provider/controllers/node/node_controller.go`` (v1.36) for zone, region and type.
 """

@@ -16,13 +16,13 @@ from kubesched_lint.analysis.neighbours import may_be_answered_by_set, nodes_nea
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import Requirement
-from kubesched_lint.model.node import REGION, ZONE
+from kubesched_lint.model.node import PLACE_LIKE, REGION, ZONE
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod
 from kubesched_lint.model.storage import PersistentVolume
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 
-_KEYS = (ZONE, REGION, "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region")
+_KEYS = (ZONE, REGION, *PLACE_LIKE)
 
 
 @record

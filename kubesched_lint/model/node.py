@@ -18,6 +18,29 @@ ARCH = "kubernetes.io/arch"
 KEPT_LIKE = {"beta.kubernetes.io/os": OS, "beta.kubernetes.io/arch": ARCH}
 """Labels that a controller keeps → those whose values they have."""
 
+CSI_ZONES = ("topology.ebs.csi.aws.com/zone", "topology.gke.io/zone", "topology.disk.csi.azure.com/zone")
+"""Under these keys the CSI drivers of clouds tell the zone of a node: they register them when they start on it.
+
+Mirrors the topology keys of ``csi-translation-lib/plugins`` (aws_ebs.go, gce_pd.go, azure_disk.go, v1.36), and what
+Karpenter's providers add to NormalizedLabels of ``sigs.k8s.io/karpenter/pkg/apis/v1/labels.go``.
+"""
+PLACE_LIKE = {
+    **dict.fromkeys(CSI_ZONES, ZONE),
+    "failure-domain.beta.kubernetes.io/zone": ZONE,
+    "failure-domain.beta.kubernetes.io/region": REGION,
+}
+"""Other names of zone and region → the stable ones (NormalizedLabels of Karpenter)."""
+
+
+def stable_key(key: str) -> str:
+    """The stable name of a label that has several."""
+    return PLACE_LIKE.get(key) or KEPT_LIKE.get(key, key)
+
+
+def with_place_names(labels: Labels) -> Labels:
+    """The labels of a node that a pool of a cloud will make, with zone and region under all their names."""
+    return {**{other: labels[stable] for other, stable in PLACE_LIKE.items() if stable in labels}, **labels}
+
 
 def with_kept_labels(labels: Labels) -> Labels:
     """The labels of a node with those that a controller keeps equal to others, whatever was written for them.

@@ -10,7 +10,7 @@ from kubesched_lint.cluster.sketch import DEFAULT_PODS
 from kubesched_lint.cluster.sketch_text import amount, flow, listing, mapping, scalar, taint
 from kubesched_lint.model.decode.nodepools import zones_of
 from kubesched_lint.model.labels import Labels, Requirement
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.model.node import HOSTNAME, OS, PLACE_LIKE, REGION, ZONE, Node
 from kubesched_lint.model.nodepool import CLUSTER_AUTOSCALER, KARPENTER, NodePool, Shape
 from kubesched_lint.model.pod import Resources
 
@@ -21,7 +21,7 @@ _MARKS = {
     "cloud.google.com/gke-nodepool": CLUSTER_AUTOSCALER,
     "kubernetes.azure.com/agentpool": CLUSTER_AUTOSCALER,
 }
-_FILLED_IN = (HOSTNAME, ZONE, "topology.kubernetes.io/region", "kubernetes.io/os", INSTANCE_TYPE)
+_FILLED_IN = (HOSTNAME, ZONE, REGION, OS, INSTANCE_TYPE, *PLACE_LIKE)
 _SUGGESTED = """\
 # Labels tell of further pools. How far they may grow and whether they still do they do not tell: look at the limits,
 # take the comment signs away, and the errors about nodes that were warnings become errors again.

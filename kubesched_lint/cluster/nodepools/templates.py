@@ -14,7 +14,7 @@ from kubesched_lint.cluster.cluster import NODE_POOL
 from kubesched_lint.cluster.nodepools.shapes import ARCH, INSTANCE_TYPE, cloud_of, shape_named, shapes_of
 from kubesched_lint.cluster.nodepools.wishes import Wishes
 from kubesched_lint.model.labels import Labels, Requirement, go_int
-from kubesched_lint.model.node import HOSTNAME, OS, REGION, ZONE, Node, Taint, with_kept_labels
+from kubesched_lint.model.node import HOSTNAME, OS, REGION, ZONE, Node, Taint, with_kept_labels, with_place_names
 from kubesched_lint.model.nodepool import AUTOPILOT, KARPENTER, NodePool, Shape
 from kubesched_lint.model.pod import Resources
 
@@ -58,7 +58,7 @@ class Template:
         """A node of this kind."""
         return Node(
             name=name,
-            labels=with_kept_labels({HOSTNAME: name, **self.labels}),
+            labels=with_kept_labels(with_place_names({HOSTNAME: name, **self.labels})),
             taints=self.taints,
             allocatable=allocatable,
             elastic=True,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from kubesched_lint.model.labels import Labels, Requirement, go_int
-from kubesched_lint.model.node import KEPT_LIKE
+from kubesched_lint.model.node import stable_key
 from kubesched_lint.model.pod import Pod
 
 _OF_THE_SYSTEM = ("kubernetes.io", "k8s.io", "cloud.google.com", "gke.io")
@@ -32,13 +32,12 @@ def wishes_of(pods: Iterable[Pod], topologies: Iterable[tuple[str, tuple[str, ..
     asked: dict[str, dict[str, None]] = {}
     apart: dict[tuple[tuple[str, str], ...], Labels] = {}
     for key, values in topologies:
-        asked.setdefault(key, {}).update(dict.fromkeys(values))
+        asked.setdefault(stable_key(key), {}).update(dict.fromkeys(values))
     for pod in pods:
         for requirement in _requirements(pod):
-            key = KEPT_LIKE.get(requirement.key, requirement.key)
-            asked.setdefault(key, {}).update(dict.fromkeys(_values(requirement)))
+            asked.setdefault(stable_key(requirement.key), {}).update(dict.fromkeys(_values(requirement)))
         for key in _topology_keys(pod):
-            asked.setdefault(key, {})
+            asked.setdefault(stable_key(key), {})
         separation = dict(_separation(pod))
         if separation:
             apart[tuple(sorted(separation.items()))] = separation

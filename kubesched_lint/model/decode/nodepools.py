@@ -23,19 +23,13 @@ from kubesched_lint.model.decode.fields import (
 )
 from kubesched_lint.model.decode.fields import requirement as decode_requirement
 from kubesched_lint.model.labels import Requirement, go_int
-from kubesched_lint.model.node import ZONE, Taint
+from kubesched_lint.model.node import KEPT_LIKE, PLACE_LIKE, ZONE, Taint
 from kubesched_lint.model.nodepool import KARPENTER, NodePool
 
 _CLOUDS = {"karpenter.k8s.aws": "aws", "karpenter.azure.com": "azure", "karpenter.k8s.gcp": "gcp"}
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
-# Karpenter takes the labels of old under their new names (NormalizedLabels).
-_RENAMED = {
-    "failure-domain.beta.kubernetes.io/zone": ZONE,
-    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
-    "beta.kubernetes.io/arch": "kubernetes.io/arch",
-    "beta.kubernetes.io/os": "kubernetes.io/os",
-    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
-}
+# Karpenter takes these labels under their stable names (NormalizedLabels).
+_RENAMED = {**PLACE_LIKE, **KEPT_LIKE, "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type"}
 
 
 def decode_node_pool(value: Value, source: Source | None = None) -> NodePool:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.analysis.claims import bound_volume, claim_named, told_ordinals, without_unknown_storage
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.held import amid_rollout, as_it_stands, without
-from kubesched_lint.cluster.revisions import by_revision, runs_newest
+from kubesched_lint.cluster.revisions import HASH, by_revision, runs_newest
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint, WeightedPodAffinityTerm
 from kubesched_lint.model.storage import Claim
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.model.workload import ROLLED_OUT, Workload
 from kubesched_lint.record import replace
 
 
@@ -25,7 +25,8 @@ def setting_of(facts: Facts) -> Setting:
     if amid:
         facts = Facts(without(facts.manifests, amid), cluster, facts.premises)
     ordered = [w for w in facts.in_order if w.kind != "CronJob"]
-    running = {i: by_revision(w, facts.running_pods(w), cluster) for i, w in enumerate(ordered)}
+    bare = {(w.namespace, w.name) for w in ordered if w.kind == "Pod"}
+    running = {i: by_revision(w, _its_own(w, facts, bare), cluster) for i, w in enumerate(ordered)}
     sized = tuple(as_it_stands(w, running[i]) if w.held else w for i, w in enumerate(_sized(w, facts) for w in ordered))
     # Where nothing runs, a held workload is not scaled either (deployment/sync.go, scale).
     scalers = {
@@ -44,9 +45,17 @@ def setting_of(facts: Facts) -> Setting:
     )
 
 
+def _its_own(workload: Workload, facts: Facts, bare: Collection[tuple[str, str]]) -> tuple[BoundPod, ...]:
+    """Its running pods; a bare Pod of the set that it takes over is told as what the set calls it."""
+    running = facts.running_pods(workload)
+    if workload.kind == "Pod" or not bare:
+        return running
+    return tuple(b for b in running if b.owner is not None or (b.namespace, b.name) not in bare)
+
+
 def changes(workload: Workload, running: Sequence[BoundPod], facts: Facts) -> bool | None:
     """Whether applying the manifest makes a new revision; None where neither the snapshot nor the pods tell."""
-    if workload.held:
+    if workload.held or _takes_over(running):
         return True
     changed = facts.template_changed(workload)
     if changed is None and any(_tells_a_change(workload.pod, bound.pod) for bound in running[-1:]):
@@ -54,6 +63,19 @@ def changes(workload: Workload, running: Sequence[BoundPod], facts: Facts) -> bo
     if changed is False and not runs_newest(workload, running, facts.cluster):
         return True
     return changed
+
+
+def _takes_over(running: Sequence[BoundPod]) -> bool:
+    """Whether some were made by nobody, so that they are of no revision."""
+    return any(b.owner is None and not b.pod.labels.get(HASH) for b in running)
+
+
+def stays(workload: Workload, running: Sequence[BoundPod], facts: Facts) -> bool:
+    """Whether pods that run may stay as they are when the manifest is applied, whatever it asks of new ones."""
+    if not any(b.node and not b.terminating for b in running):
+        return False
+    replaces = workload.kind in ROLLED_OUT and not _takes_over(running)
+    return not replaces or not changes(workload, running, facts)
 
 
 def _tells_a_change(written: Pod, running: Pod) -> bool:

@@ -14,6 +14,8 @@ from kubesched_lint.model.workload import Workload
 
 HASH = "pod-template-hash"
 
+_ADOPTING = ("DaemonSet", "ReplicaSet", "ReplicationController", "StatefulSet")
+
 Identity = tuple[str, str, str]
 """kind, namespace, name."""
 
@@ -26,6 +28,8 @@ class Running:
 
     def pods_of(self, workload: Workload) -> tuple[BoundPod, ...]:
         found = self._pods.get((workload.kind, workload.namespace, workload.name), ())
+        if workload.kind in _ADOPTING and workload.namespace in self._orphans:
+            return (*found, *self._adopted(workload))
         if workload.kind != "Deployment" or workload.selector is None:
             return tuple(found)
         known = self._replica_sets
@@ -45,6 +49,28 @@ class Running:
     def live(self, workload: Workload) -> Workload | None:
         """The workload itself as the snapshot holds it."""
         return self._workloads.get((workload.kind, workload.namespace, workload.name))
+
+    def _adopted(self, workload: Workload) -> Iterator[BoundPod]:
+        """Pods without a controller that this one takes over (``controller_ref_manager.go``, ClaimObject).
+
+        A StatefulSet takes those that have one of its names besides. The ReplicaSets of a Deployment select a hash
+        that no other pod has, and Jobs the uid of the Job.
+        """
+        selector = workload.selector
+        for bound in self._orphans[workload.namespace] if selector is not None else ():
+            if selector is not None and selector.matches(bound.pod.labels):
+                name, _, ordinal = bound.name.rpartition("-")
+                if workload.kind != "StatefulSet" or (name == workload.name and ordinal.isdigit()):
+                    yield bound
+
+    @cached_property
+    def _orphans(self) -> dict[str, list[BoundPod]]:
+        """By namespace, pods that stay and have no controller; a sketch tells a Deployment's pods by their hash."""
+        found: dict[str, list[BoundPod]] = {}
+        for bound in self._inventory.pods:
+            if bound.owner is None and not bound.terminating and HASH not in bound.pod.labels:
+                found.setdefault(bound.namespace, []).append(bound)
+        return found
 
     @cached_property
     def _workloads(self) -> dict[Identity, Workload]:

@@ -425,11 +425,11 @@ def _stands_already(rule: Rule, workload: Workload, hazard: Hazard, facts: Facts
     if facts.cluster is None or rule.family in _OF_OBJECTS or hazard.evidence.event != "deploy":
         return False
     running = facts.running_pods(workload)
-    if not any(b.node and not b.terminating for b in running):
+    if not running:
         return False
-    from kubesched_lint.analysis.setting import changes
+    from kubesched_lint.analysis.setting import stays
 
-    return not changes(workload, running, facts)
+    return stays(workload, running, facts)
 
 
 def _lacking(rule: Rule, facts: Facts) -> str:

@@ -112,13 +112,11 @@ def _count(setting: Setting, event: str, number: int) -> Tally:
         return Tally(1, Counted(0, "nobody makes a bare pod again"), most_placed(setting, number, 1))
     if not setting.running.get(number):
         return _from_nothing(setting, event, number)
-    if event == "deploy":
-        return _applied_again(setting, number)
-    told = _from_nothing(setting, event, number)
-    if not setting.may_keep(number) or stands_well(setting, number):
+    told = _applied_again(setting, number) if event == "deploy" else _from_nothing(setting, event, number)
+    if stands_well(setting, number):
         return told
     # Pods may stand where they would not be let in again: they stay all the same.
-    told.always_stuck = event == "rollout" and told.most.pods < told.wanted
+    told.always_stuck = event in ("deploy", "rollout") and told.most.pods < told.wanted
     told.most = Counted(told.wanted, "some pods stand where no other would be let in")
     return told
 

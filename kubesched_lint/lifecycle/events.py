@@ -211,7 +211,10 @@ class Story:
         groups: dict[str, list[BoundPod]] = {}
         for bound in running:
             if not bound.terminating:
-                groups.setdefault(revision_of(workload, bound), []).append(bound)
+                key = revision_of(workload, bound)
+                if not key and bound.owner is None:  # adopted: each may have a template of its own
+                    key = next((k for k, g in groups.items() if g[0].pod == bound.pod), bound.name)
+                groups.setdefault(key, []).append(bound)
         ordered = list(groups.values())
         number = -1
         for r, group in enumerate(ordered):

@@ -103,6 +103,14 @@ class Motion:
             return self._daemons[wish.workload].run.bit_count()
         return wish.replicas
 
+    def elsewhere(self, wish: Wish, state: State) -> int:
+        """How many bound pods of a DaemonSet stand on nodes where it wants none."""
+        if wish.workload not in self._daemons:
+            return 0
+        run, slots = self._daemons[wish.workload].run, self.cast.slots
+        outside = (held for p, held in enumerate(state.bound) if not run >> p & 1)
+        return sum(count for held in outside for slot, count in held if slots[slot].workload == wish.workload)
+
     # --- all moves --------------------------------------------------------------------------------------------------
 
     def moves(self, state: State) -> Iterator[Move]:

@@ -246,10 +246,6 @@ class Setting:
 
     # --- what runs already ------------------------------------------------------------------------------------------
 
-    def may_keep(self, number: int) -> bool:
-        """Whether applying the manifest may leave the pods that run as they are."""
-        return bool(self.running.get(number)) and not self.changes.get(number, True)
-
     def is_settled(self, number: int) -> bool:
         """Whether all its running pods are of one revision."""
         return len({revision_of(self.workloads[number], b) for b in self.running.get(number, ())}) <= 1

@@ -43,10 +43,12 @@ class End:
     """A drain gave up while a pod of the workload, which a budget guards, was still on the node."""
     may_stay: int = 0
     """Pods of an older revision that its update strategy leaves alone."""
+    elsewhere: int = 0
+    """Bound pods of a DaemonSet on nodes where it wants none, and lets them stay."""
 
     @property
     def lack(self) -> int:
-        return max(self.outcome.wanted - self.outcome.bound, 0)
+        return max(self.outcome.wanted - self.outcome.bound + self.elsewhere, 0)
 
     @property
     def is_updated(self) -> bool:
@@ -99,13 +101,14 @@ class Telling:
         motion = story.phases[-1].motion
         pod = self.setting.pods[number]
         guarded = event == "drain" and any(covers(b, pod.namespace, pod.labels) for b in self.setting.objects.budgets)
-        seen: set[tuple[Outcome, bool]] = set()
+        seen: set[tuple[Outcome, bool, int]] = set()
         for state in story.states:
             here = outcome(motion, wish, state)
             blocked = guarded and _holds(story, where, state, wish.workload)
-            if (here, blocked) not in seen:
-                seen.add((here, blocked))
-                yield End(wish.workload, here, state, story, where, blocked, _may_stay(wish))
+            elsewhere = motion.elsewhere(wish, state)
+            if (here, blocked, elsewhere) not in seen:
+                seen.add((here, blocked, elsewhere))
+                yield End(wish.workload, here, state, story, where, blocked, _may_stay(wish) + elsewhere, elsewhere)
 
     def variants(self, event: str, number: int) -> tuple[tuple[str, Story], ...]:
         """The story after the event, for each node or zone that it may befall."""

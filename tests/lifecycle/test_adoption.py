@@ -1,0 +1,74 @@
+"""Bare pods that a selector matches are taken over by the new workload, as upstream's controllers do."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lifecycle.simulated import asking, cell, other, sketch, told, workload
+
+
+def bare(name: str, app: str, node: str, cpu: str = "100m") -> dict:
+    pod = other("Pod", name, spec={**asking(cpu), "nodeName": node})
+    pod["metadata"] |= {"namespace": "default", "labels": {"app": app}}
+    return pod
+
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "ReplicationController"])
+def test_a_pod_that_fills_the_node_is_one_of_the_replicas(kind):
+    """One node with room for one pod: the pod that stands there is the replica."""
+    web = workload(kind, "web", 1, asking("3"))
+    if kind == "ReplicationController":
+        web["apiVersion"] = "v1"
+        web["spec"]["selector"] = web["spec"]["selector"]["matchLabels"]
+    cluster = sketch(1, "a", "4", "110", bare("lonely", "web", "w", "3"))
+    assert cell(told(cluster, web), "web", "deploy").text == "1/1 ok"
+    beside = sketch(1, "a", "4", "110", bare("lonely", "db", "w", "3"))
+    assert cell(told(beside, web), "web", "deploy").text == "0/1 −1"
+
+
+def test_a_statefulset_takes_only_pods_with_its_names():
+    db = workload("StatefulSet", "db", 1, asking("3"), updateStrategy={"type": "OnDelete"})
+    assert cell(told(sketch(1, "a", "4", "110", bare("db-0", "db", "w", "3")), db), "db", "deploy").text == "1/1 ok"
+    assert cell(told(sketch(1, "a", "4", "110", bare("x", "db", "w", "3")), db), "db", "deploy").text == "0/1 −1"
+
+
+def test_a_deployment_takes_none_for_it_selects_a_hash():
+    web = workload("Deployment", "web", 1, asking("3"))
+    cluster = sketch(1, "a", "4", "110", bare("lonely", "web", "w", "3"))
+    assert cell(told(cluster, web), "web", "deploy").text == "0/1 −1"
+
+
+def test_a_daemonset_takes_them_over_and_replaces_them():
+    """As of no revision of its own: the rolling update makes room for the new pod where both do not fit."""
+    agent = workload("DaemonSet", "agent", None, asking("3"))
+    cluster = sketch(1, "ab", "4", "110", bare("lonely", "agent", "w-a", "3"))
+    assert cell(told(cluster, agent), "agent", "deploy").text == "2/2 ok"
+
+
+def test_pods_where_a_daemonset_wants_none_are_no_pods_that_it_wants():
+    """Recorded: one on a tainted node stays, and one node that wants a pod has none."""
+    agent = workload("DaemonSet", "agent", None, asking("3"))
+    full = bare("full", "else", "w-b", "3")
+    tainted = {"name": "t", "zones": ["c"], "allocatable": {"cpu": "4"}, "taints": ["dedicated=x:NoSchedule"]}
+    cluster = with_node(sketch(1, "ab", "4", "110", full, bare("lonely", "agent", "t-c")), tainted)
+    assert cell(told(cluster, agent), "agent", "deploy").text == "1/2 −1"
+
+
+def with_node(cluster, node: dict):
+    """The cluster with one node more."""
+    import yaml
+
+    from kubesched_lint.cluster.read import cluster_from
+    from kubesched_lint.record import replace
+
+    value = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": [node]}
+    more = cluster_from([("more.yaml", yaml.safe_dump(value).encode())], "more.yaml")
+    nodes = (*cluster.inventory.nodes, *more.inventory.nodes)
+    return replace(cluster, inventory=replace(cluster.inventory, nodes=nodes))
+
+
+def test_a_bare_pod_of_the_set_is_told_as_what_the_set_calls_it():
+    lonely = {**bare("lonely", "web", "w"), "spec": asking("100m")}
+    web = workload("ReplicaSet", "web", 2)
+    outlook = told(sketch(1, "a", "4", "110", bare("lonely", "web", "w")), lonely, web)
+    assert cell(outlook, "lonely", "deploy").text == "1/1 ok"

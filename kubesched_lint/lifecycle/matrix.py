@@ -327,6 +327,9 @@ class Simulation:
 
     def _premises(self, number: int) -> tuple[str, ...]:
         found = ["pods become ready as soon as they are bound", "nothing else is created"]
+        ignored = self.setting.workloads[number].strategy.max_unavailable
+        if self.setting.workloads[number].kind == "StatefulSet" and ignored not in (None, 1):
+            found.append(f"maxUnavailable {ignored} of a StatefulSet does nothing: {_GATED}")
         if self.setting.worlds([number]) == (True, False):
             workload = self.setting.workloads[number]
             found.append(f"whether the manifest changes the template of {workload} is not known: both are told")
@@ -344,6 +347,9 @@ class Simulation:
         if self.setting.objects.pods:
             found.append("pods that are not in the manifests stay where they are, and do not come back from lost nodes")
         return tuple(found)
+
+
+_GATED = "the feature gate MaxUnavailableStatefulSet is off by default up to 1.36 (pkg/features/kube_features.go)"
 
 
 def story_nodes(story: Story) -> dict[str, int]:

@@ -110,3 +110,12 @@ def test_the_newest_revision_is_that_of_the_newest_replicaset():
     assert deployed.text == "stuck"
     assert deployed.worst is not None
     assert deployed.worst.lines == ("deploy: nothing moves",)
+
+
+@pytest.mark.parametrize(("written", "said"), [(2, True), ("50%", True), (1, False), (None, False)])
+def test_max_unavailable_of_a_statefulset_is_said_to_do_nothing(written, said):
+    """Its feature gate is beta and off in 1.35 and 1.36."""
+    rolling = {} if written is None else {"maxUnavailable": written}
+    db = workload("StatefulSet", "db", 3, updateStrategy={"type": "RollingUpdate", "rollingUpdate": rolling})
+    rollout = cell(told(sketch(), db), "db", "rollout")
+    assert any("MaxUnavailableStatefulSet" in a for a in rollout.assumes) == said

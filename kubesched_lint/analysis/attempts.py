@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
+from kubesched_lint.admission.reach import is_in_reach
 from kubesched_lint.analysis.claims import without_unknown_storage
 from kubesched_lint.analysis.trial import scheduled_pod
 from kubesched_lint.cluster.nodeset import NodeSet, positions
@@ -51,7 +52,9 @@ class _Queue:
 
 def is_modelled(workload: Workload, facts: Facts) -> bool:
     """Whether a run can follow its pods: the scheduler sees them, they stay, and it is known where volumes bind."""
-    if not workload.stays or scheduled_pod(workload, facts) is None:
+    if not (workload.stays or workload.kind == "DaemonSet") or facts.admission.decision(workload).unknown:
+        return False
+    if scheduled_pod(workload, facts) is None:
         return False
     known = without_unknown_storage(facts, workload)
     return known.pod.volumes == workload.pod.volumes and known.claim_templates == workload.claim_templates
@@ -134,26 +137,33 @@ def _queue(workload: Workload, facts: Facts, state: ClusterState) -> _Queue:
         pods = [pinned(pod, names[p]) for p in positions(targets(pod, facts.index)[0])]
         return _Queue(workload, pods, len(pods))
     wanted = facts.replicas(workload)
-    if not workload.claim_templates:
+    varies = workload.kind == "StatefulSet" and facts.varying_labels
+    if not varies and not workload.claim_templates:
         return _Queue(workload, (pod,), wanted)
     claims = [c for n in range(wanted) for c in claims_of(workload, n)]
     state.storage = state.storage.with_objects(
         claim for claim in claims if state.storage.claim(claim.namespace, claim.name) is None
     )
-    return _Queue(workload, [pod_with_claims(workload, pod, n) for n in range(wanted)], wanted)
+    own = (facts.pod_of_ordinal(workload, n) if varies else pod for n in range(wanted))
+    return _Queue(workload, [pod_with_claims(workload, each, n) for n, each in enumerate(own)], wanted)
 
 
 def _hold_back(queues: Sequence[_Queue], facts: Facts) -> None:
-    """Take away the pods that a ResourceQuota refuses when pods are created in the order of ``queues``."""
-    assert facts.cluster is not None
+    """Take away the pods that the API server refuses when pods are created in the order of ``queues``."""
+    for queue in queues:
+        if facts.admission.decision(queue.workload).refusal is not None:
+            queue.waiting.clear()
     staying = [b.pod for b in facts.other_pods if not b.terminating]
-    for quota in facts.manifests.over(facts.cluster.inventory).quotas:
+    for quota in facts.objects.quotas:
         if quota.scopes:
             continue  # which pods it counts is not modelled
         beside = [pod for pod in staying if pod.namespace == quota.namespace]
         used = {name: sum(asked(pod, name) for pod in beside) for name in quota.hard}
         for queue in queues:
-            if not queue.waiting or queue.workload.namespace != quota.namespace:
+            workload = queue.workload
+            if not queue.waiting or workload.namespace != quota.namespace:
+                continue
+            if not is_in_reach(quota.source, workload.source):
                 continue
             pod = queue.pod(0)
             each = {name: amount for name in quota.hard if (amount := asked(pod, name))}

@@ -31,11 +31,10 @@ def established_cells(rows: Sequence[Row], simulation: Simulation, facts: Facts)
     placed = _placements(simulation, facts.without_pools)  # the nodes of the plan are among its nodes
     for row in rows:
         cells = []
-        played = row.number < len(simulation.setting.workloads)  # else the API server refuses all of its pods
         for cell in row.cells:
-            run = _against(cell, row.number, simulation, placed) if cell.proven and played else ""
+            run = _against(cell, row.number, simulation, placed) if cell.proven else ""
             if run and refuting.raising:
-                workload = simulation.setting.workloads[row.number]
+                workload = simulation.whole.workloads[row.number]
                 raise refuting.RefutedError(f"{cell.event} of {workload}: {cell.text} ({cell.why}); yet {run}")
             cells.append(_not_established(cell, run) if run else cell)
         yield replace(row, cells=tuple(cells))
@@ -59,11 +58,19 @@ def _against(cell: Cell, number: int, simulation: Simulation, placed: Sequence[d
     if cell.event == "deploy":
         for run in placed:
             bound = cell.wanted - run.get(number, 0)
-            if number in run and not cell.bound.least <= bound <= cell.bound.most:
+            if number in run and _beats(cell, bound):
                 return f"a run of the model binds {bound} of {cell.wanted}"
-    if cell.bound.by == "search" or simulation.setting.never_ready or _steps(simulation) > MOST_STEPS:
+    place = simulation.place(number)
+    if place is None or cell.bound.by == "search" or simulation.whole.never_ready or _steps(simulation) > MOST_STEPS:
         return ""
-    return _contradicted(cell, simulation.courses(cell.event, number))
+    return _contradicted(cell, simulation.courses(cell.event, place))
+
+
+def _beats(cell: Cell, bound: int) -> bool:
+    """Whether a run of any scheduler contradicts the cell; where it was searched, its numbers are the default one's."""
+    if cell.bound.by == "search":
+        return (cell.verdict == FINE and bound < cell.wanted) or (cell.verdict == BAD and bound >= cell.wanted)
+    return not cell.bound.least <= bound <= cell.bound.most
 
 
 def _contradicted(cell: Cell, ends: Sequence[End]) -> str:
@@ -88,12 +95,15 @@ def _steps(simulation: Simulation) -> int:
 
 def _placements(simulation: Simulation, facts: Facts) -> Sequence[dict[int, int]]:
     """Per run: number of a workload → its pods that find no node. None where workloads run already."""
-    setting = simulation.setting
+    setting = simulation.whole
     if setting.never_ready or any(facts.running_pods(w) for w in facts.manifests.workloads):
         return ()
     by_ref = {w.ref: w for w in facts.as_deployed}
-    numbers = {id(by_ref[w.ref]): i for i, w in enumerate(setting.workloads) if _is_followed(by_ref[w.ref], facts)}
-    members = [w for w in facts.as_deployed if id(w) in numbers]
+    followed = {i: by_ref[w.ref] for i, w in enumerate(setting.workloads) if _is_followed(by_ref[w.ref], facts)}
+    if len(followed) < len(setting.workloads):  # who needs pods of others may wait for one that no run makes
+        followed = {i: w for i, w in followed.items() if not w.pod.required_affinity}
+    numbers = {id(w): i for i, w in followed.items()}
+    members = list(followed.values())
     if sum(wanted_pods(w, facts) for w in members) > MOST_PODS:
         return ()
     found = []

@@ -68,6 +68,10 @@ class Simulation:
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups of which a search ended at the cap on states."""
 
+    def place(self, number: int) -> int | None:
+        """The place in ``setting`` of a workload of ``whole``; None where the API server refuses its pods."""
+        return self._places.get(number)
+
     def rows(self, events: Sequence[str] = EVENTS) -> Iterator[Row]:
         for number in range(len(self.whole.workloads)):
             yield Row(number, tuple(self.cell(event, number) for event in events))

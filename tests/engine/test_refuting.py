@@ -136,7 +136,7 @@ def test_a_quota_holds_in_a_run(quiet):
 @pytest.mark.parametrize("spec", [{"schedulingGates": [{"name": "g"}]}, {"schedulerName": "other"}])
 def test_what_the_model_does_not_follow_is_not_run(quiet, spec):
     (finding,) = found({}, deployment(**spec))
-    assert finding.severity is Severity.ERROR
+    assert finding.evidence.kind == "proof"
 
 
 def test_every_definition_of_an_object_is_run_as_it_is_written(quiet):
@@ -157,3 +157,12 @@ def test_a_cell_that_a_run_contradicts_is_unknown(quiet, monkeypatch):
     (cell,) = row.cells
     assert (cell.verdict, cell.proven, str(cell.bound)) == ("unknown", False, "0–9")
     assert "planted; yet a run of the model binds 8 of 9. Please report this" in cell.missing[0]
+
+
+def test_what_admission_refuses_is_not_created_in_a_run():
+    """Nothing is refuted, or this would raise."""
+    strict = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    strict["metadata"]["labels"] = {"pod-security.kubernetes.io/enforce": "restricted"}
+    manifests, cluster = read(strict, deployment())
+    (row,) = simulate(manifests, cluster, Options(), ("deploy",)).rows
+    assert (row.cells[0].verdict, str(row.cells[0].bound)) == ("bad", "0")

@@ -38,6 +38,10 @@ def nodes(count: int) -> tuple[Node, ...]:
 
 
 def workload(number: int) -> Workload:
+    return decode_workload(manifest(number), "default", None, number)
+
+
+def manifest(number: int) -> dict[str, object]:
     draw = Random(number)
     app = f"app{number}"
     kind = draw.choice(["Deployment"] * 6 + ["StatefulSet"] * 2 + ["DaemonSet"])
@@ -61,8 +65,7 @@ def workload(number: int) -> Workload:
     }
     if kind != "DaemonSet":
         body["replicas"] = draw.randrange(2, 12)
-    value = {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": app}, "spec": body}
-    return decode_workload(value, "default", None, number)
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": app}, "spec": body}
 
 
 def capacity(count: int, chosen: Workload, most: int) -> int:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kubesched_lint.cluster.nodeset import of
 from kubesched_lint.lifecycle import quotas
-from kubesched_lint.lifecycle.bounds import Counted, least_daemons, least_placed, most_placed
+from kubesched_lint.lifecycle.bounds import Counted, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.contest import outranks
 from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions, covers
+from kubesched_lint.lifecycle.least import least_daemons, least_placed
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import scaled_to, size_after, zones
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import ROLLED_OUT
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import as_checked
+from kubesched_lint.scheduler.topology import counted_nodes
 
 _FEW_NODES = 64
 
@@ -165,8 +169,11 @@ def _rollout(setting: Setting, number: int) -> Tally:
         why = "a surging pod needs the host port that the old pod on its node holds"
         told.most = Counted(wanted, why)
         return told
-    more = _least(setting, number, wanted + surge, mixed=True)
-    told.never_stuck = more.pods >= wanted + surge
+    # Where pods may be missing, old ones make way while any runs: it suffices that fewer than wanted leave room for one
+    # more. Else the surging pods need room beside all that are wanted.
+    total = wanted if unavailable else wanted + surge
+    more = _least(setting, number, total, mixed=True)
+    told.never_stuck = more.pods >= total
     if told.never_stuck:
         return told
     kept = workload.kind != "Deployment" and not workload.claim_templates
@@ -232,10 +239,19 @@ def _applied(setting: Setting, number: int) -> Tally:
 
 
 def _scaled_down(setting: Setting, number: int, event: str) -> Tally:
+    """At least what ``least_placed`` promises of so few; and those that run already, for they go last.
+
+    A ReplicaSet takes away pods without a node first (``controller_utils.go``, ActivePodsWithRanks); an OrderedReady
+    StatefulSet its highest ordinals, and none above the one that waits.
+    """
     before = _placed(setting, number, setting.wanted(number))
     size = size_after(setting, event, number)
     after = most_placed(setting, number, size)
-    return Tally(size, Counted(size if before.never_stuck else 0, before.least.why), after)
+    least = _least(setting, number, size, fresh=True)
+    if before.never_stuck or setting.workloads[number].pod_management != "Parallel":
+        kept = Counted(min(size, before.least.pods), before.least.why)
+        least = max(least, kept, key=lambda counted: counted.pods)
+    return Tally(size, least, after)
 
 
 def _without_one(setting: Setting, number: int, *, gone: bool) -> Tally:
@@ -251,17 +267,39 @@ def _without_one(setting: Setting, number: int, *, gone: bool) -> Tally:
 
 
 def _most_on_fewer(setting: Setting, number: int, wanted: int) -> Counted:
-    """Whichever node goes; on large clusters the one that goes is not looked at."""
+    """Whichever node goes. With it a domain may go that held the others of a spread down, so more may run than before.
+
+    Without a spread no more run on fewer nodes; then the one that goes from a large cluster is not looked at.
+    """
+    spreads = any(c.is_hard for c in setting.pods[number].spread)
     best = most_placed(setting, number, wanted)
-    if best.pods < wanted or len(setting.nodes) > _FEW_NODES:
+    if not spreads and (best.pods < wanted or len(setting.nodes) > _FEW_NODES):
         return best
-    best = Counted(0, "no node is left")
-    for position in range(len(setting.nodes)):
+    best = Counted(-1, "")
+    for position in _unlike(setting, number, wanted):
         found = most_placed(setting, number, wanted, 1 << position)
-        best = found if not position or found.pods > best.pods else best
+        best = found if found.pods > best.pods else best
         if best.pods >= wanted:
             break
     return best
+
+
+def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
+    """The position of one node of each kind: others with as much room, in the same domains, bound the same number.
+
+    A key that names single nodes parts none of them.
+    """
+    pod, index = as_checked(setting.pods[number]), setting.index
+    room = dict(copies(pod, setting.cluster, setting.usable[number], wanted))
+    keys = sorted(
+        {c.topology_key for c in pod.spread if c.is_hard} | {t.topology_key for t in pod.required_anti_affinity}
+    )
+    counted = [counted_nodes(pod, c, index, setting.kubernetes_version) for c in pod.spread if c.is_hard]
+    found: dict[tuple[object, ...], int] = {}
+    for position, node in enumerate(setting.nodes):
+        labels = [node.labels.get(k) if not index.one_node_each(k) else k in node.labels for k in keys]
+        found.setdefault((room.get(position), *labels, *(nodes >> position & 1 for nodes in counted)), position)
+    return found.values()
 
 
 def _fewer_daemons(setting: Setting, number: int, lost: int) -> Tally:
@@ -270,7 +308,10 @@ def _fewer_daemons(setting: Setting, number: int, lost: int) -> Tally:
     most = most_placed(setting, number, wanted)
     if most.pods >= wanted - lost:
         most = Counted(wanted, "it wants a pod fewer for each lost node")
-    return Tally(wanted, _least(setting, number, wanted), most)
+    least = _least(setting, number, wanted)
+    if least.pods < wanted:  # the lost nodes may be those that have a pod
+        least = Counted(max(least.pods - lost, 0), least.why)
+    return Tally(wanted, least, most)
 
 
 def _without_a_zone(setting: Setting, number: int) -> Tally:

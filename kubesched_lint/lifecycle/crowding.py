@@ -7,9 +7,10 @@ whatever the order and whatever the scheduler prefers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.nodeset import NodeSet, lowest, positions
 from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import Pod
@@ -36,54 +37,112 @@ class Crowd:
     """Each with the place of its workload in the setting."""
     demand: dict[str, int]
     """All that they may ask for together."""
+    kinds: tuple[NodeSet, ...]
+    """The nodes, parted by what is free on them and who of ``rivals`` may go there."""
 
 
 MOST_PAIRS = 20_000
-"""Nodes times rivals: beyond, who may go where is not looked at, which only loosens the bound."""
+"""Kinds of nodes times rivals: beyond, who may go where is not looked at, which only loosens the bound."""
 
 
 def fillable(setting: Setting, number: int, own: int, among: NodeSet) -> int:
     """How many of the nodes ``among`` can be so full that a pod of the workload finds no room, beside ``own`` others.
 
-    A node is full when some resource is; the sum over the resources is a bound for all.
+    The lesser of two bounds. A node is full when some resource is: the sum of what each resource's demand can fill
+    bounds all. And a pod stands on one node only, where it makes at most the largest of its shares of what is missing
+    there: the sum of all pods' largest shares, over any weights of the nodes, bounds the weight of the full ones.
     """
     pod = setting.pods[number]
-    at = list(positions(among))
-    near: list[Rival] | None = None
-    total = 0
-    for resource in ("pods", *(name for name, amount in pod.requests.items() if amount)):
-        free = setting.cluster.ledger.free(resource)
-        want = _asked(pod, resource)
-        if not at or min(free[p] for p in at) - want >= setting.crowd.demand.get(resource, 0) + own * want:
-            continue
-        if near is None:
-            near = [r for r in _beside(setting, number, own) if r.nodes & among]
-        asked = [(r, each) for r in near if (each := _asked(r.pod, resource))]
-        demand = sum(
-            each * min(r.count, r.on_each * (r.nodes & among).bit_count()) for r, each in asked if not r.everywhere
-        )
-        left: float = demand
-        for cost in sorted(_costs(at, free, want, asked, demand)):
-            left -= cost
-            if left < 0:
-                break
-            total += 1
-    return min(total, len(at))
+    wants = {"pods": 1, **{name: amount for name, amount in pod.requests.items() if amount}}
+    if not among or not any(_may_run_short(setting, r, each, own, among) for r, each in wants.items()):
+        return 0
+    near = [r for r in _beside(setting, number, own) if r.nodes & among]
+    fixed = [r for r in near if r.everywhere]
+    choosing = [r for r in near if not r.everywhere]
+    parts = [here for nodes in setting.crowd.kinds if (here := nodes & among)]
+    many = len(parts) * len(near) > MOST_PAIRS
+    kinds = [
+        _Kind(here, here.bit_count(), dict(_missing(setting, wants, here, fixed, () if many else choosing, many=many)))
+        for here in parts
+    ]
+    resources = [r for r in wants if any(r in k.missing for k in kinds)]
+    full = sum(_full_by(r, kinds, choosing, among) for r in resources)
+    if len(resources) > 1 and not many:
+        full = min(full, *(_full_by_all(w, kinds, choosing) for w in resources))
+    return min(full, among.bit_count())
 
 
-def _costs(
-    at: Sequence[int], free: Sequence[float], want: int, asked: Sequence[tuple[Rival, int]], demand: int
-) -> Iterator[float]:
-    """Per node what those who choose their nodes have to ask for there to close it; nodes that they cannot left out."""
-    if len(at) * len(asked) > MOST_PAIRS:
-        fixed = sum(each * r.on_each for r, each in asked if r.everywhere)
-        yield from (max(free[p] - want + 1 - fixed, 0) for p in at)
-        return
-    for p in at:
-        here = [(r, each) for r, each in asked if r.nodes >> p & 1]
-        cost = max(free[p] - want + 1 - sum(each * r.on_each for r, each in here if r.everywhere), 0)
-        if cost <= sum(each * min(r.count, r.on_each) for r, each in here if not r.everywhere):
-            yield cost
+class _Kind(NamedTuple):
+    """Nodes that are alike to everybody of the set."""
+
+    nodes: NodeSet
+    size: int
+    missing: dict[str, float]
+    """By resource what pods that choose their nodes have to ask for so that one is full; not what they cannot."""
+
+
+def _may_run_short(setting: Setting, resource: str, want: int, own: int, among: NodeSet) -> bool:
+    free = setting.cluster.ledger.free(resource)
+    demand = setting.crowd.demand.get(resource, 0) + own * want
+    return any(free[p] - want < demand for p in map(lowest, (k & among for k in setting.crowd.kinds)) if p >= 0)
+
+
+def _missing(
+    setting: Setting,
+    wants: Mapping[str, int],
+    here: NodeSet,
+    fixed: Sequence[Rival],
+    choosing: Sequence[Rival],
+    *,
+    many: bool,
+) -> Iterator[tuple[str, float]]:
+    at = lowest(here)
+    for resource, want in wants.items():
+        cost = setting.cluster.ledger.free(resource)[at] - want + 1
+        cost -= sum(_asked(r.pod, resource) * r.on_each for r in fixed if many or r.nodes >> at & 1)
+        most = sum(_asked(r.pod, resource) * min(r.count, r.on_each) for r in choosing if r.nodes >> at & 1)
+        if many or cost <= most:
+            yield resource, max(cost, 0)
+
+
+def _full_by(resource: str, kinds: Sequence[_Kind], choosing: Sequence[Rival], among: NodeSet) -> int:
+    """How many nodes the whole demand for one resource can fill, the cheapest first."""
+    left: float = sum(
+        each * min(r.count, r.on_each * (r.nodes & among).bit_count())
+        for r in choosing
+        if (each := _asked(r.pod, resource))
+    )
+    return _bought(left, [(k.missing[resource], k.size) for k in kinds if resource in k.missing])
+
+
+def _full_by_all(weight: str, kinds: Sequence[_Kind], choosing: Sequence[Rival]) -> int:
+    """How many nodes all pods can fill, each node weighing what is missing of one resource there (else 1).
+
+    On a full node the largest shares of its pods sum up to 1 or more, so the weights of full nodes sum up to no more
+    than all pods' largest shares times the weight of the node where each counts most.
+    """
+    weights = [(k, max(k.missing.get(weight, 1), 1)) for k in kinds if k.missing]
+    free = sum(k.size for k, _ in weights if not min(k.missing.values()))
+    priced = [(k, w) for k, w in weights if min(k.missing.values())]
+    power = 0.0
+    for rival in choosing:
+        best = 0.0
+        for kind, w in priced:
+            if rival.nodes & kind.nodes:
+                best = max(best, *(w * _asked(rival.pod, r) / cost for r, cost in kind.missing.items()))
+        power += best * min(rival.count, rival.on_each * sum((rival.nodes & k.nodes).bit_count() for k, _ in priced))
+    return free + _bought(power * (1 + 1e-9), [(w, k.size) for k, w in priced])
+
+
+def _bought(left: float, prices: list[tuple[float, int]]) -> int:
+    """How many things ``left`` pays for, of ``(price, how many there are)``."""
+    found = 0
+    for price, size in sorted(prices):
+        several = size if not price else min(size, int(left // price))
+        found, left = found + several, left - several * price
+        if several < size:
+            break
+    return found
 
 
 def takers_of_ports(setting: Setting, number: int, among: NodeSet) -> int:
@@ -114,7 +173,18 @@ def crowd(setting: Setting) -> Crowd:
         count = rival.on_each if rival.everywhere else rival.count
         for resource, each in {**rival.pod.requests, "pods": 1}.items():
             demand[resource] = demand.get(resource, 0) + each * count
-    return Crowd(rivals, demand)
+    return Crowd(rivals, demand, tuple(_kinds(setting, rivals, demand)))
+
+
+def _kinds(setting: Setting, rivals: Sequence[tuple[int, Rival]], demand: Mapping[str, int]) -> Iterable[NodeSet]:
+    """Every question of room has one answer for all nodes of a kind."""
+    reaches = sorted({r.nodes for _, r in rivals} | {*setting.usable})
+    amounts = [setting.cluster.ledger.free(resource) for resource in sorted(demand)]
+    found: dict[tuple[Hashable, ...], NodeSet] = {}
+    for p in positions(setting.index.all):
+        key = (*(free[p] for free in amounts), *(nodes >> p & 1 for nodes in reaches))
+        found[key] = found.get(key, 0) | 1 << p
+    return found.values()
 
 
 def _rivals(setting: Setting) -> Iterator[tuple[int, Rival]]:

@@ -1,0 +1,328 @@
+"""At least so many pods of a workload are bound in the end, for every order in which any scheduler may act.
+
+All bounds rest on one argument. A pod that waits finds every node closed to it: by room, by host ports, or by a
+constraint on where other pods are. So count how many nodes the pods that there may be can close together: while one
+node more stays open, no pod waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from kubesched_lint.cluster.nodeset import NodeSet, of, positions
+from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_domains
+from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds
+from kubesched_lint.lifecycle.crowding import Rival, fillable, takers_of_ports
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.scheduler.framework import as_checked, diagnose
+from kubesched_lint.scheduler.topology import is_short_of_domains, labelled_nodes
+
+_NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+
+class _Ask(NamedTuple):
+    """One workload whose pods look for a node, and the constraints that other pods can turn against them.
+
+    A *wide* key has domains of several nodes; a *near* one has a node in each, as kubernetes.io/hostname.
+    """
+
+    setting: Setting
+    number: int
+    wanted: int
+    open_: NodeSet
+    """Nodes that let a pod in as long as no pod of the set is there."""
+    fewer: int
+    """Nodes of ``open_`` that an event closes, whichever they are."""
+    wide_spread: SpreadConstraint | None
+    wide_apart: PodAffinityTerm | None
+    near: bool
+    """Whether a pod of the workload may close the node under it to the next one, by a near key."""
+    guests: int
+    """Nodes of ``open_`` that pods of others may close, by a near key."""
+    shut: int
+    """Nodes of ``open_`` in the domains that pods of others may close, by a wide key."""
+
+    def closed(self, own: int, among: NodeSet) -> int:
+        """How many nodes of ``among`` at most are closed to a pod, ``own`` pods of its workload among them.
+
+        One node may be counted for several causes, which only raises the number.
+        """
+        return closed_by_room(self.setting, self.number, own, among) + self.guests + own * self.near
+
+
+def least_placed(
+    setting: Setting,
+    number: int,
+    wanted: int,
+    without: NodeSet = 0,
+    *,
+    nodes_fewer: int = 0,
+    gone: bool = True,
+    fresh: bool = False,
+    mixed: bool = False,
+) -> Counted:
+    """Every order binds at least so many of ``wanted`` pods.
+
+    ``without`` are nodes that are gone, ``nodes_fewer`` counts further ones, whichever they are, gone or, else,
+    cordoned. ``fresh``: no pod of it ran before, so that its claims are still to be bound. ``mixed``: some pods are of
+    another revision, which not every selector reaches.
+    """
+    pod, index = as_checked(setting.pods[number]), setting.index
+    templates = setting.workloads[number].claim_templates
+    if any(v.claim for v in pod.volumes) or (templates and not (fresh and _made_anywhere(setting, number, wanted))):
+        return Counted(0, "its volumes may tie it to where they are")
+    keyed = labelled_nodes((c for c in pod.spread if c.is_hard), index)
+    open_ = diagnose(pod, setting.cluster).feasible & keyed & ~without
+    if not open_:
+        return Counted(0, "no node that it may use")
+    ask = _ask(setting, number, wanted, open_, nodes_fewer)
+    if isinstance(ask, Counted):
+        return ask
+    if pod.required_affinity:
+        return _least_together(ask)
+    if ask.wide_spread is not None:
+        return _least_spread(ask, ask.wide_spread, without, mixed=mixed)
+    apart = ask.wide_apart or _near_apart(setting, pod)
+    if apart is not None:
+        return _least_apart(ask, apart, mixed=mixed)
+    closed = min(ask.closed(wanted - 1, open_) + ask.shut, open_.bit_count())
+    left = open_.bit_count() - closed - nodes_fewer
+    return Counted(
+        wanted if left > 0 else 0, f"pods of the set can close at most {closed} of {open_.bit_count()} usable nodes"
+    )
+
+
+def _ask(setting: Setting, number: int, wanted: int, open_: NodeSet, fewer: int) -> _Ask | Counted:
+    """The question, or why it is not followed: two wide constraints can close each other's domains."""
+    pod, index = as_checked(setting.pods[number]), setting.index
+    spreads = [c for c in pod.spread if c.is_hard and (wanted > 1 or _counts_others(setting, number, c))]
+    spreads = [c for c in spreads if _counts_any(setting, number, c)]
+    apart = [t for t in pod.required_anti_affinity if wanted > 1 and setting.selects(t, pod, pod)]
+    keys = [c.topology_key for c in spreads] + [t.topology_key for t in apart]
+    near = any(map(index.one_node_each, keys))
+    wide_spreads = [c for c in spreads if not index.one_node_each(c.topology_key)]
+    wide_apart = [t for t in apart if not index.one_node_each(t.topology_key)]
+    guests, shut = 0, 0
+    for key, rival in _repelling(setting, number):
+        if index.one_node_each(key):
+            guests += min(rival.count, (rival.nodes & open_).bit_count())
+        else:
+            sizes = [(d & open_).bit_count() for d in index.domains(key).values() if d & rival.nodes]
+            shut += sum(sorted(sizes, reverse=True)[: rival.count])
+    for constraint in spreads:
+        if index.one_node_each(constraint.topology_key):
+            counted = _counted_others(setting, number, constraint)
+            guests += sum(min(r.count, r.on_each * (r.nodes & open_).bit_count()) for r in counted)
+            open_ &= ~_holding(setting, number, constraint)
+    wide = len(wide_spreads) + len(wide_apart) + bool(shut) + bool(pod.required_affinity)
+    if wide > 1 or (pod.required_affinity and near):
+        return Counted(0, "several constraints work together")
+    spread, separate = next(iter(wide_spreads), None), next(iter(wide_apart), None)
+    return _Ask(setting, number, wanted, open_, fewer, spread, separate, near, guests, shut)
+
+
+def _near_apart(setting: Setting, pod: Pod) -> PodAffinityTerm | None:
+    """The term that allows one of its pods a node; None where a hard spread counts as well."""
+    terms = [t for t in pod.required_anti_affinity if setting.selects(t, pod, pod)]
+    return terms[0] if len(terms) == 1 and not any(c.is_hard for c in pod.spread) else None
+
+
+# --- who else looks, and who is looked at -----------------------------------------------------------------------------
+
+
+def _rivals(setting: Setting, number: int) -> Iterator[Rival]:
+    """Pods of other workloads, and those of another revision of this one that run already."""
+    return (r for i, r in setting.crowd.rivals if i != number or r.pod is not setting.pods[number])
+
+
+def _repelling(setting: Setting, number: int) -> Iterator[tuple[str, Rival]]:
+    """``(topology key, pods)`` for each required anti-affinity between this workload and others, either way round."""
+    pod = setting.pods[number]
+    for rival in () if pod.node_name else _rivals(setting, number):
+        yield from (
+            (t.topology_key, rival) for t in rival.pod.required_anti_affinity if setting.selects(t, rival.pod, pod)
+        )
+        yield from ((t.topology_key, rival) for t in pod.required_anti_affinity if setting.selects(t, pod, rival.pod))
+
+
+def _counted_others(setting: Setting, number: int, constraint: SpreadConstraint) -> list[Rival]:
+    return [r for r in _rivals(setting, number) if _is_counted(setting.pods[number], r.pod, constraint)]
+
+
+def _is_counted(holder: Pod, other: Pod, constraint: SpreadConstraint) -> bool:
+    selector = constraint.selector
+    if selector is None or selector.is_empty or other.namespace != holder.namespace:
+        return False
+    return selector.matches(other.labels)
+
+
+def _holding(setting: Setting, number: int, constraint: SpreadConstraint) -> NodeSet:
+    """Nodes with pods that are not of the set and that the constraint counts."""
+    pod, at = setting.pods[number], setting.index.positions
+    bound = (b for b in setting.objects.pods if b.node in at and _is_counted(pod, b.pod, constraint))
+    return of([at[b.node] for b in bound])
+
+
+def _counts_others(setting: Setting, number: int, constraint: SpreadConstraint) -> bool:
+    return bool(_counted_others(setting, number, constraint) or _holding(setting, number, constraint))
+
+
+def _counts_any(setting: Setting, number: int, constraint: SpreadConstraint) -> bool:
+    pod = setting.pods[number]
+    return _is_counted(pod, pod, constraint) or _counts_others(setting, number, constraint)
+
+
+def closed_by_room(setting: Setting, number: int, own: int, among: NodeSet) -> int:
+    """How many nodes at most others close, and ``own`` other pods of the workload, by room or by host ports."""
+    if setting.pods[number].host_ports:
+        closed = fillable(setting, number, 0, among) + takers_of_ports(setting, number, among) + own
+    else:
+        closed = fillable(setting, number, own, among)
+    return min(closed, among.bit_count())
+
+
+# --- one constraint over domains of several nodes --------------------------------------------------------------------
+
+
+def _least_spread(ask: _Ask, constraint: SpreadConstraint, without: NodeSet, *, mixed: bool) -> Counted:
+    """The least full domain never exceeds maxSkew with one pod more: while it has an open node, the pod fits there.
+
+    It holds no more than its share of the pods that are counted. Below minDomains the least count is 0, and a domain
+    with fewer than maxSkew pods takes its place in the argument.
+    """
+    setting, number, wanted, key = ask.setting, ask.number, ask.wanted, constraint.topology_key
+    sizes = domain_room(setting, number, constraint, dict.fromkeys(positions(ask.open_), 1), without)
+    if not sizes:
+        return Counted(0, "no node counts for the spread")
+    alone = not _counts_others(setting, number, constraint)
+    short = is_short_of_domains(constraint, len(sizes))
+    if short and not alone:
+        return Counted(0, f"fewer domains of {key} than minDomains, and pods of others count")
+    own = wanted - 1
+    if alone and (not mixed or setting.reaches_old(constraint.selector, number)):
+        own = min(own, max(own // len(sizes), constraint.max_skew - 1 if short else 0))
+    domains = setting.index.domains(key)
+    for value, size in sizes.items():
+        if size <= ask.closed(own, domains[value] & ask.open_) + ask.fewer:
+            return Counted(0, f"domain {value} of {key} may fill up, and holds back the others")
+    if short:
+        most = len(sizes) * constraint.max_skew
+        return Counted(min(wanted, most), f"fewer domains of {key} than minDomains: {constraint.max_skew} in each")
+    return Counted(wanted, f"no domain of {key} can fill up")
+
+
+def _least_apart(ask: _Ask, term: PodAffinityTerm, *, mixed: bool) -> Counted:
+    """Domains with a node that others cannot close, when each pod of the workload needs one to itself.
+
+    Its own pods have other domains than the one in question, as far as the selector reaches them.
+    """
+    setting, number, wanted, open_ = ask.setting, ask.number, ask.wanted, ask.open_
+    index, key = setting.index, term.topology_key
+    seen = not open_ & ~index.with_key(key) and (not mixed or setting.reaches_old(term.selector, number))
+    own = 0 if seen else wanted - 1
+    closed = closed_by_room(setting, number, own, open_) + ask.guests + ask.shut + ask.fewer
+    if not index.one_node_each(key):
+        closed += own * ask.near
+    unbounded = (open_ & ~index.with_key(key)).bit_count()
+    if unbounded > closed:
+        return Counted(wanted, f"nodes without {key} take any number")
+    left = sorted((d & open_).bit_count() for d in index.domains(key).values() if d & open_)
+    free = len(left)
+    for size in left:
+        if closed < size:
+            break
+        closed -= size
+        free -= 1
+    return Counted(
+        min(free, wanted), f"{number_of_domains(free)} of {key} {'stays' if free == 1 else 'stay'} open for one each"
+    )
+
+
+def _least_together(ask: _Ask) -> Counted:
+    """A pod waits for its affinity only while each domain with a pod that matches is closed to it.
+
+    So each domain where such a pod may be must keep an open node; where one of them runs for good, its domain suffices.
+    A first pod that matches itself may go to any open node.
+    """
+    setting, number, wanted = ask.setting, ask.number, ask.wanted
+    pod, index = setting.pods[number], setting.index
+    terms = pod.required_affinity
+    key = terms[0].topology_key
+    if any(t.topology_key != key for t in terms):
+        return Counted(0, "required pod affinity depends on where others land")
+
+    def matches(other: Pod) -> bool:
+        return all(setting.selects(t, pod, other) for t in terms)
+
+    domains = index.domains(key)
+    for bound in setting.objects.pods:
+        if bound.node in index.positions and not bound.terminating and matches(bound.pod):
+            home = index.domain_of(key, index.positions[bound.node]) & ask.open_
+            if home.bit_count() > ask.closed(wanted - 1, home) + ask.fewer:
+                return Counted(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
+    if not matches(pod):
+        return Counted(0, "required pod affinity depends on where others land")
+    reach = ask.open_
+    for rival in (r for r in _rivals(setting, number) if matches(r.pod)):
+        reach |= rival.nodes
+    for bound in setting.objects.pods:
+        if bound.node in index.positions and matches(bound.pod):
+            reach |= 1 << index.positions[bound.node]
+    for value, domain in domains.items():
+        home = domain & ask.open_
+        if domain & reach and home.bit_count() <= ask.closed(wanted - 1, home) + ask.fewer:
+            return Counted(0, f"its affinity may lead to {value} of {key}, which may fill up")
+    if not ask.open_ & index.with_key(key):
+        return Counted(0, f"no node that it may use has the label {key}")
+    return Counted(wanted, f"its affinity may lead to any {key}, and none of them can fill up")
+
+
+# --- DaemonSets ------------------------------------------------------------------------------------------------------
+
+
+def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
+    """Every order binds at least so many of a DaemonSet's pods: one on each node that others cannot close.
+
+    Each pod is pinned to its node by node affinity. So a spread that honours it counts one domain, which is the least
+    full one; and its own pods stand on other nodes, but for the elder of a surging pod.
+    """
+    pod, index = setting.pods[number], setting.index
+    surges = bool(daemon_bounds(setting.workloads[number].strategy, 1)[0])
+    blocking = [c for c in pod.spread if c.is_hard and (c.node_affinity_policy == "Ignore" or (c.min_domains or 1) > 1)]
+    apart = [t for t in pod.required_anti_affinity if setting.selects(t, pod, pod)]
+    if pod.required_affinity or blocking or any(surges or not index.one_node_each(t.topology_key) for t in apart):
+        return Counted(0, "its pods look at where others are")
+    if any(v.claim for v in pod.volumes):
+        return Counted(0, "its volumes may tie it to where they are")
+    open_ = diagnose(pod, setting.cluster).feasible & labelled_nodes((c for c in pod.spread if c.is_hard), index)
+    guests = 0
+    for key, rival in _repelling(setting, number):
+        if not index.one_node_each(key):
+            return Counted(0, "pods of others may repel it")
+        guests += min(rival.count, (rival.nodes & open_).bit_count())
+    closed = min(closed_by_room(setting, number, 0, open_) + guests, open_.bit_count())
+    sure = max(min(open_.bit_count() - closed, wanted), 0)
+    return Counted(sure, f"others can close at most {closed} of its {open_.bit_count()} nodes")
+
+
+# --- volumes ---------------------------------------------------------------------------------------------------------
+
+
+def _made_anywhere(setting: Setting, number: int, wanted: int) -> bool:
+    """Whether each pod's claims are new, and their class makes a volume on whichever node the pod lands."""
+    workload, objects = setting.workloads[number], setting.objects
+    if objects.volumes or objects.csi_nodes or objects.storage_capacities:
+        return False
+    anywhere = {
+        c.name
+        for c in objects.storage_classes
+        if c.binding_mode == "WaitForFirstConsumer" and not c.allowed_topologies and c.provisioner != _NO_PROVISIONER
+    }
+    taken = {c.name for c in objects.claims if c.namespace == workload.namespace}
+    return all(
+        t.storage_class in anywhere and f"{t.name}-{workload.name}-{i}" not in taken
+        for t in workload.claim_templates
+        for i in range(wanted)
+    )

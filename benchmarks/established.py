@@ -106,9 +106,8 @@ def tell(name: str, found: Iterable[Cell]) -> None:
     spent = process_time() - started
     share = 100 * total[UNKNOWN] / max(total["cells"], 1)
     print(f"{name}: {total[UNKNOWN]} of {total['cells']} cells not established ({share:.1f} %), {total['apart']} apart")
-    print(
-        f"  {', '.join(f'{total[key]} {key}' for key in ('single', 'proven bad', 'proven fine', 'fine', 'bad', 'depends'))}"
-    )
+    kept = ("single", "proven bad", "proven fine", "fine", "bad", "depends")
+    print("  " + ", ".join(f"{total[key]} {key}" for key in kept))
     print(f"  {spent:.1f} s of CPU; by event: {dict(events)}")
     for reason, count in reasons.most_common(SHOWN):
         print(f"  {count:5} {reason}")

@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, positions
+from kubesched_lint.lifecycle.bounds import most_placed
 from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import Pod
@@ -195,12 +196,28 @@ def _rivals(setting: Setting) -> Iterator[tuple[int, Rival]]:
             alike.setdefault(id(bound.pod), []).append(bound.pod)
         for pods in alike.values():
             yield i, Rival(pods[0], len(pods), setting.index.all, len(pods))
+        alone = not runs and _alone_on_node(setting, i)
         if workload.kind == "DaemonSet":
             each = 2 if runs and daemon_bounds(workload.strategy, 1)[0] else 1
-            yield i, Rival(pod, each * len(setting.nodes), nodes, each, everywhere=True)
+            count = each * len(setting.nodes)
+            most = count if runs else _ceiling(setting, i, count)
+            yield i, Rival(pod, most, nodes, each, everywhere=most >= min(count, nodes.bit_count()))
         else:
-            count = setting.most(i) if runs else setting.wanted(i)
-            yield i, Rival(pod, count, nodes, 1 if not runs and _alone_on_node(setting, i) else count)
+            count = setting.most(i) if runs else _ceiling(setting, i, setting.wanted(i))
+            yield i, Rival(pod, count, nodes, 1 if alone else count)
+
+
+def _ceiling(setting: Setting, number: int, count: int) -> int:
+    """How many of ``count`` pods can be bound at once, whatever happens.
+
+    On fewer nodes no more are bound, but for a hard spread, which a lost node may free of its least domain. Where it
+    may drive out weaker pods that are not of the set, there is more room than counting sees.
+    """
+    pod = setting.pods[number]
+    weaker = pod.preemption_policy != "Never" and setting.weakest_guest < (pod.priority or 0)
+    if weaker or any(c.is_hard for c in pod.spread):
+        return count
+    return min(count, most_placed(setting, number, count).pods)
 
 
 def _alone_on_node(setting: Setting, number: int) -> bool:

@@ -7,7 +7,7 @@ node more stays open, no pod waits.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
@@ -16,6 +16,7 @@ from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.crowding import Rival, fillable, takers_of_ports
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.record import replace
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.topology import is_short_of_domains, labelled_nodes
 
@@ -74,14 +75,14 @@ def least_placed(
     if any(v.claim for v in pod.volumes) or (templates and not (fresh and _made_anywhere(setting, number, wanted))):
         return Counted(0, "its volumes may tie it to where they are")
     keyed = labelled_nodes((c for c in pod.spread if c.is_hard), index)
-    open_ = diagnose(pod, setting.cluster).feasible & keyed & ~without
+    open_ = diagnose(replace(pod, required_affinity=()), setting.cluster).feasible & keyed & ~without
     if not open_:
         return Counted(0, "no node that it may use")
     ask = _ask(setting, number, wanted, open_, nodes_fewer)
     if isinstance(ask, Counted):
         return ask
     if pod.required_affinity:
-        return _least_together(ask)
+        return _least_together(ask, without, gone=gone)
     if ask.wide_spread is not None:
         return _least_spread(ask, ask.wide_spread, without, mixed=mixed)
     apart = ask.wide_apart or _near_apart(setting, pod)
@@ -240,11 +241,12 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm, *, mixed: bool) -> Counted:
     )
 
 
-def _least_together(ask: _Ask) -> Counted:
+def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
     """A pod waits for its affinity only while each domain with a pod that matches is closed to it.
 
     So each domain where such a pod may be must keep an open node; where one of them runs for good, its domain suffices.
-    A first pod that matches itself may go to any open node.
+    A first pod that matches itself may go to any open node; one that matches others waits until one of them is bound,
+    of which another workload must be sure.
     """
     setting, number, wanted = ask.setting, ask.number, ask.wanted
     pod, index = setting.pods[number], setting.index
@@ -262,9 +264,11 @@ def _least_together(ask: _Ask) -> Counted:
             home = index.domain_of(key, index.positions[bound.node]) & ask.open_
             if home.bit_count() > ask.closed(wanted - 1, home) + ask.fewer:
                 return Counted(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
-    if not matches(pod):
+    if not matches(pod) and not any(
+        _is_sure(ask, i, without, gone=gone) for i in _others_that(setting, number, matches)
+    ):
         return Counted(0, "required pod affinity depends on where others land")
-    reach = ask.open_
+    reach = ask.open_ if matches(pod) else 0
     for rival in (r for r in _rivals(setting, number) if matches(r.pod)):
         reach |= rival.nodes
     for bound in setting.objects.pods:
@@ -277,6 +281,23 @@ def _least_together(ask: _Ask) -> Counted:
     if not ask.open_ & index.with_key(key):
         return Counted(0, f"no node that it may use has the label {key}")
     return Counted(wanted, f"its affinity may lead to any {key}, and none of them can fill up")
+
+
+def _others_that(setting: Setting, number: int, matches: Callable[[Pod], bool]) -> Iterator[int]:
+    """Workloads whose controller makes a pod again when it is gone, and that do not look for others themselves."""
+    for i, (workload, pod) in enumerate(zip(setting.workloads, setting.pods, strict=True)):
+        kept = workload.kind in ("Deployment", "ReplicaSet", "StatefulSet") and not workload.held
+        if i != number and kept and i not in setting.quota_short and not pod.required_affinity and matches(pod):
+            yield i
+
+
+def _is_sure(ask: _Ask, other: int, without: NodeSet, *, gone: bool) -> bool:
+    """Whether at least one pod of another workload is bound in the end."""
+    setting = ask.setting
+    wanted = setting.wanted(other)
+    if not wanted or setting.running.get(other):
+        return False
+    return least_placed(setting, other, wanted, without, nodes_fewer=ask.fewer, gone=gone, fresh=True).pods > 0
 
 
 # --- DaemonSets ------------------------------------------------------------------------------------------------------

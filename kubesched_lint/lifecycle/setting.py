@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from math import inf
 from typing import TYPE_CHECKING
 
 from kubesched_lint.admission.decision import Decision
@@ -143,6 +144,11 @@ class Setting:
         from kubesched_lint.lifecycle.quotas import short
 
         return short(self) if self.objects.quotas else frozenset()
+
+    @cached_property
+    def weakest_guest(self) -> float:
+        """The lowest priority of a pod that is not of the set; infinite where there is none."""
+        return min({b.pod.priority or 0 for b in self.objects.pods}, default=inf)
 
     @cached_property
     def crowd(self) -> Crowd:

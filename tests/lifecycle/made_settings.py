@@ -36,26 +36,30 @@ def workload(draw, app: str, kinds=("Deployment", "StatefulSet"), most: int = 3)
         found = {"labelSelector": {"matchLabels": {"app": name}}, "topologyKey": draw(key)}
         return {**found, "matchLabelKeys": ["pod-template-hash"]} if draw(st.integers(0, 3)) == 0 else found
 
-    match draw(st.integers(0, 5)):
-        case 1:
-            spec["affinity"] = {
-                "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [selects(draw(other))]}
-            }
-        case 2:
-            hard = draw(st.sampled_from(["DoNotSchedule", "ScheduleAnyway"]))
-            skew = {"maxSkew": draw(st.integers(1, 2)), "whenUnsatisfiable": hard}
-            policies = {
-                policy: value
-                for policy in ("nodeTaintsPolicy", "nodeAffinityPolicy")
-                if (value := draw(st.sampled_from([None, "Honor", "Ignore"])))
-            }
-            spec["topologySpreadConstraints"] = [{**selects(app), **skew, **policies}]
-        case 3:
-            spec["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
-        case 4:
-            spec["affinity"] = {
-                "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [selects(draw(other))]}
-            }
+    affinity: dict = {}
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    for shape in draw(st.lists(st.integers(0, 5), min_size=1, max_size=2, unique=True)):
+        match shape:
+            case 1:
+                affinity["podAntiAffinity"] = {required: [selects(draw(other))]}
+            case 2:
+                spread = []
+                for _ in range(draw(st.sampled_from([1, 1, 2]))):
+                    hard = draw(st.sampled_from(["DoNotSchedule", "ScheduleAnyway"]))
+                    skew = {"maxSkew": draw(st.integers(1, 2)), "whenUnsatisfiable": hard}
+                    policies = {
+                        policy: value
+                        for policy in ("nodeTaintsPolicy", "nodeAffinityPolicy")
+                        if (value := draw(st.sampled_from([None, "Honor", "Ignore"])))
+                    }
+                    spread.append({**selects(draw(st.sampled_from([app, app, *APPS]))), **skew, **policies})
+                spec["topologySpreadConstraints"] = spread
+            case 3:
+                spec["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
+            case 4:
+                affinity["podAffinity"] = {required: [selects(draw(other))]}
+    if affinity:
+        spec["affinity"] = affinity
     if draw(st.integers(0, 3)) == 0:
         spec["tolerations"] = [{"key": "dedicated", "operator": "Exists"}]
     if draw(st.integers(0, 7)) == 0:

@@ -66,8 +66,25 @@ def test_a_workload_of_one_pod_a_node_takes_no_more_of_a_node_than_that():
     edge = workload("Deployment", "edge", 6, {**asking("1500m"), **apart("edge", HOSTNAME)})
     web = workload("Deployment", "web", 6, asking("400m"))
     assert count(setting(web, edge), "deploy", 0).is_fine
-    anywhere = workload("Deployment", "edge", 16, asking("1500m"))
+    anywhere = workload("Deployment", "edge", 16, asking("1900m"))
     assert not count(setting(web, anywhere), "deploy", 0).is_fine
+
+
+def test_others_fill_no_more_than_can_run_of_them():
+    """Of sixteen pods of 1500m two fit on each worker, which leaves 1000m there."""
+    web = workload("Deployment", "web", 6, asking("400m"))
+    assert count(setting(web, workload("Deployment", "edge", 16, asking("1500m"))), "deploy", 0).is_fine
+
+
+def test_a_pod_fills_one_resource_of_one_node():
+    """Ten pods of 2 cores and 4Gi fill five workers of 4 cores and 8Gi by either resource, and not ten."""
+    web = workload("Deployment", "web", 1, asking("100m"))
+    web["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["memory"] = "1Gi"
+    big = workload("Deployment", "big", 10, asking("2"))
+    big["spec"]["template"]["spec"]["containers"][0]["resources"]["requests"]["memory"] = "4Gi"
+    assert count(setting(web, big), "deploy", 0).is_fine
+    big["spec"]["replicas"] = 12
+    assert not count(setting(web, big), "deploy", 0).is_fine
 
 
 def test_the_least_full_domain_of_a_spread_has_its_share_of_pods_only():

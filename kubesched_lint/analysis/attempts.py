@@ -12,6 +12,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from kubesched_lint.admission.reach import is_in_reach
+from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.analysis.claims import without_unknown_storage
 from kubesched_lint.analysis.trial import scheduled_pod
 from kubesched_lint.cluster.nodeset import NodeSet, positions
@@ -51,8 +52,8 @@ class _Queue:
 
 
 def is_modelled(workload: Workload, facts: Facts) -> bool:
-    """Whether a run can follow its pods: the scheduler sees them, they stay, and it is known where volumes bind."""
-    if not (workload.stays or workload.kind == "DaemonSet") or facts.admission.decision(workload).unknown:
+    """Whether a run can follow its pods: they are created and stay, and it is known where volumes bind."""
+    if not (workload.stays or workload.kind == "DaemonSet") or facts.admission.decision(workload) is not CREATED:
         return False
     if scheduled_pod(workload, facts) is None:
         return False

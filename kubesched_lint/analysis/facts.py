@@ -135,6 +135,10 @@ class Facts:
         known = frozenset() if self.cluster is None else self.cluster.kinds
         return Admission(self.objects, known, self.premises.kubernetes_version)
 
+    def is_created(self, workload: Workload) -> bool:
+        """Whether the API server creates its pods, as far as we know; quotas count them and are asked elsewhere."""
+        return self.admission.decision(workload).refusal is None
+
     # -- workloads and their pods ------------------------------------------------------------------------------------
 
     def pod(self, workload: Workload) -> Pod:
@@ -627,11 +631,12 @@ class Facts:
 
     @cached_property
     def as_deployed(self) -> tuple[Workload, ...]:
-        """The same, but of several variants of one object only the last: that is what applying them all leaves."""
-        if not self.manifests.has_namesakes:
-            return self.in_order
-        last = {workload.ref: workload for workload in self.in_order}
-        return tuple(workload for workload in self.in_order if last[workload.ref] is workload)
+        """Those whose pods are created, and of several variants of one object the last: what applying them leaves."""
+        found = self.in_order
+        if self.manifests.has_namesakes:
+            last = {workload.ref: workload for workload in found}
+            found = tuple(workload for workload in found if last[workload.ref] is workload)
+        return tuple(workload for workload in found if self.is_created(workload))
 
     @cached_property
     def _ranks(self) -> Mapping[int, int]:

@@ -152,6 +152,8 @@ def _demands(facts: Facts) -> Iterator[Demand]:
     for workload in facts.manifests.workloads:
         if twice and workload.ref in twice:
             continue  # one object in several variants, overlays perhaps: nobody knows which of them is deployed
+        if not facts.is_created(workload):
+            continue
         usable = facts.usable(workload)
         if workload.kind == "DaemonSet":
             usable &= facts.today  # on nodes to come their room is deducted

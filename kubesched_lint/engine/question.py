@@ -62,6 +62,10 @@ def _copy(
     """The next pod of a workload, beside the pods that its earlier replicas and the rest of the set make."""
     facts = Facts(manifests, cluster, Premises(question.apply_order, question.kubernetes_version))
     running = facts.running_pods(workload)
+    decision = facts.admission.decision(workload)
+    if decision.refusal is not None:
+        said, assumes = decision.refusal.said_of(workload), decision.refusal.assumes
+        return Explanation(str(subject), (), message=said, notes=tuple(map(_assumed, assumes)), not_created=True)
     known = without_unknown_storage(facts, workload)
     lacks = lacks_of(workload, facts)
     workload = known
@@ -69,7 +73,8 @@ def _copy(
     state = _state(manifests, cluster, away, question)
     state.storage = facts.storage_to_be
     pod = facts.pod(workload)
-    notes = list(_notes(workload, pod, running, question))
+    notes = [f"not known is {what}; taken as fine" for what in decision.unknown]
+    notes += _notes(workload, pod, running, question)
     notes += _of_pools(workload, facts)
     notes += [f"not known: {lack.text}" if lack.unknown else f"assumed: {lack.text}" for lack in lacks]
     if workload.kind == "DaemonSet":
@@ -84,6 +89,10 @@ def _copy(
         title = f"replica {placed + 1} of {title}"
     found = explain(earlier.next, state, earlier.owner, subject=title, notes=notes)
     return replace(found, may_grow=True) if facts.pools else found
+
+
+def _assumed(premise: str) -> str:
+    return f"assumed: {premise}"
 
 
 def _daemon(

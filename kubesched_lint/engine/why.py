@@ -66,6 +66,8 @@ class Explanation:
     notes: tuple[str, ...] = ()
     may_grow: bool = False
     """Pools may add nodes: ``nodes`` are those of today."""
+    not_created: bool = False
+    """The API server refuses the pod, in the words of ``message``: no node is asked."""
     made_for: int | None = None
     """Nodes for which a DaemonSet makes a pod; None for any other pod. On others that do not fit nothing waits."""
 

@@ -24,7 +24,8 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
     """``width`` counts cells: tables that are wider become lists; 0 is for a pipe. ``each`` gives every node a row."""
     palette = Palette(color)
     groups = not each and len(found.nodes) > MANY
-    blocks = [f"{palette.bold(visible(found.subject))} on {_count(len(found.nodes), 'node')}"]
+    on = "" if found.not_created else f" on {_count(len(found.nodes), 'node')}"
+    blocks = [f"{palette.bold(visible(found.subject))}{on}"]
     for note in found.notes:
         blocks[0] += "".join(f"\n  {palette.dim(line)}" for line in wrapped(f"note: {note}", max(width - 2, 0), 6))
     fitting = found.fitting
@@ -51,6 +52,8 @@ def _outcome(found: Explanation, palette: Palette, width: int) -> str:
         return _of_daemons(found, found.made_for, palette, width)
     if not fitting:
         outcome = "No node of today fits." if found.may_grow else "No node fits: the pod stays Pending."
+        if found.not_created:
+            outcome = "No pod is created: the API server refuses it."
         lines = [palette.bold(outcome), *(f"  {line}" for line in wrapped(found.message, max(width - 2, 0)))]
         if found.nominated:
             victims = ", ".join(map(visible, found.victims))
@@ -245,6 +248,7 @@ def as_json(found: Explanation) -> str:
             "victims": list(found.victims),
             "notes": list(found.notes),
             **({} if found.made_for is None else {"madeFor": found.made_for}),
+            **({"created": False} if found.not_created else {}),
             "nodes": [_node(node) for node in found.nodes],
         },
         indent=2,

@@ -7,6 +7,18 @@ from kubesched_lint.rulebook.rule import Rule
 
 RULES = (
     Rule(
+        slug='admission-refuses-pods',
+        summary='A LimitRange, a PodSecurity label or a class lets the API server refuse the pods',
+        family='resources',
+        severity=Severity.ERROR,
+        evidence=('proof',),
+        needs=('set',),
+        messages={'default': 'the API server refuses {refused}: {words}', 'limits': 'LimitRange {by} refuses {refused}: {words}', 'security': 'namespace {by} refuses {refused}: {words}'},
+        helps={'default': 'write what the class says, or leave the field to the class', 'limits': 'stay within the bounds of LimitRange {by}, or change them', 'security': 'set what the policy asks for, or label the namespace with a policy that allows these pods'},
+        beside=('LimitRange', 'Namespace', 'PriorityClass', 'RuntimeClass'),
+        since='0.1.0',
+    ),
+    Rule(
         slug='affinity-bootstrap-blocked',
         summary='Affinity to its own pods, one of which runs where no further one can join it',
         family='affinity',
@@ -834,6 +846,18 @@ RULES = (
         default='strict',
         yields_to=('anti-affinity-exceeds-domains',),
         fix='safe',
+        since='0.1.0',
+    ),
+    Rule(
+        slug='runtime-class-missing',
+        summary='A RuntimeClass that is neither in the manifests nor in the cluster',
+        family='scheduling',
+        severity=Severity.WARNING,
+        evidence=('pattern',),
+        needs=('set',),
+        messages={'default': '{object} makes no pods: runtimeClassName {class} is neither in these manifests nor in the cluster{nearest}, and the API server refuses a pod without its class', 'pod': 'the API server refuses {object}: runtimeClassName {class} is neither in these manifests nor in the cluster{nearest}'},
+        helps={'': 'add the RuntimeClass {class}, correct the name, or remove it'},
+        features=('runtime_class',),
         since='0.1.0',
     ),
     Rule(

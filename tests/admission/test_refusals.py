@@ -8,7 +8,10 @@ import pytest
 
 from kubesched_lint.admission.admission import Admission
 from kubesched_lint.admission.decision import Decision
+from kubesched_lint.engine.question import Question, answer
+from kubesched_lint.library import lint, load_cluster, simulate
 from kubesched_lint.model.decode.objects import decode_object, gather
+from kubesched_lint.report.explanation import as_text
 
 EVERYTHING = frozenset(["PriorityClass", "RuntimeClass", "LimitRange", "Namespace"])
 
@@ -196,3 +199,74 @@ def test_pod_security_names_every_container() -> None:
         'securityContext.privileged=true), seLinuxOptions (containers "i", "c" set forbidden '
         'securityContext.seLinuxOptions: type "spc_t")'
     )
+
+
+# --- every engine says so -------------------------------------------------------------------------------------------
+
+NODES = [
+    {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": f"n{i}", "labels": {"kubernetes.io/hostname": f"n{i}"}},
+        "status": {"allocatable": {"cpu": "4", "memory": "16Gi", "pods": "110"}},
+    }
+    for i in range(2)
+]
+BOUNDS = limit_range(max={"cpu": "1"})
+GREEDY = workload(resources={"requests": {"cpu": "2"}})
+WORDS = 'spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1'
+
+
+def test_lint_simulate_and_why_say_the_same() -> None:
+    objects, cluster = [GREEDY], [*NODES, BOUNDS]
+    (finding,) = lint(objects=objects, cluster=load_cluster(objects=cluster)).findings
+    assert finding.rule == "admission-refuses-pods"
+    assert finding.severity.word == "error"
+    assert finding.evidence.text == f'Pod "web-*" is invalid: {WORDS}'
+    (outcome,) = simulate(objects=objects, cluster=load_cluster(objects=cluster), events=["deploy"]).outcomes
+    assert (outcome.verdict, outcome.proven, outcome.text) == ("bad", True, "0/1 −1")
+    assert outcome.message == finding.evidence.text
+    inventory = gather(decode_object(value, "shop") for value in objects)
+    told = answer(Question("web"), inventory, load_cluster(objects=cluster))
+    assert told.not_created
+    assert told.message == finding.evidence.text
+    assert "No pod is created" in as_text(told)
+
+
+def test_pods_that_are_never_created_take_no_room() -> None:
+    """Two pods of four cores fit on two nodes when the third workload is refused."""
+    big = workload(resources={"requests": {"cpu": "4"}})
+    big["metadata"] = {"name": "big", "namespace": "lab"}
+    big["spec"]["replicas"] = 2
+    cluster = load_cluster(objects=[*NODES, BOUNDS])
+    found = simulate(objects=[GREEDY, big], cluster=cluster, events=["deploy"]).outcomes
+    assert [(o.text, o.proven) for o in found] == [("0/1 −1", True), ("2/2 ok", True)]
+    assert {f.rule for f in lint(objects=[GREEDY, big], cluster=cluster).findings} == {"admission-refuses-pods"}
+
+
+def test_nobody_is_proven_right_beside_pods_of_which_nothing_is_known() -> None:
+    """The nodes hold both only if the class is missing."""
+    classed = workload({"priorityClassName": "none-such"}, {"requests": {"cpu": "3"}})
+    other = workload(resources={"requests": {"cpu": "3"}})
+    other["metadata"] = {"name": "other", "namespace": "shop"}
+    cluster = load_cluster(objects=NODES)
+    first, second = simulate(objects=[classed, other], cluster=cluster, events=["deploy"]).outcomes
+    assert (first.verdict, first.proven, first.text) == ("unknown", False, "0–1/1 ?")
+    assert not second.proven
+
+
+def test_two_sample_folders_are_two_worlds() -> None:
+    import yaml
+
+    def texts(limits: str, web: str) -> dict[str, str]:
+        plain = [{**o, "metadata": {"name": o["metadata"]["name"]}} for o in (BOUNDS, GREEDY)]
+        return {limits: yaml.safe_dump(plain[0]), web: yaml.safe_dump(plain[1])}
+
+    def rules(files: dict[str, str]) -> set[str]:
+        return {f.rule for f in lint(text=files, cluster=load_cluster(objects=NODES)).findings}
+
+    assert "admission-refuses-pods" not in rules(texts("samples/limits/l.yaml", "samples/web/web.yaml"))
+    assert "admission-refuses-pods" in rules(texts("samples/web/l.yaml", "samples/web/web.yaml"))
+    assert "admission-refuses-pods" in rules(texts("samples/l.yaml", "samples/web/web.yaml"))
+    named = {"limits/l.yaml": yaml.safe_dump(BOUNDS), "apps/web.yaml": yaml.safe_dump(GREEDY)}
+    assert "admission-refuses-pods" in rules(named)

@@ -1,0 +1,37 @@
+"""An object of the cluster or of the set lets the API server refuse the pods: a LimitRange, a namespace, a class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.findings import Hazard, Place, Severity, proof
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.model.workload import Workload
+
+_VARIANTS = {"PodSecurity": "security", "LimitRanger": "limits", "validation": "limits"}
+_OWN_RULES = ("priorityClassName", "runtimeClassName")
+
+
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    refusal = facts.admission.decision(workload).refusal
+    if refusal is None or refusal.at[-1] in _OWN_RULES:
+        return
+    if workload.kind != "DaemonSet" and not facts.replicas(workload):
+        return
+    by = refusal.by
+    source = by.source if by is not None and isinstance(by.source, Document) else None
+    # What comes with the set may come after the pods; restricted asks for fields that webhooks may fill in.
+    is_mild = source is not None or "restricted:" in refusal.message
+    yield Hazard(
+        at=refusal.at,
+        evidence=proof(refusal.said_of(workload), assumes=refusal.assumes),
+        values={
+            "refused": str(workload) if workload.kind == "Pod" else f"every pod of {workload}",
+            "words": refusal.message,
+            "by": "" if by is None else by.name,
+        },
+        severity=Severity.WARNING if is_mild else None,
+        related=(Place(refusal.by_at, "refuses them", source),) if source is not None else (),
+        variant=_VARIANTS.get(refusal.plugin, "default"),
+    )

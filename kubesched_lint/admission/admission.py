@@ -15,7 +15,7 @@ from kubesched_lint.admission.decision import CREATED, VALIDATION, Decision, Ref
 from kubesched_lint.admission.mutating import SYSTEM_PRIORITY_CLASSES, admit
 from kubesched_lint.admission.reach import is_in_reach
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass
+from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
 from kubesched_lint.model.template import written_template
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ class Admission:
         """Whether the pods of a workload are created, quotas aside."""
         pod, ranges = workload.pod, self.limit_ranges_of(workload.namespace, workload.source)
         asks = pod.priority_class or pod.runtime_class or pod.overhead or pod.preemption_policy
-        if not asks and pod.priority is None and not ranges and workload.namespace not in self._enforcing:
+        held = workload.namespace in self._enforcing or workload.namespace in self._quotas
+        if not asks and pod.priority is None and not ranges and not held:
             return CREATED
         refusal = next(self._refusals(workload, ranges), None)
         if refusal is not None:
@@ -72,6 +73,8 @@ class Admission:
             yield from self._by_limits(workload, ranges)
         yield from self._by_pod_security(workload)
         yield from self._by_overhead(workload.pod)
+        if workload.namespace in self._quotas and "LimitRange" in self.known:
+            yield from self._by_quota(workload)
 
     # --- Priority ---------------------------------------------------------------------------------------------------
 
@@ -205,6 +208,39 @@ class Admission:
                 at = ("metadata", "labels", ENFORCE)
                 yield Refusal("PodSecurity", message, workload.pod.path, namespace, at, assumes)
 
+    # --- ResourceQuota ----------------------------------------------------------------------------------------------
+
+    def quotas_of(self, workload: Workload, pod: Pod) -> tuple[ResourceQuota, ...]:
+        """Those that count the pods of a workload, by name; ``pod`` is the stored one."""
+        found = [q for q in self._quotas.get(workload.namespace, ()) if is_in_reach(q.source, workload.source)]
+        if not any(q.scopes for q in found):
+            return tuple(found)
+        from kubesched_lint.admission.quotas import counts
+
+        template = written_template(workload)
+        return tuple(q for q in found if counts(q, pod, template))
+
+    @cached_property
+    def _quotas(self) -> Mapping[str, tuple[ResourceQuota, ...]]:
+        found: dict[str, tuple[ResourceQuota, ...]] = {}
+        for quota in sorted(self.objects.quotas, key=lambda q: q.name):
+            found[quota.namespace] = (*found.get(quota.namespace, ()), quota)
+        return found
+
+    def _by_quota(self, workload: Workload) -> Iterator[Refusal]:
+        """What a quota wants every container to say, and one does not: then it refuses each pod."""
+        from kubesched_lint.model.quota import in_words, unsaid
+
+        pod = self.stored(workload.pod, source=workload.source)
+        for quota in self.quotas_of(workload, pod):
+            missing = unsaid(pod, quota.hard)
+            if not missing:
+                continue
+            silent = next(name for names in missing.values() for name in names)
+            at = next(c.path for c in (*pod.containers, *pod.init_containers) if c.name == silent)
+            message = f"failed quota: {quota.name}: must specify {in_words(missing)}"
+            yield Refusal("ResourceQuota", message, at, quota, ("spec", "hard"), _stands(quota))
+
     # --- what nobody told us ----------------------------------------------------------------------------------------
 
     def _unknown(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[str]:
@@ -216,6 +252,9 @@ class Admission:
         for limits in ranges:
             if not isinstance(limits.source, Document) and any(map(_says_nothing, limits.items)):
                 yield f"which bounds LimitRange {limits.namespace}/{limits.name} sets, for the snapshot lacks them"
+        if workload.namespace in self._quotas and "LimitRange" not in self.known:
+            for refusal in self._by_quota(workload):
+                yield f"whether a LimitRange of the namespace fills in what a quota asks for ({refusal.message})"
         namespace = self._enforcing.get(workload.namespace)
         if namespace is not None and not isinstance(written_template(workload), dict):
             yield f"whether the pods keep to PodSecurity {namespace[1]}, for their template is not known"
@@ -226,9 +265,8 @@ def _says_nothing(item: LimitItem) -> bool:
     return not (item.min or item.max or item.ratio or item.default or item.default_request)
 
 
-def _stands(by: LimitRange | Namespace) -> tuple[str, ...]:
+def _stands(by: LimitRange | Namespace | ResourceQuota) -> tuple[str, ...]:
     """What a refusal by an object of the set assumes."""
     if not isinstance(by.source, Document):
         return ()
-    kind = "Namespace" if isinstance(by, Namespace) else "LimitRange"
-    return (f"{kind} {by.name} is there before the pods, as it is whenever they are made anew",)
+    return (f"{type(by).__name__} {by.name} is there before the pods, as it is whenever they are made anew",)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.findings import Path
-from kubesched_lint.model.policy import LimitRange, Namespace, RuntimeClass
+from kubesched_lint.model.policy import LimitRange, Namespace, ResourceQuota, RuntimeClass
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 
@@ -15,12 +15,12 @@ class Refusal:
     """Why the API server creates no pod of a template."""
 
     plugin: str
-    """``Priority``, ``RuntimeClass``, ``LimitRanger``, ``PodSecurity``, or ``validation``."""
+    """``Priority``, ``RuntimeClass``, ``LimitRanger``, ``PodSecurity``, ``ResourceQuota``, or ``validation``."""
     message: str
     """What it says after the pod's name: ``no PriorityClass with name none-such was found``."""
     at: Path
     """The place to blame in the workload."""
-    by: LimitRange | Namespace | RuntimeClass | None = None
+    by: LimitRange | Namespace | ResourceQuota | RuntimeClass | None = None
     """The object that refuses; None where one is missing."""
     by_at: Path = ()
     assumes: tuple[str, ...] = ()
@@ -30,9 +30,9 @@ class Refusal:
         return about_pod(workload, self.message, is_invalid=self.plugin == VALIDATION)
 
 
-def about_pod(workload: Workload, message: str, *, is_invalid: bool = False) -> str:
+def about_pod(workload: Workload, message: str, ordinal: int = 0, *, is_invalid: bool = False) -> str:
     """``pods "web-*" is forbidden: …``: names end in random characters, but of StatefulSets and bare pods."""
-    suffix = {"Pod": "", "StatefulSet": "-0"}.get(workload.kind, "-*")
+    suffix = {"Pod": "", "StatefulSet": f"-{ordinal}"}.get(workload.kind, "-*")
     if is_invalid:
         return f'Pod "{workload.name}{suffix}" is invalid: {message}'
     return f'pods "{workload.name}{suffix}" is forbidden: {message}'

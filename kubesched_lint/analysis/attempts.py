@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
-from kubesched_lint.admission.reach import is_in_reach
-from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.analysis.claims import without_unknown_storage
+from kubesched_lint.analysis.quota_demand import asked_of
+from kubesched_lint.analysis.quota_demand import used as used_by_others
 from kubesched_lint.analysis.trial import scheduled_pod
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with_daemon_tolerations
 from kubesched_lint.lifecycle.controllers.statefulset import claims_of, pod_with_claims
-from kubesched_lint.model.quota import asked, unsaid
+from kubesched_lint.model.quota import unsaid
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.preemption import preempt
@@ -52,8 +52,8 @@ class _Queue:
 
 
 def is_modelled(workload: Workload, facts: Facts) -> bool:
-    """Whether a run can follow its pods: they are created and stay, and it is known where volumes bind."""
-    if not (workload.stays or workload.kind == "DaemonSet") or facts.admission.decision(workload) is not CREATED:
+    """Whether a run can follow its pods: the scheduler sees them, they stay, and it is known where volumes bind."""
+    if not (workload.stays or workload.kind == "DaemonSet") or facts.admission.decision(workload).unknown:
         return False
     if scheduled_pod(workload, facts) is None:
         return False
@@ -154,20 +154,14 @@ def _hold_back(queues: Sequence[_Queue], facts: Facts) -> None:
     for queue in queues:
         if facts.admission.decision(queue.workload).refusal is not None:
             queue.waiting.clear()
-    staying = [b.pod for b in facts.other_pods if not b.terminating]
+    counting = {id(q): facts.admission.quotas_of(q.workload, q.pod(0)) if q.waiting else () for q in queues}
     for quota in facts.objects.quotas:
-        if quota.scopes:
-            continue  # which pods it counts is not modelled
-        beside = [pod for pod in staying if pod.namespace == quota.namespace]
-        used = {name: sum(asked(pod, name) for pod in beside) for name in quota.hard}
+        used = {name: used_by_others(quota, name, facts) for name in quota.hard}
         for queue in queues:
-            workload = queue.workload
-            if not queue.waiting or workload.namespace != quota.namespace:
-                continue
-            if not is_in_reach(quota.source, workload.source):
+            if not queue.waiting or all(quota is not one for one in counting[id(queue)]):
                 continue
             pod = queue.pod(0)
-            each = {name: amount for name in quota.hard if (amount := asked(pod, name))}
+            each = {name: amount for name in quota.hard if (amount := asked_of(queue.workload, name, facts))}
             room = [max(quota.hard[name] - used[name], 0) // amount for name, amount in each.items()]
             granted = 0 if unsaid(pod, quota.hard) else min((*room, len(queue.waiting)))
             del queue.waiting[granted:]

@@ -39,7 +39,7 @@ def place_rest(subject: ObjectRef, facts: Facts, state: ClusterState, turn: Turn
     if pods_wanted(facts) > MOST_PODS:
         return None
     queue: list[tuple[Queued, Placer] | None] = []
-    for workload in facts.as_deployed:
+    for workload in facts.as_created:
         if workload.ref == subject:
             queue.append(None)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from kubesched_lint.admission.claims import default_class
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
@@ -50,7 +51,7 @@ def nearest_claim(facts: Facts, namespace: str, name: str) -> str:
 def storage_class_of(facts: Facts, claim: Claim) -> StorageClass | None:
     """The class of a claim, the default one where it names none; None when it is not known."""
     if claim.storage_class is None:
-        return next((c for c in _classes(facts) if c.is_default), None)
+        return default_class(_classes(facts))
     return next((c for c in _classes(facts) if c.name == claim.storage_class), None)
 
 

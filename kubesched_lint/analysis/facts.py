@@ -631,12 +631,16 @@ class Facts:
 
     @cached_property
     def as_deployed(self) -> tuple[Workload, ...]:
-        """Those whose pods are created, and of several variants of one object the last: what applying them leaves."""
-        found = self.in_order
-        if self.manifests.has_namesakes:
-            last = {workload.ref: workload for workload in found}
-            found = tuple(workload for workload in found if last[workload.ref] is workload)
-        return tuple(workload for workload in found if self.is_created(workload))
+        """The same, but of several variants of one object only the last: that is what applying them all leaves."""
+        if not self.manifests.has_namesakes:
+            return self.in_order
+        last = {workload.ref: workload for workload in self.in_order}
+        return tuple(workload for workload in self.in_order if last[workload.ref] is workload)
+
+    @cached_property
+    def as_created(self) -> tuple[Workload, ...]:
+        """Those of ``as_deployed`` whose pods the API server creates."""
+        return tuple(workload for workload in self.as_deployed if self.is_created(workload))
 
     @cached_property
     def _ranks(self) -> Mapping[int, int]:

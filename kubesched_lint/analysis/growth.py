@@ -159,7 +159,7 @@ class _Growth:
         mark = state.mark()
         queues: dict[int, _Queue] = {}
         try:
-            entries = [entry for w in now.as_deployed for entry in queued_pods(w, now)]
+            entries = [entry for w in now.as_created for entry in queued_pods(w, now)]
             progress = True
             while progress:
                 progress = False

@@ -41,6 +41,7 @@ def setting_of(facts: Facts) -> Setting:
         {i: changes(w, running[i], facts) for i, w in enumerate(ordered) if running[i]},
         scalers,
         kubernetes_version=facts.premises.kubernetes_version,
+        claim_templates={i: w.claim_templates for i, w in enumerate(ordered) if w.claim_templates},
         decisions={i: d for i, w in enumerate(ordered) if (d := facts.admission.decision(w)) is not CREATED},
     )
 

@@ -54,7 +54,7 @@ class Queued:
 
 def pods_wanted(facts: Facts) -> int:
     """How many pods a trial would place."""
-    return sum(_wanted(w, facts) for w in facts.as_deployed)
+    return sum(_wanted(w, facts) for w in facts.as_created)
 
 
 def waiting_everywhere(facts: Facts) -> Iterator[Waiting]:
@@ -82,7 +82,7 @@ class _Trial:
 
     def __init__(self, facts: Facts, state: ClusterState, seed: int) -> None:
         self._state = state
-        asking = (one for workload in facts.as_deployed for one in queued_pods(workload, facts))
+        asking = (one for workload in facts.as_created for one in queued_pods(workload, facts))
         self._queue = [(one, Placer(one.pod, state, one.owner, seed=seed)) for one in asking]
         self._placed: dict[int, tuple[Placement, Queued]] = {}
 

@@ -15,7 +15,7 @@ _OWN_RULES = ("priorityClassName", "runtimeClassName")
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     refusal = facts.admission.decision(workload).refusal
-    if refusal is None or refusal.at[-1] in _OWN_RULES:
+    if refusal is None or refusal.at[-1] in _OWN_RULES or refusal.plugin == "ResourceQuota":
         return
     if workload.kind != "DaemonSet" and not facts.replicas(workload):
         return

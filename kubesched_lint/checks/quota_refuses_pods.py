@@ -8,38 +8,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.quota_demand import STANDING, asked_of, drawing, shown_as, used, wanted
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.pod import Container, Pod
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.quota import in_words, unsaid
-from kubesched_lint.model.workload import SCALED, Workload
+from kubesched_lint.model.workload import Workload
 
 _REQUESTS: Mapping[str, str] = {"cpu": "cpu", "requests.cpu": "cpu", "memory": "memory", "requests.memory": "memory"}
 _LIMITS: Mapping[str, str] = {"limits.cpu": "cpu", "limits.memory": "memory"}
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if not facts.replicas(workload):
+    if workload.kind != "DaemonSet" and not facts.replicas(workload):
         return
     pod = facts.pod(workload)
-    for quota in _quotas(workload.namespace, facts):
+    for quota in facts.admission.quotas_of(workload, pod):
         silent = next(_unsaid(pod, quota), None) if pod.pod_requests is None else None
         if silent is not None:
             yield _hazard_unsaid(workload, quota, *silent, facts)
-        elif workload.kind in SCALED:
-            yield from _exceeded(workload, pod, quota, facts)
-
-
-def _quotas(namespace: str, facts: Facts) -> Iterator[ResourceQuota]:
-    """Those for all pods of a namespace: of the set, else of the cluster."""
-    live = () if facts.cluster is None else facts.cluster.inventory.quotas
-    seen = set()
-    for quota in (*facts.manifests.quotas, *live):
-        if quota.namespace == namespace and quota.name not in seen:
-            seen.add(quota.name)
-            if not quota.scopes:
-                yield quota
+        elif workload.kind in STANDING and facts.is_created(workload):
+            yield from list(_exceeded(workload, quota, facts)) or _together(workload, quota, facts)
 
 
 def _unsaid(pod: Pod, quota: ResourceQuota) -> Iterator[tuple[Container, tuple[str, ...]]]:
@@ -70,16 +60,17 @@ def _hazard_unsaid(
     )
 
 
-def _exceeded(workload: Workload, pod: Pod, quota: ResourceQuota, facts: Facts) -> Iterator[Hazard]:
-    replicas = facts.replicas(workload)
+def _exceeded(workload: Workload, quota: ResourceQuota, facts: Facts) -> Iterator[Hazard]:
+    replicas = wanted(workload, facts)
     for name, hard in quota.hard.items():
-        each, resource = _of_one(pod, name)
-        if each and each * replicas > hard:
-            allowed = max(0, hard // each)
+        each, taken = asked_of(workload, name, facts), used(quota, name, facts)
+        if each and taken + each * replicas > hard:
+            allowed, resource = max(0, (hard - taken) // each), shown_as(name)
+            beside = f"{show(resource, taken)} of others + " if taken else ""
             yield Hazard(
-                at=workload.replicas_path,
+                at=workload.replicas_path if workload.kind != "DaemonSet" else workload.pod.path,
                 evidence=proof(
-                    f"{replicas} x {show(resource, each)} > {show(resource, hard)}",
+                    f"{beside}{replicas} x {show(resource, each)} > {show(resource, hard)}",
                     demand=replicas,
                     supply=allowed,
                     assumes=_premises(quota, facts),
@@ -100,13 +91,40 @@ def _exceeded(workload: Workload, pod: Pod, quota: ResourceQuota, facts: Facts) 
             return
 
 
-def _of_one(pod: Pod, name: str) -> tuple[int, str]:
-    """What one pod takes of a quota's resource, and the resource as amounts are shown."""
-    if name in ("pods", "count/pods"):
-        return 1, "pods"
-    if name in _REQUESTS:
-        return pod.requests.get(_REQUESTS[name], 0), _REQUESTS[name]
-    return 0, name
+def _together(workload: Workload, quota: ResourceQuota, facts: Facts) -> Iterator[Hazard]:
+    """Said once, of the last workload that draws on the quota."""
+    group = drawing(quota, facts)
+    if len(group) < 2 or group[-1] is not workload:
+        return
+    for name, hard in quota.hard.items():
+        each = {id(w): asked_of(w, name, facts) for w in group}
+        members = [w for w in group if each[id(w)] and wanted(w, facts)]
+        total = used(quota, name, facts) + sum(each[id(w)] * wanted(w, facts) for w in members)
+        alone = any(used(quota, name, facts) + each[id(w)] * wanted(w, facts) > hard for w in members)
+        if total > hard and len(members) > 1 and not alone:
+            resource, largest = shown_as(name), max(each[id(w)] for w in members)
+            missing = -(-(total - hard) // largest)
+            yield Hazard(
+                at=workload.replicas_path if workload.kind != "DaemonSet" else workload.pod.path,
+                evidence=proof(
+                    f"{show(resource, total)} > {show(resource, hard)}",
+                    assumes=(*_premises(quota, facts), "all of them are deployed"),
+                ),
+                values={
+                    "quota": quota.name,
+                    "resource": name,
+                    "hard": show(resource, hard),
+                    "total": show(resource, total),
+                    "missing": missing,
+                    "pending": missing,
+                    "others": tuple(str(w) for w in members if w is not workload),
+                },
+                severity=None if _is_live(quota, facts) else Severity.WARNING,
+                related=_related(quota, facts),
+                variant="together",
+                together=tuple(w.ref for w in members),
+            )
+            return
 
 
 def _is_live(quota: ResourceQuota, facts: Facts) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import TypeVar
 
+from kubesched_lint.admission.claims import default_class
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.storage import (
     Claim,
@@ -50,7 +51,7 @@ class Storage:
 
     @property
     def default_class(self) -> StorageClass | None:
-        return next((c for c in self.classes.values() if c.is_default), None)
+        return default_class(self.classes.values())
 
     def with_objects(self, claims: Iterable[Claim] = (), volumes: Iterable[PersistentVolume] = ()) -> Storage:
         """The same storage with these claims and volumes added or put in the place of their namesakes."""

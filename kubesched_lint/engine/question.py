@@ -110,7 +110,7 @@ def _daemon(
 
 def _beside(workload: Workload, facts: Facts, state: ClusterState, turn: Turn, question: Question) -> Iterator[str]:
     """Places the rest of the set, unless it is to be left out; yields a note that says which."""
-    others = [w for w in facts.as_deployed if w.ref != workload.ref]
+    others = [w for w in facts.as_created if w.ref != workload.ref]
     if not others or question.alone:
         turn()
         if others:

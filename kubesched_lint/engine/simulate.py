@@ -308,8 +308,5 @@ def _notes(setting: Setting, cluster: Cluster, facts: Facts) -> Iterator[str]:
     kept = [str(w) for w in setting.workloads if w.held and w.replicas]
     if kept:
         yield f"paused, so they are told by the template that runs, not by that of the manifests: {_first(kept)}"
-    scoped = [f"{q.namespace}/{q.name}" for q in setting.objects.quotas if q.scopes]
-    if scoped:
-        yield f"quotas with scopes are passed over: {_first(scoped)}"
     if not cluster.resources_known:
         yield "some nodes tell no resources: there every request fits"

@@ -62,6 +62,11 @@ def _waits_in_turn(setting: Setting, number: int) -> bool:
     return in_turn and any(not bound.node for bound in setting.running.get(number, ()))
 
 
+def is_fine_if_granted(setting: Setting, event: str, number: int) -> bool:
+    """Whether an event surely ends well where no quota stands in the way."""
+    return not setting.workloads[number].held and _count(setting, event, number).is_fine
+
+
 def _as_held(setting: Setting, event: str, number: int) -> Tally:
     """A paused Deployment that runs: it is scaled and keeps its number, and no rollout starts."""
     if event == "deploy":
@@ -77,22 +82,17 @@ _KEPT = "it is paused, and keeps the pods that run"
 
 
 def _granted(setting: Setting, event: str, number: int, told: Tally) -> Tally:
-    """A quota may keep pods from being made: surely made are those it grants where nobody else draws on it."""
-    why = quotas.refused(setting, number)
-    if why:
-        unsure = Tally(told.wanted, Counted(0, why), told.most)
-        unsure.never_stuck, unsure.always_stuck = False, told.always_stuck
-        return unsure
+    """A quota may keep pods from being made: surely made are those it grants whatever the others take."""
     granted = quotas.cap(setting, number)
     if granted is None:
         return told
-    sure = min(told.least.pods, granted.pods) if quotas.is_alone(setting, number) else 0
+    sure = min(told.least.pods, granted.pods, quotas.surely_granted(setting, number, event))
     less = Tally(told.wanted, Counted(sure, granted.why), told.most)
     less.never_stuck = told.never_stuck and sure == told.least.pods
     less.always_stuck = told.always_stuck
     if event not in ("deploy", "rollout") or (event == "deploy" and not setting.running.get(number)):
         return less
-    less.never_stuck = less.never_stuck and granted.pods >= setting.most(number)
+    less.never_stuck = less.never_stuck and granted.pods >= setting.most_wished(number)
     if event == "rollout" and granted.pods <= told.wanted and _spares_none(setting, number):
         less.always_stuck = told.wanted > 0
         less.most = Counted(min(told.most.pods, granted.pods), f"{granted.why}; {_NO_WAY}")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from kubesched_lint.admission.decision import Decision, Refusal
-from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.admission.decision import Decision, Refusal, about_pod
+from kubesched_lint.lifecycle import quotas
+from kubesched_lint.lifecycle.counted import Tally, count, is_fine_if_granted
 from kubesched_lint.lifecycle.judging import CONTROLLER_SAYS
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.verdicts import BAD, NONE, UNKNOWN, Cell, words
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, words
 from kubesched_lint.record import replace
 
 SERVER_SAYS = "the API server says"
@@ -18,6 +19,13 @@ def refused(setting: Setting, event: str, number: int, refusal: Refusal) -> Cell
     """No pod is created, whatever happens; pods that run already stay, and what becomes of them is not followed."""
     workload, wanted = setting.workloads[number], count(setting, event, number).wanted
     runs = min(len(setting.running.get(number, ())), wanted)
+    if event == "deploy" and runs >= wanted and setting.changes.get(number, True) is False:
+        bound = Range(wanted, wanted, "closed-form")
+        text, why = (
+            words(event, wanted, bound, stuck=False, always_stuck=False),
+            "all its pods run, and none is created",
+        )
+        return Cell(event, FINE, wanted, bound, proven=True, text=text, why=why, assumes=(_ALONE,))
     stuck = event == "rollout" and not runs
     bound = Range(0, runs, "bound" if runs else "closed-form")
     text = words(event, wanted, bound, stuck=stuck, always_stuck=stuck)
@@ -37,6 +45,26 @@ def refused(setting: Setting, event: str, number: int, refusal: Refusal) -> Cell
         at=refusal.at,
         missing=("a course in which no pod is created anew",) if runs else (),
         assumes=(*refusal.assumes, _ALONE),
+    )
+
+
+def raced(setting: Setting, number: int, told: Tally) -> Cell | None:
+    """The deployment of a workload that gets all its pods if it creates them first, and fewer if others do; or None."""
+    if not (quotas.goes_both_ways(setting, number) and is_fine_if_granted(setting, "deploy", number)):
+        return None
+    bound = Range(min(told.least.pods, told.wanted), told.wanted, "bound")
+    workload, quota = setting.workloads[number], setting.quotas[number][0]
+    return Cell(
+        "deploy",
+        DEPENDS,
+        told.wanted,
+        bound,
+        text=words("deploy", told.wanted, bound, stuck=False, always_stuck=False),
+        why=f"ResourceQuota {quota.namespace}/{quota.name} grants less than its workloads want: the first get theirs",
+        message=about_pod(workload, quotas.message_in_turn(setting, number)),
+        says=CONTROLLER_SAYS,
+        blamed=quota,
+        at=("spec", "hard"),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kubesched_lint.admission.decision import about_pod
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Path
 from kubesched_lint.lifecycle import quotas
@@ -66,7 +67,9 @@ def explained(cell: Cell, ends: Sequence[End], setting: Setting, number: int) ->
         granted = quotas.cap(setting, number)
         if granted is not None and granted.pods < cell.wanted + cell.stuck and granted.why in cell.why:
             at = ("spec", "hard", granted.resource)
-            return replace(cell, message=granted.message, says=CONTROLLER_SAYS, blamed=granted.quota, at=at)
+            said = quotas.message_in_turn(setting, number) if cell.event == "deploy" else ""
+            message = about_pod(setting.workloads[number], said or granted.message, granted.pods)
+            return replace(cell, message=message, says=CONTROLLER_SAYS, blamed=granted.quota, at=at)
     if not ends:
         return _blamed(cell, _unplaced(setting, number)) if cell.verdict == BAD else cell
     ranked = sorted(ends, key=lambda e: (e.blocked, e.lack, e.outcome.unready, not e.is_updated))

@@ -103,11 +103,11 @@ class Simulation:
         rivals = self._contests[members]
         # What another scheduler would drive out is anybody's guess: a search over all of them knows no preemption.
         any_ends = likely_ends = None
-        if not rivals.strong and self._is_made(members):
+        if not rivals.strong and self._is_made(members, number):
             any_ends = self._ends(members, event, number, expected=False)
         # What holds for any scheduler need not be asked again of the default one.
         surely = any_ends is not None and judged(event, any_ends)[0] == FINE and self._is_followed(members)
-        if self._is_made(self._everybody) and not surely:
+        if self._is_made(self._everybody, number) and not surely:
             likely_ends = self._ends(self._everybody, event, number, expected=True)
         if likely_ends is not None and self._is_followed(members):
             cell = self._from_ends(event, number, likely_ends, any_ends)
@@ -120,9 +120,13 @@ class Simulation:
             return cell
         return _doubted(cell, rivals.open_)
 
-    def _is_made(self, members: Sequence[int]) -> bool:
-        """Whether every pod that controllers want comes to be: no search follows what a quota keeps from it."""
-        return self.setting.quota_short.isdisjoint(members)
+    def _is_made(self, members: Sequence[int], number: int) -> bool:
+        """Whether a search for a workload can follow the pods of ``members``; those that a quota caps count as so many.
+
+        Nothing follows the workload itself where a quota keeps pods from it, nor those that race for one quota.
+        """
+        short = self.setting.quota_short
+        return number not in short and all(i in self.setting.capped for i in short.intersection(members))
 
     @cached_property
     def _everybody(self) -> tuple[int, ...]:
@@ -236,7 +240,7 @@ class Simulation:
         """Where seeded courses of an event end for a workload; none where they would take too many steps."""
         if self.setting.workloads[number].kind == "DaemonSet" and len(self.setting.nodes) > MOST_DAEMONS:
             return []
-        if not self._is_made(self._everybody) or max(map(self.setting.most, self._everybody)) > MOST_RUN:
+        if not self._is_made(self._everybody, number) or max(map(self.setting.most, self._everybody)) > MOST_RUN:
             return []
         return self._runs(number).ends(event, number) or []
 
@@ -263,6 +267,10 @@ class Simulation:
                 assumes=self._premises(number),
             )
             return cell if fine else explained(cell, ends, self.setting, number)
+        if event == "deploy" and number in self.setting.quota_short:
+            raced = creation.raced(self.setting, number, told)
+            if raced is not None:
+                return replace(raced, assumes=self._premises(number))
         return self._from_runs(event, number, told, bound, blocked, ends)
 
     def _from_runs(self, event: str, number: int, told: Tally, bound: Range, blocked: str, ends: Sequence[End]) -> Cell:
@@ -280,7 +288,7 @@ class Simulation:
                 missing = ("a proof; too many steps to follow a course",)
             if any(number in group for group in self._cut_short):
                 missing = (*missing, f"a search of more than {self.effort.states:,} states: --states lets it go on")
-            if not self._is_made(self._everybody):
+            if not self._is_made(self._everybody, number):
                 missing = (
                     f"a proof: no course is followed where a quota keeps pods from being made ({self._quota(number)})",
                 )
@@ -323,9 +331,6 @@ class Simulation:
     def _quota(self, number: int) -> str:
         short = sorted(self.setting.quota_short)
         number = number if number in short else short[0]
-        refused = quotas.refused(self.setting, number)
-        if refused:
-            return refused
         granted = quotas.cap(self.setting, number)
         return granted.why if granted is not None else "a quota keeps pods from being made"
 

@@ -1,20 +1,20 @@
 """How many pods a namespace's ResourceQuotas let a controller make: those beyond are never created.
 
-A quota without scopes counts every pod of its namespace that has not ended, waiting ones included; what each counts
-for, and what every container has to say, is in ``model.quota``. Quotas with scopes are passed over: that only loosens
-a bound.
+A quota counts every pod of its namespace that matches its scopes and has not ended, waiting ones included. Which quotas
+count a workload is ``admission``'s to say, and what a pod counts for ``model.quota``'s and ``admission.quotas``'.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from kubesched_lint.admission.quotas import asked_with_claims, counts, is_of_claims
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
-from kubesched_lint.model.quota import PODS, asked, canonical, in_words, unsaid
+from kubesched_lint.model.quota import PODS, asked, canonical
+from kubesched_lint.model.storage import Claim
 
 
 class Entry(NamedTuple):
@@ -60,16 +60,20 @@ class Cap(NamedTuple):
             if used + entry.each > hard[entry.resource]:
                 numbers = (entry.each, used, hard[entry.resource])
                 told.append([f"{entry.resource}={canonical(entry.resource, n)}" for n in numbers])
-        parts = [",".join(column) for column in zip(*told, strict=True)]
-        return "exceeded quota: {}, requested: {}, used: {}, limited: {}".format(self.quota.name, *parts)
+        return _exceeded(self.quota, told)
+
+
+def _exceeded(quota: ResourceQuota, told: Sequence[Sequence[str]]) -> str:
+    """``told``: per entry what is requested, used and the limit."""
+    parts = [",".join(column) for column in zip(*told, strict=True)]
+    return "exceeded quota: {}, requested: {}, used: {}, limited: {}".format(quota.name, *parts)
 
 
 def cap(setting: Setting, number: int) -> Cap | None:
     """The tightest one, or None; what runs already is not taken away."""
-    pod = setting.pods[number]
     found = None
-    for quota in _quotas(setting, pod.namespace):
-        entries = tuple(_entries(setting, pod, quota))
+    for quota in setting.quotas[number]:
+        entries = tuple(_entries(setting, number, quota))
         for resource, each, used in entries:
             most = max((quota.hard[resource] - used) // each, len(setting.running.get(number, ())), 0)
             if found is None or most < found.pods:
@@ -77,66 +81,114 @@ def cap(setting: Setting, number: int) -> Cap | None:
     return found
 
 
-def _entries(setting: Setting, pod: Pod, quota: ResourceQuota) -> Iterator[Entry]:
-    # Pods that go are charged only until their grace period is over (QuotaV1Pod).
-    beside = [b.pod for b in setting.objects.pods if b.namespace == pod.namespace and not b.terminating]
-    for resource in quota.hard:
-        each = asked(pod, resource)
-        if each:
-            yield Entry(resource, each, sum(asked(other, resource) for other in beside))
-
-
-def refused(setting: Setting, number: int) -> str:
-    """What a quota wants every container to say and one does not, so that none of the pods is made; empty if none does.
-
-    A LimitRange that nobody told of may fill it in: a reason not to call anything fine, and no proof.
-    """
-    pod = setting.pods[number]
-    for quota in _quotas(setting, pod.namespace):
-        missing = unsaid(pod, quota.hard)
-        if missing:
-            said = f"failed quota: {quota.name}: must specify {in_words(missing)}"
-            return (
-                f"unless a LimitRange fills it in, ResourceQuota {quota.namespace}/{quota.name} lets none exist: {said}"
+def surely_granted(setting: Setting, number: int, event: str = "") -> int:
+    """So many pods of a workload its quotas let exist whatever the others of the set take first."""
+    first = event == "deploy" and not any(setting.running.values())
+    wish = setting.wanted if first else setting.most_wished
+    least = wish(number)
+    for quota in setting.quotas[number]:
+        for resource, each, used in _entries(setting, number, quota):
+            others = sum(
+                _asked(setting, i, resource) * max(wish(i), len(setting.running.get(i, ())))
+                for i in range(len(setting.pods))
+                if i != number and quota in setting.quotas[i]
             )
+            least = min(least, (quota.hard[resource] - used - others) // each)
+    return max(least, 0)
+
+
+def granted_in_turn(setting: Setting, order: Sequence[int]) -> dict[int, int]:
+    """Pods that each workload gets at deploy when those in ``order`` create theirs one after the other."""
+    found: dict[int, int] = {}
+    for number in order:
+        found[number] = max(min(setting.wanted(number), *_left(setting, number, found)), 0)
+    return found
+
+
+def message_in_turn(setting: Setting, number: int) -> str:
+    """What the API server says of the first pod too many, when workloads create theirs in apply order; or nothing."""
+    found = granted_in_turn(setting, range(len(setting.pods)))
+    if found[number] >= setting.wanted(number):
+        others = [i for i in range(len(setting.pods)) if i != number]
+        found = granted_in_turn(setting, (*others, number))
+    for quota in setting.quotas[number]:
+        told = []
+        for resource, each, used in sorted(_entries(setting, number, quota)):
+            taken = used + sum(
+                _asked(setting, i, resource) * pods for i, pods in found.items() if quota in setting.quotas[i]
+            )
+            if taken + each > quota.hard[resource]:
+                told.append([f"{resource}={canonical(resource, n)}" for n in (each, taken, quota.hard[resource])])
+        if told and found[number] < setting.wanted(number):
+            return _exceeded(quota, told)
     return ""
 
 
+def goes_both_ways(setting: Setting, number: int) -> bool:
+    """Whether a deployment grants a workload all its pods in one order of creation, and fewer in another."""
+    others = [i for i in range(len(setting.pods)) if i != number]
+    wanted = setting.wanted(number)
+    first, last = granted_in_turn(setting, (number, *others)), granted_in_turn(setting, (*others, number))
+    return not any(setting.running.values()) and first[number] >= wanted > last[number]
+
+
+def _left(setting: Setting, number: int, found: Mapping[int, int]) -> Iterator[int]:
+    """Per entry how many pods a workload may make beside those of ``found``."""
+    yield setting.wanted(number)
+    for quota in setting.quotas[number]:
+        for resource, each, used in _entries(setting, number, quota):
+            taken = sum(_asked(setting, i, resource) * pods for i, pods in found.items() if quota in setting.quotas[i])
+            yield (quota.hard[resource] - used - taken) // each
+
+
+def _entries(setting: Setting, number: int, quota: ResourceQuota) -> Iterator[Entry]:
+    pod = setting.pods[number]
+    # Pods that go are charged only until their grace period is over (QuotaV1Pod).
+    beside = [b.pod for b in setting.objects.pods if b.namespace == pod.namespace and not b.terminating]
+    if quota.scopes:
+        beside = [other for other in beside if counts(quota, other) is not False]
+    for resource in quota.hard:
+        each = _asked(setting, number, resource)
+        if each and is_of_claims(resource):
+            yield Entry(resource, each, _claimed(setting, number, resource))
+        elif each:
+            yield Entry(resource, each, sum(asked(other, resource) for other in beside))
+
+
+def _asked(setting: Setting, number: int, resource: str) -> int:
+    """What a pod of a workload counts for, with the claims that a StatefulSet makes for it."""
+    return asked_with_claims(setting.pods[number], _templates(setting, number), resource)
+
+
+def _templates(setting: Setting, number: int) -> tuple[Claim, ...]:
+    return setting.claim_templates.get(number, setting.workloads[number].claim_templates)
+
+
+def _claimed(setting: Setting, number: int, resource: str) -> int:
+    """What claims use that are there already; those of the StatefulSet itself are not made again."""
+    workload = setting.workloads[number]
+    own = tuple(f"{t.name}-{workload.name}-" for t in _templates(setting, number))
+    there = (c for c in setting.objects.claims if c.namespace == workload.namespace and not c.name.startswith(own))
+    return sum(asked_with_claims(setting.pods[number], (claim,), resource) for claim in there)
+
+
 def short(setting: Setting) -> frozenset[int]:
-    """Workloads of which a quota may keep pods from being made: their namespace may want more than it is granted."""
-    exceeding = (
-        number
-        for namespace in dict.fromkeys(pod.namespace for pod in setting.pods)
-        for quota in _quotas(setting, namespace)
-        for resource, limit in quota.hard.items()
-        if _wanted(setting, namespace, resource) > limit
-        for number, pod in enumerate(setting.pods)
-        if pod.namespace == namespace and asked(pod, resource)
-    )
-    unsaying = (number for number in range(len(setting.pods)) if setting.most(number) and refused(setting, number))
-    return frozenset((*exceeding, *unsaying))
+    """Workloads of which a quota may keep pods from being made: those that draw on it may want more than it grants."""
+    found: set[int] = set()
+    for quota in dict.fromkeys(id(q) for quotas in setting.quotas for q in quotas):
+        drawing = [i for i, quotas in enumerate(setting.quotas) if any(id(q) == quota for q in quotas)]
+        for number in drawing:
+            wished = max(setting.most_wished(number), len(setting.running.get(number, ())))
+            if wished and surely_granted(setting, number) < wished:
+                found.add(number)
+    return frozenset(found)
 
 
 def is_alone(setting: Setting, number: int) -> bool:
-    """Whether no other workload of the set draws on the namespace's quotas."""
-    namespace = setting.pods[number].namespace
-    return all(i == number or pod.namespace != namespace or not setting.most(i) for i, pod in enumerate(setting.pods))
-
-
-def _quotas(setting: Setting, namespace: str) -> Iterator[ResourceQuota]:
-    for quota in setting.objects.quotas:
-        if quota.namespace == namespace and not quota.scopes:
-            yield quota
-
-
-def _wanted(setting: Setting, namespace: str, resource: str) -> int:
-    """What all pods may ask for at once, at HPA maximum and with surge."""
-    ours = sum(
-        asked(pod, resource) * max(setting.most(i), len(setting.running.get(i, ())))
-        for i, pod in enumerate(setting.pods)
-        if pod.namespace == namespace
-    )
-    return ours + sum(asked(b.pod, resource) for b in setting.objects.pods if b.namespace == namespace)
+    """Whether no other workload of the set draws on the quotas of this one."""
+    ours = {id(q) for q in setting.quotas[number]}
+    others = (i for i in range(len(setting.pods)) if i != number and setting.most_wished(i))
+    return all(ours.isdisjoint(map(id, setting.quotas[i])) for i in others)
 
 
 def _said(resource: str, amount: int) -> str:

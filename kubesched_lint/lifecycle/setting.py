@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kubesched_lint.admission.decision import Decision
 from kubesched_lint.cluster.index import NodeIndex
@@ -20,9 +20,9 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
-from kubesched_lint.model.policy import Autoscaler
-from kubesched_lint.model.storage import StorageClass
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.model.policy import Autoscaler, ResourceQuota
+from kubesched_lint.model.storage import Claim, StorageClass
+from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.record import replace as replace_record
 from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
@@ -30,6 +30,7 @@ from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
 if TYPE_CHECKING:
     from kubesched_lint.lifecycle.crowding import Crowd
 
+T = TypeVar("T")
 UNKNOWN_CLASS = StorageClass("unknown to kubesched-lint", "unknown", "WaitForFirstConsumer")
 """What a class that no snapshot told of may do for all we know: make a volume where a pod lands."""
 
@@ -54,6 +55,8 @@ class Setting:
     kubernetes_version: str = "1.36"
     never_ready: frozenset[int] = frozenset()
     """By place in ``workloads``: whose pods, those that an event makes, never become ready."""
+    claim_templates: Mapping[int, tuple[Claim, ...]] = field(default_factory=dict)
+    """By place in ``workloads``: those of a StatefulSet, also where it is not known how their class binds."""
     decisions: Mapping[int, Decision] = field(default_factory=dict)
     """By place in ``workloads``: of which the API server creates no pod, or nobody knows whether it does."""
 
@@ -73,10 +76,13 @@ class Setting:
             self,
             objects=replace_record(self.objects, pods=(*self.objects.pods, *staying)),
             workloads=tuple(self.workloads[i] for i in kept),
-            running={n: self.running[i] for n, i in enumerate(kept) if i in self.running},
-            scalers={n: self.scalers[i] for n, i in enumerate(kept) if i in self.scalers},
+            running=_renumbered(self.running, kept),
+            changes=_renumbered(self.changes, kept),
+            scalers=_renumbered(self.scalers, kept),
+            scaled=_renumbered(self.scaled, kept),
             never_ready=frozenset(n for n, i in enumerate(kept) if i in self.never_ready),
-            decisions={n: self.decisions[i] for n, i in enumerate(kept) if i in self.decisions},
+            claim_templates=_renumbered(self.claim_templates, kept),
+            decisions=_renumbered(self.decisions, kept),
         )
 
     @cached_property
@@ -120,11 +126,56 @@ class Setting:
         )
 
     def most(self, number: int) -> int:
-        """The most pods it may have at any time: at HPA maximum, with surge."""
+        """The most pods it may have at any time: at HPA maximum, with surge, as far as quotas let it."""
         return self._most[number]
 
     @cached_property
     def _most(self) -> tuple[int, ...]:
+        return tuple(map(self._as_far_as_granted, range(len(self.workloads))))
+
+    def _as_far_as_granted(self, number: int) -> int:
+        if not self.quotas[number]:
+            return self.most_wished(number)
+        from kubesched_lint.lifecycle.quotas import cap
+
+        granted = cap(self, number)
+        return self.most_wished(number) if granted is None else min(self.most_wished(number), granted.pods)
+
+    @cached_property
+    def quotas(self) -> tuple[tuple[ResourceQuota, ...], ...]:
+        """Per workload those that count its pods."""
+        if not self.objects.quotas:
+            return ((),) * len(self.workloads)
+        from kubesched_lint.admission.admission import Admission
+
+        asked = Admission(self.objects)
+        return tuple(asked.quotas_of(w, pod) for w, pod in zip(self.workloads, self.pods, strict=True))
+
+    @cached_property
+    def capped(self) -> Mapping[int, int]:
+        """Workloads that get exactly so many pods, for no other draws on the quota that caps them."""
+        from kubesched_lint.lifecycle.quotas import cap, is_alone
+
+        kinds = (*SCALED, "Job")
+        alone = (
+            i
+            for i in self.quota_short
+            if self.workloads[i].kind in kinds and not self.running.get(i) and is_alone(self, i)
+        )
+        return {i: granted.pods for i in alone if (granted := cap(self, i)) is not None}
+
+    def _as_granted(self, number: int) -> Workload:
+        workload, most = self.workloads[number], self.capped.get(number)
+        if most is None or workload.replicas <= most:
+            return workload
+        return replace_record(workload, replicas=most)
+
+    def most_wished(self, number: int) -> int:
+        """The same if no quota stood in the way."""
+        return self._most_wished[number]
+
+    @cached_property
+    def _most_wished(self) -> tuple[int, ...]:
         return tuple(map(self._count_most, range(len(self.workloads))))
 
     def _count_most(self, number: int) -> int:
@@ -279,7 +330,7 @@ class Setting:
 
         ``changed``: whether manifests of which nobody can tell change what runs.
         """
-        chosen = [self.workloads[i] for i in members]
+        chosen = [self._as_granted(i) for i in members]
         story = Story(
             self.nodes,
             self.objects,
@@ -300,6 +351,11 @@ class Setting:
             story.from_now_unready()
         story.deploy(chosen, together=self.together)
         return story
+
+
+def _renumbered(values: Mapping[int, T], kept: Sequence[int]) -> dict[int, T]:
+    """By place in ``kept`` what was by number."""
+    return {place: values[number] for place, number in enumerate(kept) if number in values}
 
 
 def _sharing(keys: Sequence[Sequence[object]]) -> Iterator[tuple[int, int]]:

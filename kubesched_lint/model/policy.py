@@ -124,13 +124,22 @@ class LimitRange:
 
 
 @record
+class QuotaScope:
+    """``operator`` is In, NotIn, Exists or DoesNotExist; Exists for what stands in ``scopes``."""
+
+    name: str
+    operator: str = "Exists"
+    values: tuple[str, ...] = ()
+
+
+@record
 class ResourceQuota:
     namespace: str
     name: str
     hard: Mapping[str, int] = field(default_factory=dict)
     used: Mapping[str, int] | None = None
-    scopes: tuple[str, ...] = ()
-    """Those of ``scopeSelector`` too: what pods a quota with scopes counts is for its reader to find out."""
+    scopes: tuple[QuotaScope, ...] = ()
+    """Those of ``scopeSelector`` too; a pod is counted where all of them match it."""
     source: Source | None = field(default=None, compare=False)
 
 

@@ -64,6 +64,8 @@ class StorageClass:
     allowed_topologies: tuple[Mapping[str, tuple[str, ...]], ...] = ()
     """Terms are ORed; inside a term every key must have one of its values. Empty: anywhere."""
     is_default: bool = False
+    created: str = ""
+    """RFC 3339; empty where it is not there yet, or nobody tells."""
     path: Path = field(default=(), compare=False)
     source: Source | None = field(default=None, compare=False)
 

@@ -53,11 +53,9 @@ def unnamed(message: str) -> str:
 def test_the_cell_says_what_the_controller_said(case: dict[str, Any], tmp_path: Path) -> None:
     if not any(workload.split()[0] in KINDS for workload in case["failures"]):
         pytest.skip("a kind that is not read")
-    if any("quota" in failure for failure in case["failures"].values()):
-        pytest.skip("quotas are counted elsewhere")
     cells = deployed(case, tmp_path)
     for workload, failure in case["failures"].items():
         cell = cells[workload]
-        assert cell.proven
+        assert cell.proven or cell.verdict == "depends"  # on which workload draws on a quota first
         assert cell.verdict != "fine"
         assert unnamed(cell.message) == unnamed(failure)

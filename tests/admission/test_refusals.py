@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from kubesched_lint.admission.admission import Admission
-from kubesched_lint.admission.decision import Decision
+from kubesched_lint.admission.decision import Decision, Refusal
 from kubesched_lint.engine.question import Question, answer
 from kubesched_lint.library import lint, load_cluster, simulate
+from kubesched_lint.lifecycle.matrix import Simulation
+from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.report.explanation import as_text
 
@@ -270,3 +273,17 @@ def test_two_sample_folders_are_two_worlds() -> None:
     assert "admission-refuses-pods" in rules(texts("samples/l.yaml", "samples/web/web.yaml"))
     named = {"limits/l.yaml": yaml.safe_dump(BOUNDS), "apps/web.yaml": yaml.safe_dump(GREEDY)}
     assert "admission-refuses-pods" in rules(named)
+
+
+def test_what_is_said_by_number_follows_the_workloads_that_are_left() -> None:
+    """The first is refused, so that the second is the first of those that are created."""
+    web = workload(resources={"requests": {"cpu": "1"}})
+    web["metadata"] = {"name": "second", "namespace": "lab"}
+    web["spec"]["replicas"] = 2
+    inventory = gather(decode_object(value, "shop") for value in (GREEDY, web))
+    setting = Setting((), inventory, inventory.workloads, scaled={1: (5,)}, changes={1: False})
+    refused = replace(setting, decisions={0: Decision(Refusal("LimitRanger", "no", ()))})
+    assert [w.name for w in refused.created.workloads] == ["second"]
+    assert (refused.created.scaled, refused.created.changes) == ({0: (5,)}, {0: False})
+    assert Simulation(refused).place(1) == 0
+    assert Simulation(refused).place(0) is None

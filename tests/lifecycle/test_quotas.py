@@ -8,7 +8,7 @@ import pytest
 
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, Node
@@ -45,10 +45,13 @@ def test_a_quota_caps_what_is_made(hard, text, why):
 def test_the_quota_is_blamed_in_the_words_of_the_controller():
     outlook = told(sketch(), workload("Deployment", "web", 5), quota(pods="3"), events=("deploy", "hpa-max"))
     here = cell(outlook, "web", "deploy")
-    assert here.message == "exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3"
+    assert (
+        here.message
+        == 'pods "web-*" is forbidden: ' + "exceeded quota: compute, requested: pods=1, used: pods=3, limited: pods=3"
+    )
     place = outlook.place(here)
     assert place is not None
-    assert "the controller says (FailedCreate): exceeded quota" in as_text(outlook)
+    assert 'the controller says (FailedCreate): pods "web-*" is forbidden: exceeded quota' in as_text(outlook)
 
 
 def test_all_entries_that_are_exceeded_are_told_in_order_and_in_canonical_amounts():
@@ -56,6 +59,7 @@ def test_all_entries_that_are_exceeded_are_told_in_order_and_in_canonical_amount
     limit = quota(requests_cpu="1", cpu="1", memory="1536Mi", pods="9")
     outlook = told(sketch(), workload("Deployment", "web", 5, pod), limit, events=("deploy",))
     assert cell(outlook, "web", "deploy").message == (
+        'pods "web-*" is forbidden: '
         "exceeded quota: compute, requested: cpu=500m,memory=768Mi,requests.cpu=500m, "
         "used: cpu=1,memory=1536Mi,requests.cpu=1, limited: cpu=1,memory=1536Mi,requests.cpu=1"
     )
@@ -191,13 +195,13 @@ def test_a_surge_pod_that_no_quota_grants_blocks_a_rollout_that_spares_none():
     assert cell(outlook, "web", "rollout").verdict == UNKNOWN
 
 
-def test_two_that_draw_on_one_quota_are_not_established():
+def test_two_that_draw_on_one_quota_depend_on_who_comes_first():
     both = [workload("Deployment", name, 3) for name in ("a", "b")]
     outlook = told(sketch(), *both, quota(pods="4"), events=("deploy",))
     for name in ("a", "b"):
         here = cell(outlook, name, "deploy")
-        assert (here.verdict, here.bound.least, here.bound.most) == (UNKNOWN, 0, 3)
-        assert "ResourceQuota default/compute lets 4 pods exist" in here.missing[0]
+        assert (here.verdict, here.bound.least, here.bound.most) == (DEPENDS, 1, 3)
+        assert here.message.endswith("exceeded quota: compute, requested: pods=1, used: pods=4, limited: pods=4")
     alone = told(sketch(), *both, quota(pods="2"), events=("deploy",))
     assert {cell(alone, name, "deploy").verdict for name in ("a", "b")} == {BAD}, "neither can have three"
 
@@ -212,7 +216,7 @@ def test_pods_of_others_use_the_quota_up():
     assert "of which others use 1" in here.why
 
 
-def test_a_quota_of_another_namespace_or_with_scopes_is_none_of_its_business():
+def test_a_quota_of_another_namespace_or_of_other_pods_is_none_of_its_business():
     elsewhere = quota(pods="1")
     elsewhere["metadata"]["namespace"] = "other"
     scoped = other(
@@ -225,7 +229,47 @@ def test_a_quota_of_another_namespace_or_with_scopes_is_none_of_its_business():
     )
     outlook = told(sketch(), workload("Deployment", "web", 3), elsewhere, scoped, events=("deploy",))
     assert cell(outlook, "web", "deploy").text == "3/3 ok"
-    assert "quotas with scopes are passed over: default/scoped" in outlook.notes
+    classed = workload("Deployment", "web", 3, {"priorityClassName": "x", "containers": [{"name": "c"}]})
+    known = other("PriorityClass", "x", "scheduling.k8s.io/v1", value=5)
+    outlook = told(sketch(), classed, known, elsewhere, scoped, events=("deploy",))
+    assert cell(outlook, "web", "deploy").text == "1/3 −2"
+
+
+@pytest.mark.parametrize(
+    ("scope", "spec", "text"),
+    [
+        ("BestEffort", {}, "1/3 −2"),
+        ("NotBestEffort", {}, "3/3 ok"),
+        ("Terminating", {}, "3/3 ok"),
+        ("Terminating", {"activeDeadlineSeconds": 60}, "1/3 −2"),
+        ("NotTerminating", {}, "1/3 −2"),
+        ("CrossNamespacePodAffinity", {}, "3/3 ok"),
+    ],
+)
+def test_a_quota_with_scopes_counts_the_pods_that_match_them(scope, spec, text):
+    limit = other("ResourceQuota", "scoped", spec={"hard": {"pods": "1"}, "scopes": [scope]})
+    web = workload("Deployment", "web", 3, {**spec, "containers": [{"name": "c"}]})
+    here = cell(told(sketch(), web, limit, events=("deploy",)), "web", "deploy")
+    assert (here.text == "3/3 ok") == (text == "3/3 ok")
+
+
+def test_a_set_of_a_stateful_set_stops_where_a_quota_stops_its_claims():
+    claim = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
+    web = workload("StatefulSet", "web", 3)
+    web["spec"]["volumeClaimTemplates"] = [claim]
+    for hard in ({"persistentvolumeclaims": "2"}, {"requests.storage": "2Gi"}):
+        limit = other("ResourceQuota", "claims", spec={"hard": hard})
+        here = cell(told(sketch(), web, limit, events=("deploy",)), "web", "deploy")
+        assert (here.bound.most, here.proven) == (2, True)
+
+
+def test_a_quota_of_one_namespace_leaves_the_cells_of_another_alone():
+    """Both want room on the same nodes, so that they are looked at together."""
+    capped, free = workload("Deployment", "capped", 5, asking("1")), workload("Deployment", "free", 3, asking("1"))
+    free["metadata"]["namespace"] = "elsewhere"
+    outlook = told(sketch(2, "a", "4"), capped, free, quota(pods="2"), events=("deploy",))
+    here = cell(outlook, "free", "deploy")
+    assert (here.text, here.verdict, here.proven) == ("3/3 ok", FINE, True)
 
 
 def test_a_quota_of_the_snapshot_counts_and_is_not_pointed_at():

@@ -92,8 +92,12 @@ class TopologyTerm(Part):
     match_label_expressions: list[TopologyExpression] | None = None
 
 
+class ClassMeta(NotedMeta):
+    creation_timestamp: str | None = None
+
+
 class StorageClass(Part):
-    metadata: NotedMeta
+    metadata: ClassMeta
     provisioner: str | None = None
     volume_binding_mode: str | None = None
     allowed_topologies: list[TopologyTerm] | None = None

@@ -29,6 +29,7 @@ from kubesched_lint.model.policy import (
     Namespace,
     PodGroup,
     PriorityClass,
+    QuotaScope,
     ReplicaSet,
     ResourceQuota,
     RuntimeClass,
@@ -146,13 +147,16 @@ def decode_quota(value: Value, namespace: str, source: Source | None) -> Resourc
     spec, status = mapping(value, "spec", ()), optional_mapping(value, "status", ())
     selected = mapping(spec, "scopeSelector", _SPEC)
     at = (*_SPEC, "scopeSelector")
-    scopes = tuple(text(item, "scopeName", here) for item, here in items(selected, "matchExpressions", at))
+    scopes = tuple(
+        QuotaScope(text(item, "scopeName", here), text(item, "operator", here), texts(item, "values", here))
+        for item, here in items(selected, "matchExpressions", at)
+    )
     return ResourceQuota(
         _namespace(value, namespace),
         _name(value),
         _limits(spec, "hard", _SPEC),
         _limits(status, "used", ("status",)) if status else None,
-        (*texts(spec, "scopes", _SPEC), *scopes),
+        (*map(QuotaScope, texts(spec, "scopes", _SPEC)), *scopes),
         source,
     )
 

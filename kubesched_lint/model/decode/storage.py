@@ -120,6 +120,7 @@ def decode_storage_class(value: Value, source: Source | None = None) -> StorageC
         binding_mode=text(value, "volumeBindingMode", ()) or "Immediate",
         allowed_topologies=tuple(topologies),
         is_default=any(annotations.get(a) == "true" for a in _DEFAULT_CLASS),
+        created=text(meta, "creationTimestamp", ("metadata",)),
         source=source,
     )
 

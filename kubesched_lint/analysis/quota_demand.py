@@ -1,0 +1,46 @@
+"""What the set and the running pods ask of a ResourceQuota."""
+
+from __future__ import annotations
+
+from kubesched_lint.admission.quotas import asked_with_claims, counts
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.model.policy import ResourceQuota
+from kubesched_lint.model.quota import PODS, asked
+from kubesched_lint.model.workload import SCALED, Workload
+
+STANDING = (*SCALED, "DaemonSet")
+"""Kinds whose pods are there together: those of a Job take turns."""
+
+
+def wanted(workload: Workload, facts: Facts) -> int:
+    """How many pods it wants at once; of a DaemonSet one for each node that it targets, none without a cluster."""
+    if workload.kind != "DaemonSet":
+        return facts.replicas(workload)
+    if facts.cluster is None:
+        return 0
+    from kubesched_lint.analysis.attempts import wanted_pods
+
+    return wanted_pods(workload, facts)
+
+
+def used(quota: ResourceQuota, entry: str, facts: Facts) -> int:
+    """What running pods use that no workload of the set owns."""
+    staying = (b.pod for b in facts.other_pods if b.namespace == quota.namespace and not b.terminating)
+    return sum(asked(pod, entry) for pod in staying if not quota.scopes or counts(quota, pod))
+
+
+def drawing(quota: ResourceQuota, facts: Facts) -> tuple[Workload, ...]:
+    """The workloads whose pods it counts and that are created, in the order of the set; a Job counts for nothing."""
+    inside = (w for w in facts.as_created if w.kind in STANDING and w.namespace == quota.namespace)
+    return tuple(w for w in inside if any(q is quota for q in facts.admission.quotas_of(w, facts.pod(w))))
+
+
+def asked_of(workload: Workload, entry: str, facts: Facts) -> int:
+    """What one pod of it counts for."""
+    return asked_with_claims(facts.pod(workload), workload.claim_templates, entry)
+
+
+def shown_as(entry: str) -> str:
+    """The resource by which amounts of an entry are written."""
+    name = "pods" if entry in PODS else entry.removeprefix("requests.").removeprefix("limits.")
+    return "memory" if name == "storage" else name

@@ -64,6 +64,7 @@ PARTLY_FLIPPED = {
 """Cards of which one example marks an object as a whole, while the others are flipped."""
 
 AROUSED = {
+    ("admission-refuses-pods", "api-would-reject"): "a pod with no containers breaks no policy, and is no pod",
     ("extended-resource-missing", "dedicated-half"): "a pod that asks for no GPU has no reason to tolerate its taint",
     ("spread-key-set-intersection", "topology-key-partially-labelled"): "the constraint that stays names a rare label",
     ("spread-version-label-not-bumped", "spread-selector-misses-self"): "its selector still asks for the label cut",

@@ -17,6 +17,7 @@ import yaml
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.engine import refuting
 from kubesched_lint.engine.linter import Judged, lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.question import Question, answer
@@ -35,6 +36,8 @@ from tests.worlds.generator import World
 from tests.worlds.reference import Ends, Outcomes, outcomes
 
 OPTIONS = Options(profile="strict")
+ASKS = "Please report this"
+"""What a refuted proof says to users."""
 SHORT = Effort(states=1, runs=2, nodes=4)
 LONG = Effort(states=1_500, runs=2, nodes=4)
 
@@ -125,6 +128,7 @@ class _Dumper(yaml.SafeDumper):
 def contradictions(world: World, *, thorough: bool = False) -> list[Contradiction]:
     """All that is found in one world; ``thorough`` asks about every event and reads the files in other ways too."""
     found: list[Contradiction] = []
+    before, refuting.raising = refuting.raising, False  # refuted proofs are told here, not raised
     for question in (_against_reference, _of_events, _of_reading) if thorough else (_against_reference,):
         try:
             found.extend(question(world))
@@ -132,6 +136,7 @@ def contradictions(world: World, *, thorough: bool = False) -> list[Contradictio
             found.append(
                 Contradiction(f"{question.__name__}: {type(error).__name__}", _where(error), "no answer at all")
             )
+    refuting.raising = before
     return found
 
 
@@ -171,6 +176,23 @@ def _against_reference(world: World) -> Iterator[Contradiction]:
             yield from _of_cell(name, cell, truth.of[name])
     yield from _of_trials(reading, truth)
     yield from _of_why(reading)
+
+
+def _refuted(reading: Reading, cells: dict[tuple[str, str], Cell]) -> Iterator[Contradiction]:
+    """What the product itself found to be wrong before it printed it."""
+    for finding in reading.report.findings:
+        if ASKS in finding.evidence.text:
+            yield Contradiction(
+                f"refuted before it was printed: {finding.rule}", finding.message, finding.evidence.text
+            )
+    yield from _refuted_cells(cells)
+
+
+def _refuted_cells(cells: dict[tuple[str, str], Cell]) -> Iterator[Contradiction]:
+    for (name, event), cell in cells.items():
+        for missing in cell.missing:
+            if ASKS in missing:
+                yield Contradiction(f"refuted before it was printed: {event} of a {name.split()[0]}", name, missing)
 
 
 def _of_lint_and_cells(reading: Reading, cells: dict[tuple[str, str], Cell]) -> Iterator[Contradiction]:
@@ -260,6 +282,7 @@ def _of_cell(name: str, cell: Cell, ends: Ends) -> Iterator[Contradiction]:
 def _of_events(world: World) -> Iterator[Contradiction]:
     reading = Reading(world)
     long, short = reading.cells(EVENTS, LONG), reading.cells(EVENTS, SHORT)
+    yield from _refuted_cells({key: cell for key, cell in long.items() if key[1] != "deploy"})
     for key, cell in long.items():
         yield from _of_two(key, cell, short[key])
     yield from _of_lint_and_cells(reading, {key: cell for key, cell in long.items() if key[1] != "deploy"})

@@ -67,6 +67,7 @@ _KEPT = frozenset(
         "annotations",
         "restartPolicy",
         "ownerReferences",
+        "controller",
         "spec",
         "parallelism",
     }
@@ -102,6 +103,7 @@ def _is_whole(world: World) -> bool:
 
 def shows(world: World, kind: str, wanted: frozenset[str]) -> bool:
     try:
+        why_not(world)  # raises where the reference cannot read it
         return not wanted.isdisjoint(marks(world, kind))
     except Exception:  # what is cut off may be what decoding needs
         return False

@@ -19,6 +19,8 @@ from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.record import record
 
 _GONE = 0
+_REPORT = "Please report this"
+"""What a refuted proof says, of an error as of a cell."""
 _NO_PROOF = ("a proof", "a search")
 """What a cell lacks that is not established although all of it is modelled."""
 _PREFIX = re.compile(r'^pods? "[^"]*" is (?:forbidden|invalid): ', re.IGNORECASE)
@@ -115,6 +117,8 @@ def foretell(deployment: Deployment, version: str) -> Foretold:
 def _answers(deployment: Deployment, told: Foretold, phase: Phase) -> Iterator[tuple[ObjectRef, Answer]]:
     for finding in told.errors:
         yield from _error(finding, phase)
+    if phase.event == "deploy":
+        yield from _beaten(told)
     for (ref, event), cell in told.cells.items():
         seen = _seen(cell, ref, phase)
         if event == phase.event and cell.verdict != NONE and seen is not None:
@@ -151,6 +155,20 @@ def _error(finding: Finding, phase: Phase) -> Iterator[tuple[ObjectRef, Answer]]
     recorded = ", ".join(f"{ref}: {seen}" for ref, seen in about.items())
     predicted = f"error {finding.rule}: {finding.message}"
     yield finding.object, Answer("no error on what ran", stands, recorded, predicted, evidence.text)
+
+
+def _beaten(told: Foretold) -> Iterator[tuple[ObjectRef, Answer]]:
+    """Whether an exact run of the model beat what was called proven: then the run or the proof is wrong."""
+    question = "not beaten by our own runs"
+    for finding in told.strict.findings:
+        text = finding.evidence.text
+        beaten = _REPORT in text
+        if beaten or finding.severity is Severity.ERROR:
+            yield finding.object, Answer(question, not beaten, None, f"{finding.rule}: {finding.message}", text)
+    for (ref, event), cell in told.cells.items():
+        beaten = any(_REPORT in what for what in cell.missing)
+        if beaten or cell.proven:
+            yield ref, Answer(f"{question}, {event}", not beaten, None, cell.text, "; ".join(cell.missing))
 
 
 def _speaks_of(finding: Finding, ref: ObjectRef) -> bool:

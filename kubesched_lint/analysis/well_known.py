@@ -57,6 +57,36 @@ def untold_label(pod: Pod, facts: Facts) -> str:
     return next((key for key in SET_BY_KUBELETS if key in asked and not facts.nodes_carry(key)), "")
 
 
+# https://kubernetes.io/docs/reference/labels-annotations-taints/
+TAINTS = (
+    "node-role.kubernetes.io/control-plane",
+    "node-role.kubernetes.io/master",
+    "node.kubernetes.io/not-ready",
+    "node.kubernetes.io/unreachable",
+    "node.kubernetes.io/unschedulable",
+    "node.kubernetes.io/memory-pressure",
+    "node.kubernetes.io/disk-pressure",
+    "node.kubernetes.io/pid-pressure",
+    "node.kubernetes.io/network-unavailable",
+    "node.kubernetes.io/out-of-service",
+    "node.cloudprovider.kubernetes.io/uninitialized",
+    "node.cloudprovider.kubernetes.io/shutdown",
+)
+
+
+def meant_taint(key: str) -> str:
+    """The taint of Kubernetes that a misspelt key means; empty where it is one, or plainly somebody's own.
+
+    Only a key in a domain of Kubernetes is a slip: there nobody else makes up names.
+    """
+    domain = key.rpartition("/")[0]
+    if key in TAINTS or not domain.endswith("kubernetes.io") or domain == "kubernetes.io":
+        return ""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(key, TAINTS, n=1, cutoff=0.92)), "")
+
+
 @record
 class Meant:
     key: str

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint, nearest_taint
+from kubesched_lint.analysis.well_known import meant_taint
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.workload import Workload
 
@@ -14,6 +15,15 @@ _OF_THE_SYSTEM = ("node.kubernetes.io/", "node-role.kubernetes.io/", "node.cloud
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     for toleration in workload.pod.tolerations:
+        meant = meant_taint(toleration.key)
+        if meant and not any(t.key == toleration.key for t in facts.index.taints):
+            yield Hazard(
+                at=(*toleration.path, "key"),
+                evidence=pattern(f"0 nodes have a taint {toleration.key}; it reads like {meant}"),
+                values={"key": toleration.key, "meant": meant},
+                variant="misspelt",
+            )
+            continue
         if not toleration.key or toleration.operator != "Equal" or toleration.key.startswith(_OF_THE_SYSTEM):
             continue
         if any(

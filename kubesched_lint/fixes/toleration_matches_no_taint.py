@@ -14,6 +14,10 @@ from kubesched_lint.model.workload import Workload
 
 
 def fixes(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    if hazard.variant == "misspelt":
+        meant = str(hazard.values["meant"])
+        yield Remedy(f"tolerate {meant}", safe=False, changes=(Put(hazard.at, meant),))
+        return
     toleration = next(t for t in workload.pod.tolerations if t.path == hazard.at)
     key = nearest_name(toleration.key, (t.key for t in facts.index.taints))
     taint = next((t for t in facts.index.taints if t.key == key), None)

@@ -25,6 +25,7 @@ KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 STDIN = "<stdin>"
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many are done, and of how many."""
+_MOST_LOOKED_AT = 50
 _OF_CHARTS = ("Chart.yaml", "values.yaml")
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 # A pipe somebody left in a folder must not stop us until another writes to it.
@@ -219,10 +220,43 @@ def _walk(folder: str, real: str, is_excluded: Callable[[str], bool] | None) -> 
         elif entry.is_dir(follow_symlinks=False):
             if chart and name == "templates":
                 yield Skipped(path, 0, _unrendered_chart(folder))
-            elif not name.startswith(".") and not (chart and name == "charts"):
+            elif name.startswith("."):
+                if name != ".git" and _holds_manifests(path):
+                    yield Skipped(
+                        path, 0, "a folder whose name begins with a dot: it holds manifests; name it to read it"
+                    )
+            elif not (chart and name == "charts"):
                 yield from _walk(path, below, is_excluded)
         elif name.endswith(SUFFIXES) and not (chart and name in _OF_CHARTS):
             yield _Found(path, below, beside)
+
+
+def _holds_manifests(folder: str) -> bool:
+    """Whether a look at the first files of a folder, and of those in it, finds an object of Kubernetes."""
+    from itertools import islice
+
+    for path in islice(_manifests_in(folder, 2), _MOST_LOOKED_AT):
+        try:
+            with open(path, "rb") as file:
+                start = file.read(4096)
+        except OSError:
+            continue
+        if b"apiVersion:" in start and b"kind:" in start:
+            return True
+    return False
+
+
+def _manifests_in(folder: str, depth: int) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if entry.is_file(follow_symlinks=False) and entry.name.endswith(SUFFIXES):
+            yield entry.path
+        elif depth and entry.is_dir(follow_symlinks=False):
+            yield from _manifests_in(entry.path, depth - 1)
 
 
 def _unrendered_chart(folder: str) -> str:

@@ -78,7 +78,9 @@ def listing(data: bytes) -> tuple[frozenset[str], frozenset[str]]:
     value = value_of(data)
     if not isinstance(value, dict):
         return frozenset(), frozenset()
-    patches = {p for p in _list(value, "patchesStrategicMerge") if isinstance(p, str) and "\n" not in p}
+    # Kustomize 2 and before listed the files themselves under ``patches``.
+    plain = (*_list(value, "patchesStrategicMerge"), *_list(value, "patches"), *_list(value, "patchesJson6902"))
+    patches = {p for p in plain if isinstance(p, str) and "\n" not in p}
     for field in ("patches", "patchesJson6902"):
         patches |= {p["path"] for p in _list(value, field) if isinstance(p, dict) and isinstance(p.get("path"), str)}
     resources = {r for r in _list(value, "resources") if isinstance(r, str) and r.endswith(_SUFFIXES)}

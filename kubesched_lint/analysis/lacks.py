@@ -14,6 +14,7 @@ from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.facts import Facts
+    from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.model.workload import Workload
 
 
@@ -71,20 +72,36 @@ def _of_storage(workload: Workload, facts: Facts) -> Iterator[Lack]:
 # --- what a snapshot lacks ------------------------------------------------------------------------------------------
 
 
-def looks_at_others(pod: Pod) -> bool:
-    """Whether more running pods could help it: they may answer its affinity, or fill up the domains of its spread."""
-    return bool(pod.required_affinity) or any(c.is_hard for c in pod.spread)
+def looks_at_others(pod: Pod, index: NodeIndex) -> bool:
+    """Whether more running pods could help it: they may answer its affinity, or fill up the domains of its spread.
+
+    With fewer domains than minDomains the least count is 0, whatever runs there.
+    """
+    return bool(pod.required_affinity) or any(
+        c.is_hard and len(index.domains(c.topology_key)) >= (c.min_domains or 1) for c in pod.spread
+    )
 
 
 def _of_gaps(workload: Workload, facts: Facts) -> Iterator[Lack]:
-    pod = facts.pod(workload)
     for kind, what, matters, narrows, events in _GAPS:
         if not facts.cluster_has(kind) and matters(workload, facts):
-            yield Lack(f"{what}: the snapshot holds no {kind}", True, narrows=narrows(pod), events=events)
+            yield Lack(f"{what}: the snapshot holds no {kind}", True, narrows=narrows(workload, facts), events=events)
 
 
 def _always(_: object, __: object = None) -> bool:
     return True
+
+
+def _never(_: object, __: object = None) -> bool:
+    return False
+
+
+def _needs_nobody(workload: Workload, facts: Facts) -> bool:
+    return not looks_at_others(facts.pod(workload), facts.index)
+
+
+def _names_namespaces(workload: Workload, _: Facts) -> bool:
+    return not _selects_namespaces(workload.pod)
 
 
 def _mounts(workload: Workload, _: Facts) -> bool:
@@ -105,15 +122,15 @@ def _has_no_scaler(workload: Workload, facts: Facts) -> bool:
 
 _CLAIMING = ("persistentVolumeClaim", "ephemeral")
 _Matters = Callable[["Workload", "Facts"], bool]
-_GAPS: tuple[tuple[str, str, _Matters, Callable[[Pod], bool], tuple[str, ...]], ...] = (
-    ("Pod", "which pods run on the nodes", _always, lambda pod: not looks_at_others(pod), ()),
+_GAPS: tuple[tuple[str, str, _Matters, _Matters, tuple[str, ...]], ...] = (
+    ("Pod", "which pods run on the nodes", _always, _needs_nobody, ()),
     ("ResourceQuota", "which quotas bound its namespace", _always, _always, ()),
     ("LimitRange", "which limits hold in its namespace", _always, _always, ()),
-    ("Namespace", "the labels of namespaces", _namespace_is_elsewhere, lambda pod: not _selects_namespaces(pod), ()),
+    ("Namespace", "the labels of namespaces", _namespace_is_elsewhere, _names_namespaces, ()),
     ("CSINode", "how many volumes a node takes", _mounts, _always, ()),
     ("CSIStorageCapacity", "how much room there is for volumes", _mounts, _always, ()),
     ("PodDisruptionBudget", "which budgets cover its pods", _always, _always, ("drain",)),
-    ("HorizontalPodAutoscaler", "whether an autoscaler scales it", _has_no_scaler, lambda _: False, ("hpa-max",)),
+    ("HorizontalPodAutoscaler", "whether an autoscaler scales it", _has_no_scaler, _never, ("hpa-max",)),
 )
 """Kind, what is not known without it, for whom that matters, whether it only narrows, and the events it concerns.
 

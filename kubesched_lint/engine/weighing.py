@@ -27,7 +27,7 @@ def weighed(rows: Sequence[Row], setting: Setting, facts: Facts) -> Iterator[Row
             yield row  # no pod is created, whatever else is not known
             continue
         beside = _of_neighbours(row.number, setting, lacks)
-        alone = not looks_at_others(setting.pods[row.number])
+        alone = not looks_at_others(setting.pods[row.number], setting.index)
         cells = (_weighed(_asked(cell, facts), lacks[row.number], beside) for cell in row.cells)
         yield replace(row, cells=tuple(_on_empty(cell, empty, alone=alone) for cell in cells))
 

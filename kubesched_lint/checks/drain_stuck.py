@@ -27,11 +27,15 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             source=budget.source if is_linted(budget, facts) else None,
             victim=workload.ref,
             evidence=proof(
-                f"{replicas} healthy pods, {bound}: 0 disruptions allowed",
+                f"{_many(replicas, 'healthy pod')}, {bound}: 0 disruptions allowed",
                 demand=1,
                 supply=0,
-                assumes=(f"{workload.kind} {workload.name} runs {replicas} replicas",),
+                assumes=(f"{workload.kind} {workload.name} runs {_many(replicas, 'replica')}",),
             ),
             values={"budget": budget.name, "bound": bound, "replicas": replicas},
-            related=(Place(workload.replicas_path, f"{replicas} replicas", workload.source, workload.ref),),
+            related=(Place(workload.replicas_path, _many(replicas, "replica"), workload.source, workload.ref),),
         )
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

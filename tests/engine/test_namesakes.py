@@ -179,3 +179,11 @@ def test_each_definition_is_judged_as_it_stands() -> None:
     """The copy with three replicas lets one go; the one with two lets none go, whatever stands beside it."""
     found = rules(report({"a/web.yaml": deployment(2) + BUDGET, "b/web.yaml": deployment(3) + BUDGET}))
     assert [place for place, rule in found if rule == "drain-stuck"] == ["a/web.yaml"]
+
+
+def test_one_pod_is_told_in_the_singular() -> None:
+    one = deployment(1) + BUDGET.replace("minAvailable: 2", "minAvailable: 1")
+    (found,) = (f for f in report({"a/web.yaml": one}).findings if f.rule == "drain-stuck")
+    assert found.evidence.text.startswith("1 healthy pod, ")
+    assert found.evidence.assumes == ("Deployment web runs 1 replica",)
+    assert [place.label for place in found.related] == ["1 replica"]

@@ -93,7 +93,7 @@ def tell(name: str, found: Iterable[Cell]) -> None:
     total = Counter[str]()
     reasons, events = Counter[str](), Counter[str]()
     for cell in found:
-        apart = cell.verdict == UNKNOWN and APART.search(" ".join(cell.missing))
+        apart = cell.verdict == UNKNOWN and APART.search(" ".join((cell.why, *cell.missing)))
         total["cells"] += not apart
         total["apart"] += bool(apart)
         total["single"] += cell.bound.is_single

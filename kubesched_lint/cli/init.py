@@ -120,15 +120,14 @@ def _node_pools() -> bytes | None:
 
 def _ran(command: tuple[str, ...]) -> tuple[bytes, str]:
     """What it prints, and what went wrong; empty if nothing did."""
-    import subprocess
+    from kubesched_lint.programs import ProgramError, run
 
     typer.echo(f"running {' '.join(command)}", err=True)
     try:
-        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
-    except subprocess.TimeoutExpired:
-        return b"", "kubectl did not answer within 60 seconds"
-    fault = f"kubectl failed: {done.stderr.decode('utf-8', 'replace').strip()}" if done.returncode else ""
-    return done.stdout, fault
+        done = run(command, name="kubectl", largest=1 << 30)  # it asks the user's cluster, which has its own network
+    except ProgramError as error:
+        return b"", str(error)
+    return done.out, f"kubectl failed: {done.error.strip()}" if done.code else ""
 
 
 def _write(output: str, sketch: str, force: bool) -> None:

@@ -9,6 +9,7 @@ from kubesched_lint.engine.options import ChangedError
 from kubesched_lint.engine.places import sources_of
 from kubesched_lint.engine.reading import ManifestSet, ref_of
 from kubesched_lint.findings import Finding, ObjectRef, Report
+from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
 from kubesched_lint.record import record, replace
 
 HEAD = "HEAD"
@@ -82,65 +83,57 @@ def _is_touched(finding: Finding, changes: Changes) -> bool:
 
 def changes_since(base: str, paths: Sequence[str]) -> Changes:
     """What differs between the work tree and the commit at which it left ``base``. Raises ChangedError."""
-    roots = tuple(dict.fromkeys(_root(path) for path in paths if path != "-"))
-    lines: dict[str, Lines] = {}
-    for root in roots:
-        start = _start(root, base)
-        lines.update(_differences(root, start))
-        lines.update((path, (_WHOLE,)) for path in _untracked(root))
-    return Changes(base, lines, roots)
+    try:
+        trees = {tree.top: tree for tree in (WorkTree(path) for path in paths if path != "-")}
+        lines: dict[str, Lines] = {}
+        for tree in trees.values():
+            start = _start(tree, base)
+            lines.update(_differences(tree, start))
+            lines.update((path, (_WHOLE,)) for path in _untracked(tree))
+    except NoWorkTreeError as error:
+        raise ChangedError(f"--changed: {error}, so nobody can tell what has changed") from None
+    except ProgramError as error:
+        raise ChangedError(f"--changed: {error}") from None
+    return Changes(base, lines, tuple(trees))
 
 
-def _root(path: str) -> str:
-    """The top of the work tree that a path lies in."""
-    folder = path if os.path.isdir(path) else os.path.dirname(path) or "."
-    if not os.path.isdir(folder):
-        folder = "."  # the path is told as missing when it is read
-    code, out, error = _git(folder, "rev-parse", "--show-toplevel")
-    if code:
-        if "not a git repository" in error:
-            raise ChangedError(f"--changed: {path} is in no git repository, so nobody can tell what has changed")
-        raise ChangedError(f"--changed: git does not look into {path}: {error.strip()}")
-    return os.path.realpath(out.decode("utf-8", "surrogateescape").rstrip("\n"))
-
-
-def _start(root: str, base: str) -> str:
+def _start(tree: WorkTree, base: str) -> str:
     """The commit to compare with: where the current branch left ``base``."""
+    looked = tree.git("rev-parse", "--git-dir")
+    if looked.code:
+        raise ChangedError(f"--changed: git does not look into {tree.top}: {looked.error.strip()}")
     if base == HEAD:
-        code, out, _ = _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-        if code:  # no commit yet: everything is new
-            return _git(root, "hash-object", "-t", "tree", os.devnull)[1].decode().strip()
-        return out.decode().strip()
-    code, out, _ = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
-    shallow = _git(root, "rev-parse", "--is-shallow-repository")[1].strip() == b"true"
+        head = tree.git("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        if head.code:  # no commit yet: everything is new
+            return tree.git("hash-object", "-t", "tree", os.devnull).out.decode().strip()
+        return head.out.decode().strip()
+    named = tree.git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
+    shallow = tree.git("rev-parse", "--is-shallow-repository").out.strip() == b"true"
     hint = "; the clone is shallow: fetch more history (fetch-depth: 0)" if shallow else ""
-    if code:
-        raise ChangedError(f"--changed: {root} has no commit `{base}`{hint}")
-    commit = out.decode().strip()
-    code, out, _ = _git(root, "merge-base", commit, HEAD)
-    if code:
+    if named.code:
+        raise ChangedError(f"--changed: {tree.top} has no commit `{base}`{hint}")
+    left = tree.git("merge-base", named.out.decode().strip(), HEAD)
+    if left.code:
         raise ChangedError(f"--changed: HEAD and `{base}` have no commit in common{hint}")
-    return out.decode().strip()
+    return left.out.decode().strip()
 
 
-def _differences(root: str, start: str) -> Iterator[tuple[str, Lines]]:
-    code, out, error = _git(
-        *(root, "-c", "core.quotePath=false", "diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv"),
-        *("--text", "--find-renames", "--ignore-submodules", "--diff-filter=d", "--src-prefix=a/", "--dst-prefix=b/"),
-        *(start, "--"),
+def _differences(tree: WorkTree, start: str) -> Iterator[tuple[str, Lines]]:
+    found = tree.git(
+        *("diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--text", "--find-renames"),
+        *("--ignore-submodules", "--diff-filter=d", "--src-prefix=a/", "--dst-prefix=b/", start, "--"),
     )
-    if code:
-        raise ChangedError(f"--changed: git diff failed in {root}: {error.strip()}")
-    text = out.decode("utf-8", "surrogateescape")
-    for path, lines in changed_lines(text.split("\n")):
-        yield os.path.realpath(os.path.join(root, path)), lines
+    if found.code:
+        raise ChangedError(f"--changed: git diff failed in {tree.top}: {found.error.strip()}")
+    for path, lines in changed_lines(found.out.decode("utf-8", "surrogateescape").split("\n")):
+        yield os.path.realpath(os.path.join(tree.top, path)), lines
 
 
-def _untracked(root: str) -> Iterator[str]:
-    out = _git(root, "ls-files", "--others", "--exclude-standard", "-z")[1]
+def _untracked(tree: WorkTree) -> Iterator[str]:
+    out = tree.git("ls-files", "--others", "--exclude-standard", "-z").out
     for name in out.decode("utf-8", "surrogateescape").split("\0"):
         if name:
-            yield os.path.realpath(os.path.join(root, name))
+            yield os.path.realpath(os.path.join(tree.top, name))
 
 
 def changed_lines(diff: Iterable[str]) -> Iterator[tuple[str, Lines]]:
@@ -177,13 +170,3 @@ def _unquoted(name: str) -> str:
         return name.removesuffix("\t")
     raw = name.strip("\t")[1:-1].encode("utf-8", "surrogateescape")
     return raw.decode("unicode_escape").encode("latin-1").decode("utf-8", "surrogateescape")
-
-
-def _git(folder: str, *arguments: str) -> tuple[int, bytes, str]:
-    import subprocess
-
-    try:
-        done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, check=False)
-    except FileNotFoundError:
-        raise ChangedError("--changed: git is not installed") from None
-    return done.returncode, done.stdout, done.stderr.decode("utf-8", "replace")

@@ -5,24 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from kubesched_lint.programs import OFFLINE, TIMEOUT, ProgramError, run
 from kubesched_lint.record import record
 
-TIMEOUT = 60.0
-"""Seconds that a tool may take for one folder."""
-LARGEST = 64 * 1024 * 1024
-"""Bytes that it may write."""
 _LONGEST_MESSAGE = 600
-# Kustomize fetches with git and with Go's HTTP client; we refuse addresses before it runs, and these refuse the rest.
-_OFFLINE = {
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_TERMINAL_PROMPT": "0",
-    "HTTP_PROXY": "http://127.0.0.1:9",
-    "HTTPS_PROXY": "http://127.0.0.1:9",
-    "http_proxy": "http://127.0.0.1:9",
-    "https_proxy": "http://127.0.0.1:9",
-    "NO_PROXY": "",
-    "no_proxy": "",
-}
 
 
 class RenderError(Exception):
@@ -58,10 +44,13 @@ def helm() -> Tool | None:
 
 def render(tool: Tool, folder: str, *, timeout: float = TIMEOUT) -> str:
     """What the tool makes of a folder. Raises RenderError."""
-    code, out, error = _run((*tool.command, folder), {**os.environ, **_OFFLINE}, timeout, tool.name)
-    if code:
-        raise RenderError(f"{tool.name}: {_message(error) or f'ended with {code} and without a word'}")
-    return out.decode("utf-8", "surrogateescape")
+    try:
+        done = run((*tool.command, folder), name=tool.name, environ={**os.environ, **OFFLINE}, timeout=timeout)
+    except ProgramError as error:
+        raise RenderError(str(error)) from None
+    if done.code:
+        raise RenderError(f"{tool.name}: {_message(done.error) or f'ended with {done.code} and without a word'}")
+    return done.out.decode("utf-8", "surrogateescape")
 
 
 def render_with_origins(tool: Tool, folder: str, value: Mapping[str, object]) -> tuple[str, str]:
@@ -90,71 +79,11 @@ def render_with_origins(tool: Tool, folder: str, value: Mapping[str, object]) ->
         return render(tool, around), around
 
 
-def _run(command: tuple[str, ...], environ: Mapping[str, str], timeout: float, name: str) -> tuple[int, bytes, bytes]:
-    import subprocess
-    from threading import Thread
-    from time import monotonic
-
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environ,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise RenderError(f"{name} cannot be run: {(error.strerror or str(error)).lower()}") from None
-    assert process.stdout is not None
-    assert process.stderr is not None
-    found: list[bytes] = [b"", b""]
-
-    def read(number: int, stream: object, most: int) -> None:
-        found[number] = stream.read(most + 1)  # type: ignore[attr-defined]
-        if len(found[number]) > most:
-            _end(process.pid)
-
-    readers = [
-        Thread(target=read, args=(0, process.stdout, LARGEST), daemon=True),
-        Thread(target=read, args=(1, process.stderr, 1 << 20), daemon=True),
-    ]
-    deadline = monotonic() + timeout
-    for reader in readers:
-        reader.start()
-    try:
-        for reader in readers:
-            reader.join(max(0.0, deadline - monotonic()))
-        code = process.wait(max(0.1, deadline - monotonic()))
-    except subprocess.TimeoutExpired:
-        raise RenderError(f"{name} took longer than {timeout:g} seconds and was stopped") from None
-    finally:
-        if process.poll() is None:
-            _end(process.pid)
-            process.wait()
-    if len(found[0]) > LARGEST:
-        raise RenderError(f"{name} writes more than {LARGEST // 1024**2} MiB")
-    return code, found[0], found[1]
-
-
-def _end(process: int) -> None:
-    """Ends the process and those that it has started: they are a session of their own."""
-    import signal
-
-    try:
-        os.killpg(process, signal.SIGKILL)
-    except (OSError, AttributeError):
-        try:
-            os.kill(process, signal.SIGTERM)
-        except OSError:
-            pass
-
-
-def _message(error: bytes) -> str:
+def _message(error: str) -> str:
     """The failure without the warnings before it; kubectl logs it with a time and a place in its code."""
     import re
 
-    lines = [line.strip() for line in error.decode("utf-8", "replace").splitlines() if line.strip()]
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
     lines = [line for line in lines if not line.startswith(("# Warning", "WARNING", "walk.go", "Use --debug"))]
     text = " ".join(lines)
     logged = re.search(r'\berr="(.*)"$', text)

@@ -1,0 +1,205 @@
+"""The only module that starts other programs: git, kubectl, kustomize and helm.
+
+A program that works on a folder of strangers may run what the folder brings along. Every program here gets no standard
+input, no network of its own, a time limit and a cap on output, and is ended with all that it started. git runs without
+anything that the configuration of a repository can make it run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from kubesched_lint.record import record
+
+TIMEOUT = 60.0
+"""Seconds that a program may take."""
+LARGEST = 64 * 1024 * 1024
+"""Bytes that it may write to standard output."""
+_LONGEST_ERROR = 1 << 20
+
+OFFLINE: Mapping[str, str] = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_TERMINAL_PROMPT": "0",
+    "HTTP_PROXY": "http://127.0.0.1:9",
+    "HTTPS_PROXY": "http://127.0.0.1:9",
+    "http_proxy": "http://127.0.0.1:9",
+    "https_proxy": "http://127.0.0.1:9",
+    "NO_PROXY": "",
+    "no_proxy": "",
+}
+"""Kustomize fetches with git and with Go's HTTP client: these refuse both."""
+
+
+class ProgramError(Exception):
+    """A program that could not be run to its end; ``str()`` of it is the whole message."""
+
+
+class NotInstalledError(ProgramError):
+    """There is no such program."""
+
+
+class NoWorkTreeError(ProgramError):
+    """A path lies in no work tree of git."""
+
+
+@record
+class Done:
+    """What a program left behind."""
+
+    code: int
+    out: bytes
+    error: str
+
+
+def run(
+    command: Sequence[str],
+    *,
+    name: str,
+    environ: Mapping[str, str] | None = None,
+    timeout: float = TIMEOUT,
+    largest: int = 0,
+) -> Done:
+    """Run a program to its end; ``environ`` replaces the environment, ``name`` is what people call the program.
+
+    Raises NotInstalledError, and ProgramError where it cannot be started, takes longer than ``timeout`` seconds or
+    writes more than ``largest`` bytes (``LARGEST`` if 0).
+    """
+    largest = largest or LARGEST
+    import subprocess
+    from threading import Thread
+    from time import monotonic
+
+    try:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environ,
+            start_new_session=True,
+        )
+    except FileNotFoundError:
+        raise NotInstalledError(f"{name} is not installed") from None
+    except OSError as error:
+        raise ProgramError(f"{name} cannot be run: {(error.strerror or str(error)).lower()}") from None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    found: list[bytes] = [b"", b""]
+
+    def read(number: int, stream: object, most: int) -> None:
+        found[number] = stream.read(most + 1)  # type: ignore[attr-defined]
+        if len(found[number]) > most:
+            _end(process.pid)
+
+    readers = [
+        Thread(target=read, args=(0, process.stdout, largest), daemon=True),
+        Thread(target=read, args=(1, process.stderr, _LONGEST_ERROR), daemon=True),
+    ]
+    deadline = monotonic() + timeout
+    for reader in readers:
+        reader.start()
+    try:
+        for reader in readers:
+            reader.join(max(0.0, deadline - monotonic()))
+        code = process.wait(max(0.1, deadline - monotonic()))
+    except subprocess.TimeoutExpired:
+        raise ProgramError(f"{name} took longer than {timeout:g} seconds and was stopped") from None
+    finally:
+        if process.poll() is None:
+            _end(process.pid)
+            process.wait()
+    if len(found[0]) > largest:
+        raise ProgramError(f"{name} writes more than {largest // 1024**2} MiB")
+    return Done(code, found[0], found[1].decode("utf-8", "replace"))
+
+
+def _end(process: int) -> None:
+    """End the process and those that it has started: they are a session of their own."""
+    import signal
+
+    try:
+        os.killpg(process, signal.SIGKILL)
+    except (OSError, AttributeError):
+        try:
+            os.kill(process, signal.SIGTERM)
+        except OSError:
+            pass
+
+
+# --- git ------------------------------------------------------------------------------------------------------------
+
+# Settings by which a repository names programs, each with a value that names none. ``git help config``.
+_HARMLESS = {
+    "safe.bareRepository": "explicit",
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.pager": "cat",
+    "core.editor": "false",
+    "core.askPass": "",
+    "core.sshCommand": "false",
+    "core.gitProxy": "",
+    "core.alternateRefsCommand": "false",
+    "credential.helper": "",
+    "diff.external": "",
+    "protocol.allow": "never",
+    "submodule.recurse": "false",
+    "core.quotePath": "false",
+}
+_PASSED_ON = ("PATH", "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP")
+_NEUTRAL = {"clean": "", "smudge": "", "process": "", "required": "false", "textconv": "", "command": ""}
+"""What a section ``filter.NAME`` or ``diff.NAME`` can run; empty runs nothing."""
+
+
+class WorkTree:
+    """A work tree of git: the folder that holds ``.git``, for a folder that merely looks like a repository is none.
+
+    Raises NoWorkTreeError for a path in none.
+    """
+
+    def __init__(self, path: str) -> None:
+        folder = path if os.path.isdir(path) else os.path.dirname(path) or "."
+        top = os.path.realpath(folder if os.path.isdir(folder) else ".")
+        while not os.path.lexists(os.path.join(top, ".git")):
+            above = os.path.dirname(top)
+            if above == top:
+                raise NoWorkTreeError(f"{path} is in no git repository")
+            top = above
+        self.top = top
+        self._harmless: tuple[str, ...] | None = None
+
+    def git(self, *arguments: str) -> Done:
+        """Run git here. Raises ProgramError, also where the repository's work tree is another folder."""
+        if self._harmless is None:
+            self._harmless = tuple(_options(_HARMLESS))  # reading the configuration runs nothing
+            self._harmless += tuple(_options(dict(self._named())))
+            here = self._run("rev-parse", "--show-toplevel")
+            named = here.out.decode("utf-8", "surrogateescape").rstrip("\n")
+            if not here.code and os.path.realpath(named) != self.top:
+                raise ProgramError(f"the repository in {self.top} calls another folder its work tree: {named}")
+        return self._run(*arguments)
+
+    def _run(self, *arguments: str) -> Done:
+        command = ["git", "--no-pager", "--no-optional-locks", *(self._harmless or ()), "-C", self.top, *arguments]
+        return run(command, name="git", environ={**_environ(), **OFFLINE, "LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1"})
+
+    def _named(self) -> Iterator[tuple[str, str]]:
+        """The programs that the configuration names for filters and kinds of files, each set to none."""
+        listed = self._run("config", "--null", "--name-only", "--get-regexp", r"^(filter|diff)\..*\.")
+        for key in listed.out.decode("utf-8", "surrogateescape").split("\0"):
+            section, _, variable = key.rpartition(".")
+            if variable in _NEUTRAL and "=" not in section:
+                yield key, _NEUTRAL[variable]
+            elif variable in _NEUTRAL:
+                raise ProgramError(f"the configuration of the repository in {self.top} has an odd section: {section}")
+
+
+def _options(settings: Mapping[str, str]) -> Iterator[str]:
+    for key, value in settings.items():
+        yield "-c"
+        yield f"{key}={value}"
+
+
+def _environ() -> Mapping[str, str]:
+    """No variable of git: the hook that runs us may name another repository."""
+    return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}

@@ -168,7 +168,7 @@ class Admission:
 
     def _by_limits(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[Refusal]:
         """What validation says of the filled-in pod, then the first LimitRange that is broken."""
-        from kubesched_lint.admission.limits import broken, invalid_by_default, together
+        from kubesched_lint.admission.limits import broken, broken_by_claim, invalid_by_default, together
         from kubesched_lint.validation.validate import in_brackets
 
         pod, template = workload.pod, written_template(workload)
@@ -181,6 +181,11 @@ class Admission:
             found = tuple(broken(pod, template, ranges, limits))
             if found:
                 yield Refusal("LimitRanger", together(found), found[0].at, limits, found[0].item.path, _stands(limits))
+            for claim in workload.claim_templates:
+                bad = tuple(broken_by_claim(claim, limits))
+                if bad:
+                    at, by_at = bad[0].at, bad[0].item.path
+                    yield Refusal("LimitRanger", together(bad), at, limits, by_at, _stands(limits), claim.name)
 
     # --- PodSecurity ------------------------------------------------------------------------------------------------
 

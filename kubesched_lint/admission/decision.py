@@ -24,9 +24,13 @@ class Refusal:
     """The object that refuses; None where one is missing."""
     by_at: Path = ()
     assumes: tuple[str, ...] = ()
+    claim: str = ""
+    """The claim that is refused, so that its StatefulSet makes no pod; empty where the pod itself is."""
 
     def said_of(self, workload: Workload) -> str:
         """What the API server answers to whoever creates a pod of the workload."""
+        if self.claim:
+            return f'persistentvolumeclaims "{self.claim}-{workload.name}-0" is forbidden: {self.message}'
         return about_pod(workload, self.message, is_invalid=self.plugin == VALIDATION)
 
 

@@ -76,7 +76,7 @@ def broken_by_claim(claim: Claim, limits: LimitRange) -> Iterator[Broken]:
     """PersistentVolumeClaimValidateLimitFunc: bounds of what a claim requests."""
     value = {} if claim.source is None else getattr(claim.source, "value", {})
     written = value_at(value, (*claim.path, "spec", "resources", "requests"))
-    requests = _amounts(written) if isinstance(written, dict) else {"storage": Quantity(claim.request * _GIGA)}
+    requests = _amounts(written) if isinstance(written, dict) else _plain({"storage": claim.request})
     at = (*claim.path, "spec", "resources")
     for item in limits.items:
         if item.type == "PersistentVolumeClaim":

@@ -287,3 +287,17 @@ def test_what_is_said_by_number_follows_the_workloads_that_are_left() -> None:
     assert (refused.created.scaled, refused.created.changes) == ({0: (5,)}, {0: False})
     assert Simulation(refused).place(1) == 0
     assert Simulation(refused).place(0) is None
+
+
+def test_a_stateful_set_whose_claims_are_refused_makes_no_pod() -> None:
+    """PersistentVolumeClaimValidateLimitFunc."""
+    template = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "20Gi"}}}}
+    web = {**workload(), "kind": "StatefulSet"}
+    web["spec"] = {**web["spec"], "volumeClaimTemplates": [template]}
+    most = limit_range(type="PersistentVolumeClaim", max={"storage": "10Gi"})
+    refusal = decided(web, most).refusal
+    assert refusal is not None
+    assert refusal.message == "maximum storage usage per PersistentVolumeClaim is 10Gi, but request is 20Gi"
+    assert said(web, limit_range(type="PersistentVolumeClaim", max={"storage": "20Gi"})) == ""
+    (outcome,) = simulate(objects=[web], cluster=load_cluster(objects=[*NODES, most]), events=["deploy"]).outcomes
+    assert outcome.message == f'persistentvolumeclaims "data-web-0" is forbidden: {refusal.message}'

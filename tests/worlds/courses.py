@@ -46,6 +46,8 @@ class Courses(Wanted):
         made = self._kind(number, NEWEST, slot)
         if made is None or made.claims or made.pod.node_name or kind == "DaemonSet" or made.pod.scheduling_gates:
             return None
+        if not self._is_granted(start, made):
+            return None
         codes = self.filters.codes(made.number, start.pods, start.disks)
         fitting = [n.name for n, code in zip(self.filters.nodes, codes, strict=True) if not code]
         chosen = [] if fitting else self.filters.evictions(made.number, start.pods, start.disks, codes)

@@ -2,6 +2,8 @@
 
     python scripts/planted_proofs.py --most 200
 
+Modules that the runs themselves read are left alone.
+
 A change turns a comparison, an arithmetic sign, a constant or a condition in a check, or in what checks count with.
 Where the changed code calls something an error that the matrix proves to be fine, a wrong proof is planted. It is
 caught when the report shows it as not established. Prints what was planted and caught, and each that was not.
@@ -29,7 +31,6 @@ from kubesched_lint.rulebook.rule import Rule, module_name
 from kubesched_lint.rulebook.trial import Trial
 
 SHARED = (
-    "analysis.claims",
     "analysis.daemons",
     "analysis.joint",
     "analysis.neighbours",
@@ -38,7 +39,6 @@ SHARED = (
     "analysis.spread",
     "analysis.zone_pins",
     "scheduler.capacity",
-    "scheduler.topology",
 )
 EVENTS = ("deploy", "rollout")
 CHANGED = (ast.Compare, ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.If, ast.Constant)
@@ -183,7 +183,10 @@ def main() -> None:
         own = [e for e in tried if e.slug in slugs] if len(rules) == 1 else []
         for example in [*own, *random.sample(tried, 30)]:
             with Changed(module, tree):
-                said = errors(example, rules, trial.book)
+                try:
+                    said = errors(example, rules, trial.book)
+                except Exception:
+                    break  # the change made the code fail: nothing is planted
             wrong = {key: beaten for key, beaten in said.items() if {(e, key[1]) for e in EVENTS} <= well[str(example)]}
             if not wrong:
                 continue

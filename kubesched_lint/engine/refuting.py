@@ -153,6 +153,9 @@ class _Attempts:
 
 
 def _pending(one: Judged, wanted: int) -> int:
-    """How many pods the finding says wait: what its message calls ``pending``, else all that are wanted."""
+    """How many pods the finding says wait: what its message calls ``pending``, else all that are wanted.
+
+    At least one: an error says that something is wrong.
+    """
     pending = one.hazard.values.get("pending", wanted)
-    return pending if isinstance(pending, int) else wanted
+    return max(pending, 1) if isinstance(pending, int) else wanted

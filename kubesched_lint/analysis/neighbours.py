@@ -92,29 +92,65 @@ def held_domains(facts: Facts, workload: Workload, term: PodAffinityTerm, others
 
 
 def nodes_near_running(facts: Facts, workload: Workload) -> NodeSet | None:
-    """Nodes that satisfy the required affinity by running pods; None where none of them answers it.
+    """Nodes that satisfy the required affinity by running pods; None where none of them answers it, or where a pod of
+    the snapshot that waits may yet answer it elsewhere.
 
     One pod must match all terms; each term then asks for that pod's domain of its own key. None also where the pod
     answers its own affinity and each other that does may go: then the first one starts anywhere (satisfyPodAffinity).
     """
-    pod, terms = facts.pod(workload), facts.pod(workload).required_affinity
-
-    def answering(groups: Iterable[Alike]) -> NodeSet:
-        found: NodeSet = EMPTY
-        for group in groups:
-            if all(facts.namespaces.selects(t, workload.namespace, group.pod, unknown=True) for t in terms):
-                found |= group.nodes
-        return found
-
-    if not answering(facts.others.alike):
+    terms = facts.pod(workload).required_affinity
+    if not _answering(facts, workload, facts.others.alike) or _is_answered_by_waiting(facts, workload):
         return None
-    itself = all(facts.namespaces.selects(t, workload.namespace, pod, unknown=True) for t in terms)
     keyed = EMPTY
     for term in terms:
         keyed |= facts.index.with_key(term.topology_key)
-    if itself and not answering(facts.staying_beside_set.alike) & keyed:
+    staying = _answering(facts, workload, facts.staying_beside_set.alike) if answers_itself(facts, workload) else keyed
+    if not staying & keyed:
         return None  # a pod on a node without the key counts for no domain (updateWithAffinityTerms)
-    near, there = facts.index.all, answering(facts.running.alike)
+    return _near(facts, terms, _answering(facts, workload, facts.running.alike))
+
+
+def nodes_near_pods_of_nobody(facts: Facts, workload: Workload) -> NodeSet:
+    """The nodes to which the required affinity leads whoever is evicted; all nodes where that has no bound.
+
+    A pod without an owner that is evicted is not made again elsewhere, so that fewer nodes may be left, and never more.
+    """
+    terms = facts.pod(workload).required_affinity
+    if not terms or answers_itself(facts, workload) or may_be_answered_by_set(facts, workload):
+        return facts.index.all
+    groups = [g for g in facts.running.alike if _answers(facts, workload, g.pod)]
+    if _is_answered_by_waiting(facts, workload) or any(b.owner is not None for g in groups for b in g.bound):
+        return facts.index.all
+    return _near(facts, terms, _answering(facts, workload, groups))
+
+
+def answers_itself(facts: Facts, workload: Workload) -> bool:
+    """Whether the pods of a workload may answer their own required affinity."""
+    return _answers(facts, workload, facts.pod(workload))
+
+
+def _answers(facts: Facts, workload: Workload, pod: Pod) -> bool:
+    """Whether a pod may answer all terms of the workload's required affinity."""
+    terms = facts.pod(workload).required_affinity
+    return all(facts.namespaces.selects(term, workload.namespace, pod, unknown=True) for term in terms)
+
+
+def _answering(facts: Facts, workload: Workload, groups: Iterable[Alike]) -> NodeSet:
+    """Nodes with pods that may answer the workload's required affinity."""
+    found: NodeSet = EMPTY
+    for group in groups:
+        if _answers(facts, workload, group.pod):
+            found |= group.nodes
+    return found
+
+
+def _is_answered_by_waiting(facts: Facts, workload: Workload) -> bool:
+    return any(_answers(facts, workload, pod) for pod in facts.others.waiting)
+
+
+def _near(facts: Facts, terms: Iterable[PodAffinityTerm], there: NodeSet) -> NodeSet:
+    """Nodes that share the domain of each term's key with one of ``there``."""
+    near = facts.index.all
     for term in terms:
         near &= facts.index.spanned(term.topology_key, there)
     return near

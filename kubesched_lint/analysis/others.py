@@ -39,6 +39,11 @@ class Others:
         return alike(self.pods, self._facts.index) if self.pods else ()
 
     @cached_property
+    def waiting(self) -> tuple[Pod, ...]:
+        """The pods that wait for a node, one of those that share a template."""
+        return tuple({id(bound.pod): bound.pod for bound in self.pods if not bound.node}.values())
+
+    @cached_property
     def repelling(self) -> tuple[Alike, ...]:
         """Those of ``alike`` with required anti-affinity."""
         return tuple(group for group in self.alike if group.pod.required_anti_affinity)
@@ -68,7 +73,8 @@ class Staying:
 
     DefaultPreemption evicts pods of lower priority from one node that the preemptor can use, disruption budgets or not
     (SelectVictimsOnNode of ``defaultpreemption/default_preemption.go``). The controller of an evicted pod makes another
-    one, which may evict pods of still lower priority anywhere. A terminating pod goes by itself.
+    one, which may evict pods of still lower priority anywhere. A terminating pod goes by itself. A preemptor can use
+    the nodes that ``Facts.usable`` tells, and of these those to which its required affinity may lead it.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -78,9 +84,11 @@ class Staying:
 
     def against(self, workloads: Iterable[Workload]) -> Others:
         """The running pods that stay whatever these workloads preempt."""
+        from kubesched_lint.analysis.neighbours import nodes_near_pods_of_nobody
+
         everyone = self._facts.others
         preemptors = {
-            (priority, self._facts.usable(w))
+            (priority, self._facts.usable(w) & nodes_near_pods_of_nobody(self._facts, w))
             for w in workloads
             if (priority := preempting_priority(self._facts.pod(w))) > self._lowest
         }

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.neighbours import matching_running_pods, others_selected
+from kubesched_lint.analysis.neighbours import matching_running_pods, others_selected, repelled_by_running
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
@@ -88,7 +88,8 @@ def _spread_room(
     others = matching(facts.others)
 
     def let_in(stay: Others) -> tuple[dict[str, int], dict[str, int]]:
-        capacity = {d: facts.copies(workload, most, nodes & usable, beside=stay) for d, nodes in domains.items()}
+        open_to_it = usable & ~repelled_by_running(facts, workload, stay)[0]
+        capacity = {d: facts.copies(workload, most, nodes & open_to_it, beside=stay) for d, nodes in domains.items()}
         least = 0 if too_few else min((others[d] + capacity[d] for d in existing), default=most)
         return capacity, topology.let_in(constraint, capacity, matching(stay), least)
 

@@ -209,3 +209,48 @@ def test_a_pod_on_a_node_without_the_key_is_no_company() -> None:
     assert errors([deployment("web", affinity=near("db", ZONE))], [node("a"), old, pod("db", "old")]) == {
         "affinity-colocation-no-room web"
     }
+
+
+def test_an_affinity_keeps_a_preemptor_away_from_who_repels_it() -> None:
+    """``urgent`` must be near ``b`` in z1, so that it never evicts ``a`` from z2, which ``web`` must be near."""
+    taint: dict[str, Any] = {"taints": [{"key": "t", "value": "v", "effect": "NoSchedule"}]}
+    running = [node("w1"), node("w2", "z2", **taint), pod("a", "w2"), pod("b", "w1")]
+    everywhere = [{"operator": "Exists"}]
+    urgent = deployment("urgent", priority="high", tolerations=everywhere, affinity=near("b", ZONE))
+    web = deployment("web", affinity=near("a"))
+    web["spec"]["template"]["metadata"]["labels"]["app"] = "a"
+    web["spec"]["selector"]["matchLabels"]["app"] = "a"
+    said = "affinity-colocation-no-room web"
+    assert said in errors([web, urgent], running)
+    free = deployment("urgent", priority="high", tolerations=everywhere)
+    assert said not in errors([web, free], running)
+    # What made b makes it anew, perhaps in z2, where a pod that waits may go as well.
+    running[-1]["metadata"]["ownerReferences"] = [
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "b", "uid": "1", "controller": True}
+    ]
+    assert said not in errors([web, urgent], running)
+    del running[-1]["metadata"]["ownerReferences"]
+    waits = pod("b2", "")
+    waits["metadata"]["labels"]["app"] = "b"
+    assert said not in errors([web, urgent], [*running, waits])
+
+
+@pytest.mark.parametrize("priority", ["", "high"])
+def test_a_spread_places_nothing_where_a_pod_repels_that_stays(priority: str) -> None:
+    """w3 counts and is tainted, ``old`` keeps w2 free of ``web``, so that w1 takes the only one."""
+    taint: dict[str, Any] = {"taints": [{"key": "t", "value": "v", "effect": "NoSchedule"}]}
+    spread: dict[str, Any] = {"maxSkew": 1, "topologyKey": HOST, "whenUnsatisfiable": "DoNotSchedule"}
+    spread["labelSelector"] = {"matchLabels": {"app": "web"}}
+    web = deployment("web", 2, cpu="100m", priority=priority, topologySpreadConstraints=[spread])
+    running = [node("w1"), node("w2"), node("w3", **taint), pod("old", "w2", affinity=apart("web"))]
+    assert ("spread-tainted-domain-blocks web" in errors([web], running)) is (priority == "")
+
+
+def test_a_pod_that_waits_may_answer_an_affinity_elsewhere() -> None:
+    running = [node("a", cpu="600m"), node("b"), pod("db", "a")]
+    said = "affinity-colocation-no-room web"
+    web = deployment("web", affinity=near("db"))
+    assert said in errors([web], running)
+    waits = pod("db-1", "")
+    waits["metadata"]["labels"]["app"] = "db"
+    assert said not in errors([web], [*running, waits])

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kubesched_lint.admission.decision import CREATED, VALIDATION, Decision, Refusal
+from kubesched_lint.admission.decision import CREATED, OBJECT, VALIDATION, Decision, Refusal
 from kubesched_lint.admission.mutating import SYSTEM_PRIORITY_CLASSES, admit
 from kubesched_lint.admission.reach import is_in_reach
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
 from kubesched_lint.model.template import written_template
+from kubesched_lint.validation.removed import no_matches, removed_in
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -33,11 +34,24 @@ ENFORCE = "pod-security.kubernetes.io/enforce"
 
 
 class Admission:
-    """``objects`` are the manifests laid over the cluster; of the kinds in ``known`` the cluster has no others."""
+    """``objects`` are the manifests laid over the cluster; of the kinds in ``known`` the cluster has no others.
 
-    def __init__(self, objects: Inventory, known: Container[str] = (), kubernetes_version: str = "1.36") -> None:
+    ``is_snapshot``: what a snapshot does not tell may exist. A sketch is assumed to have no LimitRange more.
+    """
+
+    def __init__(
+        self,
+        objects: Inventory,
+        known: Container[str] = (),
+        kubernetes_version: str = "1.36",
+        *,
+        is_snapshot: bool = True,
+    ) -> None:
         self.objects = objects
         self.known = known
+        self.knows_limits = "LimitRange" in known
+        self.assumes_no_limits = not self.knows_limits and not is_snapshot
+        self.version = kubernetes_version
         self.minor = int(kubernetes_version.split(".")[1])
 
     def stored(self, pod: Pod, extra_labels: Labels | None = None, source: Source | None = None) -> Pod:
@@ -55,6 +69,9 @@ class Admission:
 
     def decision(self, workload: Workload) -> Decision:
         """Whether the pods of a workload are created, quotas aside."""
+        gone = self._gone(workload.source)
+        if gone is not None:
+            return Decision(gone)
         pod, ranges = workload.pod, self.limit_ranges_of(workload.namespace, workload.source)
         asks = pod.priority_class or pod.runtime_class or pod.overhead or pod.preemption_policy
         held = workload.namespace in self._enforcing or workload.namespace in self._quotas
@@ -66,6 +83,14 @@ class Admission:
         unknown = tuple(self._unknown(workload, ranges))
         return Decision(unknown=unknown) if unknown else CREATED
 
+    def _gone(self, source: Source | None) -> Refusal | None:
+        """Why the server knows no objects of this kind and version; None where it does, or where nobody wrote it."""
+        if not isinstance(source, Document):
+            return None
+        if not removed_in(source.api_version, source.kind, self.version):
+            return None
+        return Refusal(OBJECT, no_matches(source.api_version, source.kind), ("apiVersion",))
+
     def _refusals(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[Refusal]:
         yield from self._by_priority(workload.pod)
         yield from self._by_runtime_class(workload.pod)
@@ -73,7 +98,7 @@ class Admission:
             yield from self._by_limits(workload, ranges)
         yield from self._by_pod_security(workload)
         yield from self._by_overhead(workload.pod)
-        if workload.namespace in self._quotas and "LimitRange" in self.known:
+        if workload.namespace in self._quotas and (self.knows_limits or self.assumes_no_limits):
             yield from self._by_quota(workload)
 
     # --- Priority ---------------------------------------------------------------------------------------------------
@@ -244,7 +269,10 @@ class Admission:
             silent = next(name for names in missing.values() for name in names)
             at = next(c.path for c in (*pod.containers, *pod.init_containers) if c.name == silent)
             message = f"failed quota: {quota.name}: must specify {in_words(missing)}"
-            yield Refusal("ResourceQuota", message, at, quota, ("spec", "hard"), _stands(quota))
+            premise = f"no LimitRange of namespace {workload.namespace} fills it in"
+            assumes = (*([premise] if self.assumes_no_limits else []), *_stands(quota))
+            sure = not self.assumes_no_limits
+            yield Refusal("ResourceQuota", message, at, quota, ("spec", "hard"), assumes, sure=sure)
 
     # --- what nobody told us ----------------------------------------------------------------------------------------
 
@@ -257,7 +285,7 @@ class Admission:
         for limits in ranges:
             if not isinstance(limits.source, Document) and any(map(_says_nothing, limits.items)):
                 yield f"which bounds LimitRange {limits.namespace}/{limits.name} sets, for the snapshot lacks them"
-        if workload.namespace in self._quotas and "LimitRange" not in self.known:
+        if workload.namespace in self._quotas and not self.knows_limits:
             for refusal in self._by_quota(workload):
                 yield f"whether a LimitRange of the namespace fills in what a quota asks for ({refusal.message})"
         namespace = self._enforcing.get(workload.namespace)

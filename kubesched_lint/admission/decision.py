@@ -8,6 +8,8 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 
 VALIDATION = "validation"
+OBJECT = "object"
+"""The workload itself is refused, so that no controller makes pods of it."""
 
 
 @record
@@ -15,7 +17,7 @@ class Refusal:
     """Why the API server creates no pod of a template."""
 
     plugin: str
-    """``Priority``, ``RuntimeClass``, ``LimitRanger``, ``PodSecurity``, ``ResourceQuota``, or ``validation``."""
+    """``Priority``, ``RuntimeClass``, ``LimitRanger``, ``PodSecurity``, ``ResourceQuota``, or one of those above."""
     message: str
     """What it says after the pod's name: ``no PriorityClass with name none-such was found``."""
     at: Path
@@ -26,9 +28,13 @@ class Refusal:
     assumes: tuple[str, ...] = ()
     claim: str = ""
     """The claim that is refused, so that its StatefulSet makes no pod; empty where the pod itself is."""
+    sure: bool = True
+    """False where it assumes that there is no object of a kind which the cluster file does not tell."""
 
     def said_of(self, workload: Workload) -> str:
-        """What the API server answers to whoever creates a pod of the workload."""
+        """What the API server answers to whoever creates a pod of the workload, or the workload itself."""
+        if self.plugin == OBJECT:
+            return self.message
         if self.claim:
             return f'persistentvolumeclaims "{self.claim}-{workload.name}-0" is forbidden: {self.message}'
         return about_pod(workload, self.message, is_invalid=self.plugin == VALIDATION)

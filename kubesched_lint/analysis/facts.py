@@ -133,7 +133,8 @@ class Facts:
         from kubesched_lint.admission.admission import Admission
 
         known = frozenset() if self.cluster is None else self.cluster.kinds
-        return Admission(self.objects, known, self.premises.kubernetes_version)
+        is_snapshot = self.cluster is not None and self.cluster.origin == "snapshot"
+        return Admission(self.objects, known, self.premises.kubernetes_version, is_snapshot=is_snapshot)
 
     def is_created(self, workload: Workload) -> bool:
         """Whether the API server creates its pods, as far as we know; quotas count them and are asked elsewhere."""

@@ -10,7 +10,7 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.workload import Workload
 
 _VARIANTS = {"PodSecurity": "security", "LimitRanger": "limits", "validation": "limits"}
-_OWN_RULES = ("priorityClassName", "runtimeClassName")
+_OWN_RULES = ("apiVersion", "priorityClassName", "runtimeClassName")
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:

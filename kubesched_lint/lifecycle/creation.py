@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_lint.admission.decision import Decision, Refusal, about_pod
+from kubesched_lint.admission.decision import OBJECT, Decision, Refusal, about_pod
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.counted import Tally, count, is_fine_if_granted
 from kubesched_lint.lifecycle.judging import CONTROLLER_SAYS
@@ -26,6 +26,9 @@ def refused(setting: Setting, event: str, number: int, refusal: Refusal) -> Cell
             "all its pods run, and none is created",
         )
         return Cell(event, FINE, wanted, bound, proven=True, text=text, why=why, assumes=(_ALONE,))
+    refuses = f"the API server refuses the {workload.kind}"
+    if refusal.plugin != OBJECT:
+        refuses = f"the API server refuses every {'new ' if runs else ''}pod"
     stuck = event == "rollout" and not runs
     bound = Range(0, runs, "bound" if runs else "closed-form")
     text = words(event, wanted, bound, stuck=stuck, always_stuck=stuck)
@@ -36,11 +39,11 @@ def refused(setting: Setting, event: str, number: int, refusal: Refusal) -> Cell
         bound,
         stuck=stuck,
         always_stuck=stuck,
-        proven=not runs,
+        proven=refusal.sure and not runs,
         text=f"{text} ?" if runs else text,
-        why="the API server refuses every new pod" if runs else "the API server refuses every pod",
+        why=refuses,
         message=refusal.said_of(workload),
-        says=SERVER_SAYS if workload.kind == "Pod" else CONTROLLER_SAYS,
+        says=SERVER_SAYS if workload.kind == "Pod" or refusal.plugin == OBJECT else CONTROLLER_SAYS,
         blamed=workload,
         at=refusal.at,
         missing=("a course in which no pod is created anew",) if runs else (),

@@ -71,8 +71,9 @@ def test_what_a_quota_wants_said_and_nobody_says_is_never_fine(entry):
     outlook = told(sketch(), workload("Deployment", "web", 5, asking("500m")), limit, events=("deploy", "rollout"))
     for event in ("deploy", "rollout"):
         here = cell(outlook, "web", event)
-        assert (here.verdict, here.proven) == (UNKNOWN, False), "a LimitRange that nobody told of may fill it in"
-        assert f"failed quota: compute: must specify {entry.replace('_', '.')} for: c" in here.missing[0]
+        assert (here.verdict, here.bound.most, here.proven) == (BAD, 0, False)
+        assert "no LimitRange of namespace default fills it in" in here.assumes
+        assert f"failed quota: compute: must specify {entry.replace('_', '.')} for: c" in here.message
     filling = other(
         "LimitRange",
         "defaults",

@@ -48,6 +48,10 @@ def unmodelled(workload: Workload, facts: Facts) -> Iterator[Lack]:
     if pod.resource_claims:
         named = ", ".join(pod.resource_claims)
         yield Lack(f"which nodes have the devices of its resourceClaims ({named}): these are not modelled", True)
+    if pod.node_name and _mounts(workload, facts):
+        yield Lack(
+            f"whether the kubelet of {pod.node_name} can mount its claims: nodeName passes the scheduler by", True
+        )
     devices = sorted(facts.device_resources & pod.requests.keys())
     if devices:
         yield Lack(f"which nodes have the devices that a DeviceClass offers as {', '.join(devices)}", True)

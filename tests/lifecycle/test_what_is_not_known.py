@@ -18,7 +18,7 @@ from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.report.outlook import as_text
 from kubesched_lint.rulebook.own import rulebook_with
 from tests.lifecycle.simulated import apart, asking, cell, other, sketch, snapshot, told, workload
-from tests.lifecycle.test_storage_verdicts import EVERYTHING, NODES, mounting, stateful
+from tests.lifecycle.test_storage_verdicts import EVERYTHING, NODES, claim, mounting, stateful, storage_class
 
 HOSTNAME = "kubernetes.io/hostname"
 DEVICES = asking("100m", resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpu"}])
@@ -185,3 +185,14 @@ def test_a_claim_that_was_not_captured_is_unknown_and_no_missing_claim() -> None
     objects = (workload("Deployment", "a", 1, mounting("data")), stateful("db", 1, "fast"))
     outlook = told(snapshot(*NODES, kinds=without("PersistentVolumeClaim")), *objects)
     assert cell(outlook, "a", "deploy").verdict == UNKNOWN
+
+
+@pytest.mark.parametrize("mode", ["ReadWriteOncePod", "ReadWriteMany"])
+def test_nobody_knows_how_a_kubelet_mounts_the_claims_of_pods_that_pass_the_scheduler_by(mode: str) -> None:
+    """A claim that waits for the scheduler never binds, and of a ReadWriteOncePod claim one pod gets hold."""
+    late = storage_class("late", "ebs.csi.aws.com", "WaitForFirstConsumer")
+    pods = {**mounting("shared"), "nodeName": "n0"}
+    told_all = snapshot(*NODES, late, claim("shared", mode, storageClassName="late"), kinds=EVERYTHING)
+    found = cell(told(told_all, workload("Deployment", "a", 2, pods)), "a", "deploy")
+    assert (found.verdict, found.proven) == (UNKNOWN, False)
+    assert "nodeName passes the scheduler by" in found.missing[0]

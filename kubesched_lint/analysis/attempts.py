@@ -111,7 +111,7 @@ def _bind(
     if found.feasible:
         return bind(pod, choose(found.feasible, random), state), ()
     chosen = preempt(pod, found, state).chosen
-    if chosen is None:
+    if chosen is None or not chosen.is_freed:
         return None, ()
     for victim in chosen.victims:
         state.remove(victim)

@@ -272,6 +272,8 @@ class Facts:
         stay = self.staying(workload).pods
         if not stay:
             return premises
+        if any(bound.held for bound in stay):
+            premises = (*premises, "nobody takes the finalizers away that hold terminating pods")
         if len(stay) == len(self.other_pods):
             return (*premises, "the running pods of others stay where they are")
         return (*premises, "the running pods of others stay that it cannot preempt and that do not terminate")

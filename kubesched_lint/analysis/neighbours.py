@@ -23,6 +23,8 @@ class Alike:
 
     pod: Pod
     terminating: bool
+    held: bool
+    """They terminate, and stay until somebody takes a finalizer away."""
     bound: tuple[BoundPod, ...]
     positions: tuple[int, ...]
     """Of their nodes, one for each pod."""
@@ -31,15 +33,15 @@ class Alike:
 
 def alike(pods: Iterable[BoundPod], index: NodeIndex) -> tuple[Alike, ...]:
     """Pods on nodes of the index, by the template that they share; ask ``Others.alike``."""
-    found: dict[tuple[int, bool], tuple[list[BoundPod], list[int]]] = {}
+    found: dict[tuple[int, bool, bool], tuple[list[BoundPod], list[int]]] = {}
     for bound in pods:
         position = index.positions.get(bound.node)
         if position is not None:
-            members, positions = found.setdefault((id(bound.pod), bound.terminating), ([], []))
+            members, positions = found.setdefault((id(bound.pod), bound.terminating, bound.held), ([], []))
             members.append(bound)
             positions.append(position)
     return tuple(
-        Alike(members[0].pod, members[0].terminating, tuple(members), tuple(positions), of(positions))
+        Alike(members[0].pod, members[0].terminating, members[0].held, tuple(members), tuple(positions), of(positions))
         for members, positions in found.values()
     )
 

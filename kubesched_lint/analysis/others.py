@@ -22,6 +22,8 @@ _NOBODY = -(1 << 40)
 _TERMINATES = _NOBODY - 1
 _UNKNOWN = 1 << 40
 """Of a class that nobody told us: it may be above all."""
+_HELD = _UNKNOWN + 1
+"""Nobody makes room by evicting what is being deleted already."""
 
 
 class Others:
@@ -73,8 +75,8 @@ class Staying:
 
     DefaultPreemption evicts pods of lower priority from one node that the preemptor can use, disruption budgets or not
     (SelectVictimsOnNode of ``defaultpreemption/default_preemption.go``). The controller of an evicted pod makes another
-    one, which may evict pods of still lower priority anywhere. A terminating pod goes by itself. A preemptor can use
-    the nodes that ``Facts.usable`` tells, and of these those to which its required affinity may lead it.
+    one, which may evict pods of still lower priority anywhere. A terminating pod goes by itself unless it is held by a
+    finalizer. A preemptor can use the nodes of ``Facts.usable`` to which its required affinity may lead it.
     """
 
     def __init__(self, facts: Facts) -> None:
@@ -113,7 +115,7 @@ class Staying:
             for priority, nodes in preemptors:
                 if _rank(group) < priority:
                     reached |= nodes
-            found.append(group.nodes if group.terminating else group.nodes & reached)
+            found.append(group.nodes if _rank(group) == _TERMINATES else group.nodes & reached)
         come_back = [g.pod for g, nodes in zip(groups, found, strict=True) if nodes and any(b.owner for b in g.bound)]
         then = max(map(preempting_priority, come_back), default=_NOBODY)
         return tuple(g.nodes if _rank(g) < then else nodes for g, nodes in zip(groups, found, strict=True))
@@ -144,4 +146,6 @@ def may_preempt(priority: int, pod: Pod) -> bool:
 
 
 def _rank(group: Alike) -> int:
-    return _TERMINATES if group.terminating else group.pod.priority or 0
+    if group.terminating:
+        return _HELD if group.held else _TERMINATES
+    return group.pod.priority or 0

@@ -112,7 +112,7 @@ class _Trial:
         """Whether a pod that waits took the place of others."""
         for one, placer in self._queue:
             chosen = preempt(one.pod, placer.diagnosis(), self._state).chosen if one.left else None
-            if chosen is not None:
+            if chosen is not None and chosen.is_freed:
                 for victim in chosen.victims:
                     self._state.remove(victim)
                     _, owner = self._placed.pop(id(victim), (victim, None))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.neighbours import repelled_by_running
 from kubesched_lint.findings import Hazard, Place, Severity, proof, witness
+from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
 
 REASON = "node(s) didn't satisfy existing pods anti-affinity rules"
@@ -37,12 +38,16 @@ def _from_running(victim: Workload, facts: Facts) -> Iterator[Hazard]:
                 f"{usable.bit_count()} of {usable.bit_count()} usable nodes: {REASON}",
                 demand=1,
                 supply=0,
-                assumes=("the running pods that repel it stay where they are",),
+                assumes=("the running pods that repel it stay where they are", *_held(holders)),
             ),
             severity=None if usable & ~surely == 0 else Severity.WARNING,
             values={"holders": names, "replicas": facts.replicas(victim)},
             variant="running",
         )
+
+
+def _held(holders: Sequence[BoundPod]) -> tuple[str, ...]:
+    return ("nobody takes their finalizers away",) if any(bound.held for bound in holders) else ()
 
 
 def _between(holder: Workload, other: Workload, key: str, at: tuple[str | int, ...], facts: Facts) -> Iterator[Hazard]:

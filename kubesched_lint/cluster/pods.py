@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.model.decode.fields import Value, mapping, text
-from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_pod_object
+from kubesched_lint.model.decode.nodes import decode_bound_pod, decode_pod_object, is_holding
 from kubesched_lint.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.record import replace
 
@@ -68,6 +68,7 @@ class PodReader:
             pod=pod,
             owner=owner,
             terminating=meta.deletionTimestamp is not None,
+            held=meta.deletionTimestamp is not None and is_holding(meta.finalizers or ()),
             start_time=self._shared(status.startTime or ""),
             created=self._shared(meta.creationTimestamp or ""),
             nominated_node=status.nominatedNodeName or "",

@@ -56,7 +56,7 @@ _AMOUNTS = _set(
     "maxLimitRequestRatio systemReserved kubeReserved evictionHard"
 )
 _LABELS = frozenset(["labels", "matchLabels", "nodeSelector", "selector"])
-_KEYS = frozenset(["topologyKey", "matchLabelKeys", "mismatchLabelKeys", "topologyKeys"])
+_KEYS = frozenset(["topologyKey", "matchLabelKeys", "mismatchLabelKeys", "topologyKeys", "finalizers"])
 
 
 class Redactor:

@@ -36,6 +36,7 @@ class MetaParts(Struct, gc=False):
     ownerReferences: list[OwnerParts] | None = None  # noqa: N815 - the API's name
     creationTimestamp: str | None = None  # noqa: N815
     deletionTimestamp: str | None = None  # noqa: N815
+    finalizers: list[str] | None = None
 
 
 class ContainerParts(Struct, gc=False, omit_defaults=True):

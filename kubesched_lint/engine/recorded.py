@@ -89,9 +89,26 @@ class Deployment:
 
         snapshot = self._case.get("snapshot")
         if snapshot:
-            return "snapshot.json", snapshot.encode()
+            return "snapshot.json", self._with_finalizers(snapshot).encode()
         items = [*self._case["nodes"], *self._case.get("before", ())]
         return "cluster.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
+
+    def _with_finalizers(self, snapshot: str) -> str:
+        """The snapshot with the finalizers of pods, which older snapshots left out."""
+        import json
+
+        held = {ref_of(b): b["metadata"]["finalizers"] for b in self._case.get("before", ()) if _is_held(b)}
+        if not held:
+            return snapshot
+        told = json.loads(snapshot)
+        for item in told["items"]:
+            if item["kind"] == "Pod" and ref_of(item) in held:
+                item["metadata"].setdefault("finalizers", held[ref_of(item)])
+        return json.dumps(told)
+
+
+def _is_held(value: Record) -> bool:
+    return value["kind"] == "Pod" and bool(value["metadata"].get("finalizers"))
 
 
 def _mapping(case: Record, name: str) -> dict[str, Any]:

@@ -180,6 +180,8 @@ class BoundPod:
     pod: Pod
     owner: Owner | None = None
     terminating: bool = False
+    held: bool = False
+    """It terminates, and stays until somebody takes a finalizer away."""
     start_time: str = ""
     created: str = ""
     nominated_node: str = ""

@@ -35,6 +35,11 @@ class Candidate:
     violations: int
     """How many victims a disruption budget would have kept."""
 
+    @property
+    def is_freed(self) -> bool:
+        """Whether all victims go once they are deleted: the pod waits for one that a finalizer holds."""
+        return not any(victim.bound is not None and victim.bound.held for victim in self.victims)
+
 
 @record
 class Preemption:

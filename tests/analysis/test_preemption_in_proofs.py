@@ -107,6 +107,18 @@ def test_a_terminating_pod_goes_by_itself() -> None:
         assert ("anti-affinity-symmetry web" in errors([deployment("web")], running)) is not terminating
 
 
+@pytest.mark.parametrize("priority", ["", "high"])
+@pytest.mark.parametrize(
+    ("finalizer", "said"), [("example.com/hold", True), ("batch.kubernetes.io/job-tracking", False)]
+)
+def test_a_terminating_pod_that_a_finalizer_holds_stays(finalizer: str, said: bool, priority: str) -> None:
+    """Nobody evicts what is being deleted already; the Job controller takes its own finalizer away."""
+    old = pod("old", "w1", affinity=apart("web"), terminating=True)
+    old["metadata"]["finalizers"] = [finalizer]
+    found = errors([deployment("web", priority=priority)], [node("w1"), old])
+    assert ("anti-affinity-symmetry web" in found) is said
+
+
 def test_counts_of_pods_that_may_be_evicted_bound_no_spread() -> None:
     """One pod of others in z1; z2 is there, tainted. At most one more pod fits z1, but for an eviction."""
     taint: dict[str, Any] = {"taints": [{"key": "t", "value": "v", "effect": "NoSchedule"}]}

@@ -117,6 +117,7 @@ META = {
     "ownerReferences": [{"apiVersion": "v1", "kind": "ReplicaSet", "name": "r", "uid": "u-2", "controller": True}],
     "creationTimestamp": "2026-11-21T03:30:58Z",
     "deletionTimestamp": "2026-11-21T04:30:58Z",
+    "finalizers": ["example.com/hold"],
 }
 
 

@@ -124,6 +124,19 @@ def test_owners_times_and_states_are_each_pods_own() -> None:
     assert (b.terminating, b.ready, b.owner.kind, b.owner.name, b.nominated_node) == (False, True, "Job", "j", "n9")
 
 
+@pytest.mark.parametrize(
+    ("finalizers", "held"),
+    [(None, False), (["batch.kubernetes.io/job-tracking"], False), (["example.com/hold"], True)],
+)
+def test_a_terminating_pod_is_held_by_finalizers_but_those_of_jobs(finalizers: list[str] | None, held: bool) -> None:
+    going = pod("a", finalizers=finalizers, deletionTimestamp="2026-01-02T00:00:00Z")
+    staying = pod("a", finalizers=finalizers)
+    for bound in (*read(going), PodReader().value(going)):
+        assert bound is not None
+        assert bound.held is held
+    assert not read(staying)[0].held
+
+
 _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "nodeName": st.sampled_from(["n1", "n2"]),
     "schedulerName": st.sampled_from(["default-scheduler", "other"]),

@@ -55,6 +55,7 @@ class Meta(Part):
 
 class PodMeta(Meta):
     creation_timestamp: str | None = None
+    finalizers: list[str] | None = None
 
 
 class NotedMeta(Meta):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kubesched_lint.findings import Source
 from kubesched_lint.model.decode.fields import Value, boolean, integer, items, labels, mapping, resources, text, texts
 from kubesched_lint.model.decode.pods import decode_pod
 from kubesched_lint.model.node import Node, Taint, with_kept_labels
 from kubesched_lint.model.pod import BoundPod, Owner, Pod
+
+JOB_TRACKING = "batch.kubernetes.io/job-tracking"
 
 
 def decode_node(value: Value, source: Source | None = None) -> Node:
@@ -45,6 +49,11 @@ def decode_pod_object(value: Value, namespace: str = "default") -> Pod:
     )
 
 
+def is_holding(finalizers: Iterable[str]) -> bool:
+    """Whether somebody has to take a finalizer away before the pod goes; the Job controller does so by itself."""
+    return any(name != JOB_TRACKING for name in finalizers)
+
+
 def decode_bound_pod(value: Value, pod: Pod | None = None) -> BoundPod:
     """A Pod of a snapshot, waiting ones included; ``pod`` when an equal one was decoded before. Raises DecodeError."""
     meta, status = mapping(value, "metadata", ()), mapping(value, "status", ())
@@ -58,6 +67,7 @@ def decode_bound_pod(value: Value, pod: Pod | None = None) -> BoundPod:
         if owner is None
         else Owner(str(owner.get("kind", "")), str(owner.get("name", "")), str(owner.get("uid", ""))),
         terminating=meta.get("deletionTimestamp") is not None,
+        held=meta.get("deletionTimestamp") is not None and is_holding(texts(meta, "finalizers", ("metadata",))),
         start_time=text(status, "startTime", ("status",)),
         created=text(meta, "creationTimestamp", ("metadata",)),
         nominated_node=text(status, "nominatedNodeName", ("status",)),

@@ -513,6 +513,13 @@ class Facts:
         return tuple(tried(self, seed) for seed in SEEDS)
 
     @cached_property
+    def at_rest(self) -> Others:
+        """The running pods that a trial begins with."""
+        from kubesched_lint.analysis.trial import at_rest
+
+        return at_rest(self)
+
+    @cached_property
     def empty(self) -> ClusterState:
         """The nodes without any pod. Undo what you place."""
         from kubesched_lint.cluster.state import ClusterState

@@ -5,19 +5,21 @@ What stays Pending in every trial is a witness, not a proof: other draws and ord
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kubesched_lint.analysis.claims import is_known, modelled_templates
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.others import Others
 from kubesched_lint.analysis.pod_labels import read_labels, values_known
+from kubesched_lint.analysis.setting import stays
 from kubesched_lint.analysis.well_known import untold_label
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with_daemon_tolerations
 from kubesched_lint.lifecycle.controllers.statefulset import pod_with_claims
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import DEFAULT_SCHEDULER, Pod
+from kubesched_lint.model.pod import DEFAULT_SCHEDULER, BoundPod, Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.binding import bind
@@ -27,6 +29,8 @@ from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.scoring import owner_selector
 
 SEEDS = (1, 2, 3)
+_INTERCHANGEABLE = ("Deployment", "ReplicaSet", "ReplicationController")
+"""Kinds that do not tell one of their pods from another."""
 _MOST_EVICTIONS = 200
 """Preemptions that one trial follows."""
 
@@ -69,7 +73,7 @@ def waiting_everywhere(facts: Facts) -> Iterator[Waiting]:
 
 def tried(facts: Facts, seed: int) -> dict[int, tuple[int, str]]:
     """``id(workload)`` → pods left over and what the scheduler says of the last one; ask ``Facts.trials``."""
-    state = facts.state
+    state = facts.at_rest.state
     mark = state.mark()
     try:
         return _Trial(facts, state, seed).run()
@@ -77,12 +81,32 @@ def tried(facts: Facts, seed: int) -> dict[int, tuple[int, str]]:
         state.undo(mark)
 
 
+def at_rest(facts: Facts) -> Others:
+    """The running pods that are there when nothing terminates any more: of others, and of workloads that stay."""
+    left = tuple(bound for bound in facts.other_pods if bound.held or not bound.terminating)
+    standing = tuple(bound for workload in facts.as_created for bound in _standing(workload, facts))
+    return facts.others if len(left) == len(facts.other_pods) and not standing else Others(facts, (*left, *standing))
+
+
+def _standing(workload: Workload, facts: Facts) -> Sequence[BoundPod]:
+    """Pods that run and stay as they are, at most as many as are wanted; of pods with a place of their own none."""
+    if workload.kind not in _INTERCHANGEABLE or facts.cluster is None:
+        return ()
+    running = facts.running_pods(workload)
+    if not running or not stays(workload, running, facts):
+        return ()
+    there = [bound for bound in running if bound.node in facts.index.positions and not bound.terminating]
+    return there[: facts.replicas(workload)]
+
+
 class _Trial:
     """One deployment of the set. Pods of the set that are evicted wait again; those of others are gone."""
 
     def __init__(self, facts: Facts, state: ClusterState, seed: int) -> None:
         self._state = state
-        asking = (one for workload in facts.as_created for one in queued_pods(workload, facts))
+        asking = [one for workload in facts.as_created for one in queued_pods(workload, facts)]
+        for one in asking:
+            one.left -= len(_standing(one.workload, facts))
         self._queue = [(one, Placer(one.pod, state, one.owner, seed=seed)) for one in asking]
         self._placed: dict[int, tuple[Placement, Queued]] = {}
 

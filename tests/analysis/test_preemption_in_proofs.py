@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -107,6 +108,36 @@ def test_a_terminating_pod_goes_by_itself() -> None:
         assert ("anti-affinity-symmetry web" in errors([deployment("web")], running)) is not terminating
 
 
+@pytest.mark.parametrize("held", [False, True])
+def test_a_trial_ends_when_terminating_pods_have_gone(held: bool) -> None:
+    old = pod("old", "w1", cpu="2", terminating=True)
+    old["metadata"]["finalizers"] = ["example.com/hold"] if held else []
+    assert bool(trial([deployment("web")], [node("w1"), old])) is held
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_trial_begins_with_the_pods_that_stay(changed: bool) -> None:
+    """Both pods run where the selector led when the node had the label; a third one goes to the other node."""
+    web = deployment("web", 3, cpu="1", nodeSelector={ZONE: "z1"})
+    template = copy.deepcopy(web["spec"]["template"])
+    template["metadata"]["labels"]["pod-template-hash"] = "h"
+    owner = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "d", "controller": True}
+    revision = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "web-h", "namespace": "default", "ownerReferences": [owner], "uid": "r"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": template},
+    }
+    running = [pod(f"web-h-{i}", "w2", cpu="1", nodeSelector={ZONE: "z1"}) for i in range(2)]
+    for one in running:
+        one["metadata"]["labels"] = {"app": "web", "pod-template-hash": "h"}
+        one["metadata"]["ownerReferences"] = [{**owner, "kind": "ReplicaSet", "name": "web-h", "uid": "r"}]
+    if changed:
+        web["spec"]["template"]["metadata"]["labels"]["version"] = "2"
+    left = trial([web], [node("w1", cpu="1"), node("w2", "z2"), revision, *running])
+    assert left == ([2] if changed else [])
+
+
 @pytest.mark.parametrize("priority", ["", "high"])
 @pytest.mark.parametrize(
     ("finalizer", "said"), [("example.com/hold", True), ("batch.kubernetes.io/job-tracking", False)]
@@ -153,6 +184,12 @@ def test_a_pod_of_the_set_that_is_evicted_waits_again() -> None:
     urgent = deployment("urgent", cpu="2", priority="high", nodeSelector={ZONE: "z2"})
     found = findings([web, urgent], [node("a", cpu="4"), node("b", "z2")])
     assert "1 of 3 pods of Deployment default/web" in found["deploy-leaves-pending web"]
+
+
+def trial(objects: list[dict[str, Any]], cluster: list[dict[str, Any]]) -> list[int]:
+    """Pods that the first trial leaves over, for each workload that lacks some."""
+    manifests, known = read(objects, [*cluster, *CLASSES, NAMESPACE])
+    return [left for left, _ in Facts(manifests.inventory, known).trials[0].values()]
 
 
 def daemon(name: str, **spec: Any) -> dict[str, Any]:

@@ -40,6 +40,10 @@ class Crowd:
     """All that they may ask for together."""
     kinds: tuple[NodeSet, ...]
     """The nodes, parted by what is free on them and who of ``rivals`` may go there."""
+    of: Mapping[int, tuple[Rival, ...]]
+    """Those of one workload, by its place in the setting."""
+    sums: dict[tuple[int, str], tuple[int, int]]
+    """(place of a kind, resource) → what all may ask for on one node of the kind: who has to be there, who may."""
 
 
 MOST_PAIRS = 20_000
@@ -60,11 +64,21 @@ def fillable(setting: Setting, number: int, own: int, among: NodeSet) -> int:
     near = [r for r in _beside(setting, number, own) if r.nodes & among]
     fixed = [r for r in near if r.everywhere]
     choosing = [r for r in near if not r.everywhere]
-    parts = [here for nodes in setting.crowd.kinds if (here := nodes & among)]
+    parts = [(kind, here) for kind, nodes in enumerate(setting.crowd.kinds) if (here := nodes & among)]
     many = len(parts) * len(near) > MOST_PAIRS
+    apart = tuple(r for r in setting.crowd.of.get(number, ()) if r.pod is pod)
+    own_rivals = [r for r in near if r.pod is pod]
     kinds = [
-        _Kind(here, here.bit_count(), dict(_missing(setting, wants, here, fixed, () if many else choosing, many=many)))
-        for here in parts
+        _Kind(
+            here,
+            here.bit_count(),
+            dict(
+                _missing_anywhere(setting, wants, here, fixed)
+                if many
+                else _missing(setting, wants, kind, here, apart, own_rivals)
+            ),
+        )
+        for kind, here in parts
     ]
     resources = [r for r in wants if any(r in k.missing for k in kinds)]
     full = sum(_full_by(r, kinds, choosing, among) for r in resources)
@@ -91,19 +105,47 @@ def _may_run_short(setting: Setting, resource: str, want: int, own: int, among: 
 def _missing(
     setting: Setting,
     wants: Mapping[str, int],
+    kind: int,
     here: NodeSet,
-    fixed: Sequence[Rival],
-    choosing: Sequence[Rival],
-    *,
-    many: bool,
+    apart: Sequence[Rival],
+    own: Sequence[Rival],
 ) -> Iterator[tuple[str, float]]:
+    """By resource what is missing on a node of a kind, with ``own`` in the place of the rivals ``apart``."""
     at = lowest(here)
     for resource, want in wants.items():
-        cost = setting.cluster.ledger.free(resource)[at] - want + 1
-        cost -= sum(_asked(r.pod, resource) * r.on_each for r in fixed if many or r.nodes >> at & 1)
-        most = sum(_asked(r.pod, resource) * min(r.count, r.on_each) for r in choosing if r.nodes >> at & 1)
-        if many or cost <= most:
+        fixed, most = _sums(setting, kind, resource)
+        for sign, rivals in ((-1, apart), (1, own)):
+            for rival in rivals:
+                if rival.nodes >> at & 1:
+                    each = sign * _asked(rival.pod, resource)
+                    fixed += each * rival.on_each if rival.everywhere else 0
+                    most += 0 if rival.everywhere else each * min(rival.count, rival.on_each)
+        cost = setting.cluster.ledger.free(resource)[at] - want + 1 - fixed
+        if cost <= most:
             yield resource, max(cost, 0)
+
+
+def _missing_anywhere(
+    setting: Setting, wants: Mapping[str, int], here: NodeSet, fixed: Sequence[Rival]
+) -> Iterator[tuple[str, float]]:
+    """The same where it is not looked at who may go where."""
+    for resource, want in wants.items():
+        cost = setting.cluster.ledger.free(resource)[lowest(here)] - want + 1
+        yield resource, max(cost - sum(_asked(r.pod, resource) * r.on_each for r in fixed), 0)
+
+
+def _sums(setting: Setting, kind: int, resource: str) -> tuple[int, int]:
+    """What all rivals may ask for on one node of a kind: those that have to be there, and those that choose it."""
+    crowd = setting.crowd
+    found = crowd.sums.get((kind, resource))
+    if found is None:
+        at = lowest(crowd.kinds[kind])
+        there = [r for _, r in crowd.rivals if r.nodes >> at & 1]
+        found = crowd.sums[kind, resource] = (
+            sum(_asked(r.pod, resource) * r.on_each for r in there if r.everywhere),
+            sum(_asked(r.pod, resource) * min(r.count, r.on_each) for r in there if not r.everywhere),
+        )
+    return found
 
 
 def _full_by(resource: str, kinds: Sequence[_Kind], choosing: Sequence[Rival], among: NodeSet) -> int:
@@ -174,7 +216,10 @@ def crowd(setting: Setting) -> Crowd:
         count = rival.on_each if rival.everywhere else rival.count
         for resource, each in {**rival.pod.requests, "pods": 1}.items():
             demand[resource] = demand.get(resource, 0) + each * count
-    return Crowd(rivals, demand, tuple(_kinds(setting, rivals, demand)))
+    of: dict[int, tuple[Rival, ...]] = {}
+    for number, rival in rivals:
+        of[number] = (*of.get(number, ()), rival)
+    return Crowd(rivals, demand, tuple(_kinds(setting, rivals, demand)), of, {})
 
 
 def _kinds(setting: Setting, rivals: Sequence[tuple[int, Rival]], demand: Mapping[str, int]) -> Iterable[NodeSet]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.cluster.state import ClusterState
     from kubesched_lint.cluster.storage import Storage
-    from kubesched_lint.findings import Path
+    from kubesched_lint.findings import ObjectRef, Path
     from kubesched_lint.lifecycle.setting import Setting
     from kubesched_lint.manifests.document import Document
     from kubesched_lint.model.inventory import Inventory
@@ -658,7 +658,16 @@ class Facts:
 
     def comes_before(self, one: Workload, other: Workload) -> bool:
         """Whether the apply order creates ``one`` before ``other``."""
-        return self._ranks[id(one)] < self._ranks[id(other)]
+        return self._rank(one) < self._rank(other)
+
+    def _rank(self, workload: Workload) -> int:
+        """Its place in ``in_order``; where another definition of it is of the set, the place of that one."""
+        found = self._ranks.get(id(workload))
+        return self._ranks_by_ref[workload.ref] if found is None else found
+
+    @cached_property
+    def _ranks_by_ref(self) -> Mapping[ObjectRef, int]:
+        return {workload.ref: rank for rank, workload in enumerate(self.in_order)}
 
     @cached_property
     def host_port_users(self) -> Mapping[tuple[str, int], tuple[Workload, ...]]:

@@ -234,7 +234,7 @@ def test_a_narrow_table_of_scores_becomes_a_list():
 def test_a_daemonset_without_nodes_makes_no_pod_that_could_wait():
     agent = Workload("DaemonSet", "ops", "agent", pod(node_selector={"pool": "nowhere"}))
     nodes = (node("a"), node("b"), node("full", allocatable={"cpu": 0, "memory": 0, "pods": 0}))
-    live = Cluster(inventory=Inventory(nodes=nodes))
+    live = Cluster(inventory=Inventory(nodes=nodes), kinds=frozenset({"Node"}))
     found = answer(Question("agent"), Inventory(workloads=(agent,)), live)
     assert found.made_for == 0
     assert "No pod is made: labels or taints of every node keep it out." in as_text(found)
@@ -243,7 +243,7 @@ def test_a_daemonset_without_nodes_makes_no_pod_that_could_wait():
     found = answer(Question("agent"), Inventory(workloads=(free,)), live)
     assert "A pod is made for 3 of 3 nodes; 1 of them stays Pending." in as_text(found)
     assert json.loads(as_json(found))["madeFor"] == 3
-    found = answer(Question("agent"), Inventory(workloads=(free,)), Cluster(inventory=Inventory(nodes=nodes[:2])))
+    found = answer(Question("agent"), Inventory(workloads=(free,)), replace(live, inventory=Inventory(nodes=nodes[:2])))
     assert "A pod is made for 2 of 2 nodes; all of them fit." in as_text(found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import reduce
 from itertools import islice
 from random import Random
 
@@ -33,13 +34,12 @@ from kubesched_lint.lifecycle.world import (
     with_waiting,
 )
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import Node, Taint
+from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.scoring import owner_selector
-
-CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
+from kubesched_lint.scheduler.tolerance import CORDON
 
 _HASHES = {
     "Deployment": "pod-template-hash",
@@ -54,6 +54,18 @@ Enter = Callable[[State], Iterator[State]]
 
 def _as_it_is(state: State) -> Iterator[State]:
     yield state
+
+
+def _in_turn(first: Enter, then: Enter) -> Enter:
+    """One change of replicas after the other; most deployments change none."""
+    if first is _as_it_is or then is _as_it_is:
+        return then if first is _as_it_is else first
+
+    def enter(state: State) -> Iterator[State]:
+        for between in first(state):
+            yield from then(between)
+
+    return enter
 
 
 @dataclass(slots=True)
@@ -246,33 +258,36 @@ class Story:
     # --- events -----------------------------------------------------------------------------------------------------
 
     def deploy(self, workloads: Sequence[Workload], *, together: bool) -> Phase:
-        """Create workloads all at once, or each when the one before has settled."""
+        """Apply workloads all at once, or each when the one before has settled: new ones, and those that run."""
         phase = None
-        known = [w for w in workloads if (w.kind, w.namespace, w.name) in self.numbers]
-        for workload in known:
-            phase = self.rollout(workload)
-            phase.name = "deploy"
-        workloads = [w for w in workloads if w not in known]
-        if phase is not None and not workloads:
-            return phase
         for group in [workloads] if together else [[w] for w in workloads]:
-            for workload in group:
-                self.enter(workload)
-            phase = self._run("deploy", self.stage())
+            phase = self._apply("deploy", group)
         return phase or self._run("deploy", self.stage())
 
     def rollout(self, workload: Workload) -> Phase:
         """Apply a changed object: its template where that differs, and its number of replicas."""
-        number = self.numbers[workload.kind, workload.namespace, workload.name]
-        wish = self.wishes[number]
-        revision = wish.revision
-        if written_template(workload) != written_template(wish.spec):
-            pod = self.admitted(workload, len(self.cast.pods[number]))
-            revision = self.cast.revise(number, workload, pod, owner_selector(workload, pod.labels))
+        return self._apply("rollout", [workload])
+
+    def _apply(self, name: str, workloads: Sequence[Workload]) -> Phase:
+        """Apply objects at one moment. Those that are known change their template and their replicas."""
+        known = [w for w in workloads if (w.kind, w.namespace, w.name) in self.numbers]
+        before = [self.wishes[self.numbers[w.kind, w.namespace, w.name]] for w in known]
+        revisions = list(map(self._revised, known, before))
+        for workload in workloads:
+            if workload not in known:
+                self.enter(workload)
         stage = self.stage()
-        enter = self._rescaling(stage, wish, workload.replicas)
-        self.wishes[number] = self._wish(number, revision, workload)
-        return self._run("rollout", stage, enter)
+        enters = [self._rescaling(stage, wish, w.replicas) for w, wish in zip(known, before, strict=True)]
+        for workload, wish, revision in zip(known, before, revisions, strict=True):
+            self.wishes[wish.workload] = self._wish(wish.workload, revision, workload)
+        return self._run(name, stage, reduce(_in_turn, enters, _as_it_is))
+
+    def _revised(self, workload: Workload, wish: Wish) -> int:
+        """The revision that applying the workload asks for."""
+        if written_template(workload) == written_template(wish.spec):
+            return wish.revision
+        pod = self.admitted(workload, len(self.cast.pods[wish.workload]))
+        return self.cast.revise(wish.workload, workload, pod, owner_selector(workload, pod.labels))
 
     def scale(self, kind: str, namespace: str, name: str, replicas: int) -> Phase:
         wish = self.wishes[self.numbers[kind, namespace, name]]

@@ -18,6 +18,7 @@ from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import ROLLED_OUT
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import as_checked
+from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
 from kubesched_lint.scheduler.topology import counted_nodes
 
 _FEW_NODES = 64
@@ -259,8 +260,8 @@ def _without_one(setting: Setting, number: int, *, gone: bool) -> Tally:
     if setting.workloads[number].kind == "DaemonSet":
         return _fewer_daemons(setting, number, 1) if gone else _placed(setting, number, wanted)
     least = least_placed(setting, number, wanted, nodes_fewer=1, gone=gone)
-    # A drain that a budget stops leaves pods where they are.
-    surely = gone or not _budgets(setting, number)
+    # A drain that a budget stops leaves pods where they are, and a cordon keeps out no pod that tolerates it.
+    surely = gone or not (_budgets(setting, number) or tolerates_any(setting.pods[number].tolerations, CORDON))
     return Tally(
         wanted, least, _most_on_fewer(setting, number, wanted) if surely else most_placed(setting, number, wanted)
     )

@@ -11,7 +11,11 @@ from kubesched_lint.model.policy import DisruptionBudget
 
 
 class Eviction:
-    """A drain under way: one pod at a time, any order; it gives up when a budget stands in its way."""
+    """A drain under way: one pod at a time, any order; it gives up when budgets keep every pod that is left.
+
+    kubectl asks for all pods at once and asks again where a budget refuses, so one that is refused holds up no other
+    (evictPods of ``k8s.io/kubectl/pkg/drain/drain.go``).
+    """
 
     def __init__(self, motion: Motion, position: int, budgets: Sequence[DisruptionBudget]) -> None:
         self._motion = motion
@@ -22,19 +26,19 @@ class Eviction:
         if not state.draining:
             return
         cast = self._motion.cast
-        blocked = left = False
+        evicted = left = False
         for slot, _ in state.bound[self._position]:
             if cast.kind(slot) == "DaemonSet":
                 continue
             left = True
             if not self._allowed(slot, state):
-                blocked = True
                 continue
+            evicted = True
             before = self._motion.remade(state, slot)
             after = with_bound(before, self._position, slot, -1)
             for woken in self._motion.woken(before, after, (slot,)):
                 yield Step("evict", slot, self._position), self._motion.settle(woken, slot)
-        if blocked or not left:
+        if not evicted:
             yield Step("give up" if left else "stop"), state._replace(draining=False)
 
     def _allowed(self, slot: int, state: State) -> bool:

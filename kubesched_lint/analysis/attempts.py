@@ -12,13 +12,11 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.claims import without_unknown_storage
-from kubesched_lint.analysis.quota_demand import asked_of
-from kubesched_lint.analysis.quota_demand import used as used_by_others
+from kubesched_lint.analysis.quota_demand import granted
 from kubesched_lint.analysis.trial import scheduled_pod
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with_daemon_tolerations
 from kubesched_lint.lifecycle.controllers.statefulset import claims_of, pod_with_claims
-from kubesched_lint.model.quota import unsaid
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.preemption import preempt
@@ -71,8 +69,10 @@ def pods_left(facts: Facts, members: Sequence[Workload], choose: Choose, random:
     try:
         queues = [_queue(workload, facts, state) for workload in members]
         wanted = [len(queue.waiting) for queue in queues]
-        _hold_back(queues, facts)
-        refused = [most - len(queue.waiting) for most, queue in zip(wanted, queues, strict=True)]
+        created = granted([(queue.workload, len(queue.waiting)) for queue in queues], facts)
+        for queue, count in zip(queues, created, strict=True):
+            del queue.waiting[count:]
+        refused = [most - count for most, count in zip(wanted, created, strict=True)]
         _run(queues, state, choose, random, steps=_STEPS_EACH * (sum(wanted) + 1))
         return {id(q.workload): lacking + len(q.waiting) for lacking, q in zip(refused, queues, strict=True)}
     finally:
@@ -120,7 +120,7 @@ def _bind(
     return bind(pod, chosen.position, state), chosen.victims
 
 
-# --- what controllers create ----------------------------------------------------------------------------------------
+# --- what controllers want ------------------------------------------------------------------------------------------
 
 
 def wanted_pods(workload: Workload, facts: Facts) -> int:
@@ -147,26 +147,6 @@ def _queue(workload: Workload, facts: Facts, state: ClusterState) -> _Queue:
     )
     own = (facts.pod_of_ordinal(workload, n) if varies else pod for n in range(wanted))
     return _Queue(workload, [pod_with_claims(workload, each, n) for n, each in enumerate(own)], wanted)
-
-
-def _hold_back(queues: Sequence[_Queue], facts: Facts) -> None:
-    """Take away the pods that the API server refuses when pods are created in the order of ``queues``."""
-    for queue in queues:
-        if facts.admission.decision(queue.workload).refusal is not None:
-            queue.waiting.clear()
-    counting = {id(q): facts.admission.quotas_of(q.workload, q.pod(0)) if q.waiting else () for q in queues}
-    for quota in facts.objects.quotas:
-        used = {name: used_by_others(quota, name, facts) for name in quota.hard}
-        for queue in queues:
-            if not queue.waiting or all(quota is not one for one in counting[id(queue)]):
-                continue
-            pod = queue.pod(0)
-            each = {name: amount for name in quota.hard if (amount := asked_of(queue.workload, name, facts))}
-            room = [max(quota.hard[name] - used[name], 0) // amount for name, amount in each.items()]
-            granted = 0 if unsaid(pod, quota.hard) else min((*room, len(queue.waiting)))
-            del queue.waiting[granted:]
-            for name, amount in each.items():
-                used[name] += amount * granted
 
 
 # --- orders ---------------------------------------------------------------------------------------------------------

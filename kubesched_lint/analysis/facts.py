@@ -225,6 +225,14 @@ class Facts:
         return Others(self, self.other_pods)
 
     @cached_property
+    def lasting(self) -> Others:
+        """Those of ``others`` that do not terminate, or are held by a finalizer: beside them a deployment ends."""
+        from kubesched_lint.analysis.others import Others
+
+        stay = tuple(bound for bound in self.other_pods if bound.held or not bound.terminating)
+        return self.others if len(stay) == len(self.other_pods) else Others(self, stay)
+
+    @cached_property
     def running(self) -> Others:
         """All running pods, those of the set included."""
         from kubesched_lint.analysis.others import Others
@@ -464,8 +472,8 @@ class Facts:
 
     @property
     def state(self) -> ClusterState:
-        """The nodes with the running pods that no workload of the set owns. Undo what you place."""
-        return self.others.state
+        """The nodes with the running pods that no workload of the set owns and that stay. Undo what you place."""
+        return self.lasting.state
 
     @cached_property
     def place_names(self) -> Mapping[str, str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kubesched_lint.admission.quotas import asked_with_claims, counts
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.model.policy import ResourceQuota
-from kubesched_lint.model.quota import PODS, asked
+from kubesched_lint.model.quota import PODS, asked, unsaid
 from kubesched_lint.model.workload import SCALED, Workload
 
 STANDING = (*SCALED, "DaemonSet")
@@ -38,6 +40,26 @@ def drawing(quota: ResourceQuota, facts: Facts) -> tuple[Workload, ...]:
 def asked_of(workload: Workload, entry: str, facts: Facts) -> int:
     """What one pod of it counts for."""
     return asked_with_claims(facts.pod(workload), workload.claim_templates, entry)
+
+
+def granted(wanted: Sequence[tuple[Workload, int]], facts: Facts) -> list[int]:
+    """How many of the pods that each workload wants the API server creates when they ask in this order."""
+    found = [count if facts.is_created(workload) else 0 for workload, count in wanted]
+    if not facts.objects.quotas:
+        return found
+    pods = [facts.pod(workload) for workload, _ in wanted]
+    counting = [facts.admission.quotas_of(w, pod) for (w, _), pod in zip(wanted, pods, strict=True)]
+    for quota in facts.objects.quotas:
+        taken = {name: used(quota, name, facts) for name in quota.hard}
+        for i, (workload, _) in enumerate(wanted):
+            if not found[i] or all(quota is not one for one in counting[i]):
+                continue
+            each = {name: amount for name in quota.hard if (amount := asked_of(workload, name, facts))}
+            room = [max(quota.hard[name] - taken[name], 0) // amount for name, amount in each.items()]
+            found[i] = 0 if unsaid(pods[i], quota.hard) else min((*room, found[i]))
+            for name, amount in each.items():
+                taken[name] += amount * found[i]
+    return found
 
 
 def shown_as(entry: str) -> str:

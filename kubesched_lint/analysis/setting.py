@@ -35,12 +35,13 @@ def setting_of(facts: Facts) -> Setting:
     objects = _with_settled_storage(facts.objects, facts)
     return Setting(
         tuple(cluster.inventory.nodes),
-        replace(objects, pods=facts.other_pods, storage_classes=(*objects.storage_classes, UNKNOWN_CLASS)),
+        replace(objects, pods=facts.lasting.pods, storage_classes=(*objects.storage_classes, UNKNOWN_CLASS)),
         sized,
         {i: pods for i, pods in running.items() if pods},
         {i: changes(w, running[i], facts) for i, w in enumerate(ordered) if running[i]},
         scalers,
         kubernetes_version=facts.premises.kubernetes_version,
+        leaving=tuple(b for b in facts.other_pods if b.terminating and not b.held),
         claim_templates={i: w.claim_templates for i, w in enumerate(ordered) if w.claim_templates},
         decisions={i: d for i, w in enumerate(ordered) if (d := facts.admission.decision(w)) is not CREATED},
     )

@@ -37,7 +37,10 @@ _MOST_EVICTIONS = 200
 
 @record
 class Waiting:
-    """Pods of a workload that found no place in any trial: the fewest and the most, and the scheduler's own words."""
+    """Pods of a workload that found no place in any trial: the fewest and the most, and the scheduler's own words.
+
+    ``wanted`` are those that are created.
+    """
 
     workload: Workload
     fewest: int
@@ -64,11 +67,14 @@ def pods_wanted(facts: Facts) -> int:
 def waiting_everywhere(facts: Facts) -> Iterator[Waiting]:
     """Workloads with Pending pods at the end of every trial, in the set's order."""
     trials = facts.trials
+    if not any(trials):
+        return
+    created = created_counts(facts)
     for workload in facts.manifests.workloads:
         found = [trial[id(workload)] for trial in trials if id(workload) in trial]
         if len(found) == len(trials):
             counts = [count for count, _ in found]
-            yield Waiting(workload, min(counts), max(counts), _wanted(workload, facts), found[0][1])
+            yield Waiting(workload, min(counts), max(counts), created[id(workload)], found[0][1])
 
 
 def tried(facts: Facts, seed: int) -> dict[int, tuple[int, str]]:
@@ -83,9 +89,8 @@ def tried(facts: Facts, seed: int) -> dict[int, tuple[int, str]]:
 
 def at_rest(facts: Facts) -> Others:
     """The running pods that are there when nothing terminates any more: of others, and of workloads that stay."""
-    left = tuple(bound for bound in facts.other_pods if bound.held or not bound.terminating)
     standing = tuple(bound for workload in facts.as_created for bound in _standing(workload, facts))
-    return facts.others if len(left) == len(facts.other_pods) and not standing else Others(facts, (*left, *standing))
+    return Others(facts, (*facts.lasting.pods, *standing)) if standing else facts.lasting
 
 
 def _standing(workload: Workload, facts: Facts) -> Sequence[BoundPod]:
@@ -104,9 +109,9 @@ class _Trial:
 
     def __init__(self, facts: Facts, state: ClusterState, seed: int) -> None:
         self._state = state
-        asking = [one for workload in facts.as_created for one in queued_pods(workload, facts)]
+        asking = list(_created_pods(facts))
         for one in asking:
-            one.left -= len(_standing(one.workload, facts))
+            one.left = max(one.left - len(_standing(one.workload, facts)), 0)
         self._queue = [(one, Placer(one.pod, state, one.owner, seed=seed)) for one in asking]
         self._placed: dict[int, tuple[Placement, Queued]] = {}
 
@@ -149,6 +154,28 @@ class _Trial:
     def _note(self, placement: Placement, one: Queued) -> None:
         one.left -= 1
         self._placed[id(placement)] = placement, one
+
+
+def created_counts(facts: Facts) -> dict[int, int]:
+    """``id(workload)`` → how many of its pods the API server creates when the set is created in apply order."""
+    wanted = [(workload, _wanted(workload, facts)) for workload in facts.as_created]
+    counts = [count for _, count in wanted]
+    if facts.objects.quotas:
+        from kubesched_lint.analysis.quota_demand import granted
+
+        counts = granted(wanted, facts)
+    return {id(workload): count for (workload, _), count in zip(wanted, counts, strict=True)}
+
+
+def _created_pods(facts: Facts) -> Iterator[Queued]:
+    """The pods of the whole set that the scheduler is given."""
+    counts = created_counts(facts)
+    for workload in facts.as_created:
+        left = counts[id(workload)]
+        for one in queued_pods(workload, facts):
+            one.left = min(one.left, left)
+            left -= one.left
+            yield one
 
 
 def queued_pods(workload: Workload, facts: Facts) -> Iterator[Queued]:

@@ -148,7 +148,7 @@ class _Attempts:
         facts = self._facts
         assert facts.cluster is not None
         sized = workload if workload.kind == "DaemonSet" else replace(workload, replicas=facts.replicas(workload))
-        objects = replace(facts.state.objects, pods=facts.other_pods)
+        objects = facts.state.objects
         return Setting(facts.index.nodes, objects, (sized,), kubernetes_version=facts.premises.kubernetes_version)
 
 

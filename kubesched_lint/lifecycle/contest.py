@@ -26,12 +26,26 @@ NONE = Contest()
 
 def contest(setting: Setting, members: Sequence[int]) -> Contest:
     """Whether priorities decide anything among ``members``, and what stands in the way of following it."""
+    late = next(_missed(setting, members), None)
+    if late is not None:
+        i, name = late
+        why = f"pod {name} terminates: whether pods of {setting.workloads[i]}, which must be near it, come in time"
+        return Contest("", why, guests=True)
     pairs = [(i, j) for i in members for j in members if outranks(setting, i, j)]
     guests = next(_weaker_guests(setting, members), None)
     if not pairs and guests is None:
         return NONE
     strong = pairs[0][0] if pairs else guests[0] if guests is not None else 0
     return Contest(str(setting.workloads[strong]), _hindrance(setting, members, pairs, guests), guests is not None)
+
+
+def _missed(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Members that must be near a pod that terminates, and this pod: how they end depends on who is quicker."""
+    for bound in setting.leaving:
+        for i in members:
+            pod = setting.pods[i]
+            if pod.required_affinity and all(setting.selects(t, pod, bound.pod) for t in pod.required_affinity):
+                yield i, f"{bound.namespace}/{bound.name}"
 
 
 def outranks(setting: Setting, strong: int, weak: int) -> bool:

@@ -353,6 +353,10 @@ class Simulation:
         rivals = self._contests[next(c for c in self.setting.components if number in c)]
         if rivals.strong and not rivals.open_:
             found.append("pods preempt as the default scheduler does it, and victims are gone at once")
+        if self.setting.leaving:
+            few = ", ".join(f"{b.namespace}/{b.name}" for b in self.setting.leaving[:_FEW_LOST])
+            more = len(self.setting.leaving) - _FEW_LOST
+            found.append(f"pods that terminate end: {few}{f' and {more} more' if more > 0 else ''}")
         if self.setting.objects.pods:
             found.append("pods that are not in the manifests stay where they are, and do not come back from lost nodes")
         return tuple(found)

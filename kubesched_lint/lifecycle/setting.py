@@ -41,7 +41,11 @@ class Setting:
 
     nodes: tuple[Node, ...]
     objects: Inventory
-    """Manifests and cluster laid over each other; ``pods`` are those of others, which stay where they are."""
+    """Manifests and cluster laid over each other; ``pods`` are those of others, which stay where they are.
+
+    Others that terminate are not among them. They end by themselves and wake who waits for their room, so that a
+    deployment ends as if they had gone before it: any scheduler might have looked that late.
+    """
     workloads: tuple[Workload, ...]
     running: Mapping[int, tuple[BoundPod, ...]] = field(default_factory=dict)
     """By place in ``workloads``: the pods that run already, those of older revisions first."""
@@ -59,6 +63,9 @@ class Setting:
     """By place in ``workloads``: those of a StatefulSet, also where it is not known how their class binds."""
     decisions: Mapping[int, Decision] = field(default_factory=dict)
     """By place in ``workloads``: of which the API server creates no pod, or nobody knows whether it does."""
+
+    leaving: tuple[BoundPod, ...] = ()
+    """Pods of others that terminate."""
 
     @cached_property
     def refused(self) -> frozenset[int]:

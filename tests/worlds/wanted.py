@@ -41,7 +41,7 @@ class Wanted:
         everything = _over(world.cluster, self._applied)
         if any(v["kind"] == "NodePool" for v in everything):
             raise NotCoveredError("pools")
-        self._admission = Admission.of(everything)
+        self._admission = Admission.of(everything, is_whole=world.snapshot)
         self._quotas = [v for v in everything if v["kind"] == "ResourceQuota"]
         self._workloads = [v for v in self._applied if v["kind"] in WORKLOADS]
         self._live = {identity(v): v for v in world.cluster if v["kind"] in WORKLOADS}

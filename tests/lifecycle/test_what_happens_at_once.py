@@ -1,0 +1,86 @@
+"""What does not wait for each other: objects that are applied together, pods that end, pods that a drain evicts."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.trial import waiting_everywhere
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.reading import manifest_set
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from tests.lifecycle.simulated import HOSTNAME, asking, cell, other, sketch, told, workload
+from tests.lifecycle.test_what_runs_already import running
+
+
+def _guest(node: str, **spec) -> dict:
+    """A pod of others that terminates."""
+    pod = other("Pod", "guest", spec={**asking("3"), **spec, "nodeName": node})
+    pod["metadata"] |= {
+        "namespace": "default",
+        "labels": {"app": "guest"},
+        "deletionTimestamp": "2026-01-01T00:00:00Z",
+    }
+    return pod
+
+
+def _facts(cluster: Cluster, *objects: dict) -> Facts:
+    import yaml
+
+    text = "---\n".join(yaml.safe_dump(o) for o in objects).encode()
+    return Facts(manifest_set(documents("set.yaml", text, is_read), "default").inventory, cluster)
+
+
+def test_what_runs_and_grows_competes_with_what_is_new():
+    old = workload("Deployment", "old", 1, asking("2"))
+    cluster = sketch(1, "a", "4", "110", *running(old, "w-a"))
+    grown = {**old, "spec": {**old["spec"], "replicas": 2}}
+    new = workload("Deployment", "new", 1, asking("2"))
+    found = told(cluster, grown, new, events=("deploy",))
+    assert cell(found, "old", "deploy").verdict == DEPENDS
+    assert cell(found, "new", "deploy").verdict == DEPENDS
+
+
+def test_a_pod_of_others_that_terminates_leaves_its_room():
+    web = workload("Deployment", "web", 2, asking("2"))
+    cluster = sketch(1, "a", "4", "110", _guest("w-a"))
+    here = cell(told(cluster, web, events=("deploy",)), "web", "deploy")
+    assert (here.verdict, here.proven, here.bound.least) == (FINE, True, 2)
+    assert "pods that terminate end: default/guest" in here.assumes
+    assert not list(waiting_everywhere(_facts(cluster, web)))
+
+
+def test_near_a_pod_that_terminates_nothing_is_proven():
+    term = {"labelSelector": {"matchLabels": {"app": "guest"}}, "topologyKey": HOSTNAME}
+    near = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    web = workload("Deployment", "web", 1, {**asking("100m"), **near})
+    here = cell(told(sketch(1, "a", "4", "110", _guest("w-a")), web, events=("deploy",)), "web", "deploy")
+    assert (here.verdict, here.proven) == (UNKNOWN, False)
+    assert any("pod default/guest terminates" in missing for missing in here.missing)
+
+
+def test_a_budget_that_keeps_one_pod_on_a_node_keeps_no_other():
+    guarded = workload("Deployment", "guarded", 1, asking("1"))
+    free = workload("Deployment", "free", 1, asking("1"))
+    budget = other(
+        "PodDisruptionBudget", "b", "policy/v1", spec={"minAvailable": 1, "selector": guarded["spec"]["selector"]}
+    )
+    here = cell(told(sketch(1, "a"), guarded, free, budget, events=("drain",)), "free", "drain")
+    assert (here.bound.least, here.bound.most) == (0, 0)
+
+
+@pytest.mark.parametrize("effort", [{}, {"states": 1}])
+def test_a_pod_that_tolerates_the_cordon_may_come_back_to_the_drained_node(effort):
+    web = workload("Deployment", "web", 1, {**asking("1"), "tolerations": [{"operator": "Exists"}]})
+    here = cell(told(sketch(1, "a"), web, events=("drain",), **effort), "web", "drain")
+    assert here.bound.most == 1
+    assert here.verdict != BAD
+
+
+def test_a_trial_makes_no_more_pods_than_a_quota_grants():
+    quota = other("ResourceQuota", "q", spec={"hard": {"pods": "2"}})
+    web = workload("Deployment", "web", 3, asking("3"))
+    (waiting,) = waiting_everywhere(_facts(sketch(1, "a", "4"), web, quota))
+    assert (waiting.fewest, waiting.most, waiting.wanted) == (1, 1, 2)

@@ -223,7 +223,9 @@ class _Run:
             meant = (judged.workload and judged.workload.source) or judged.hazard.source
             views = (facts,) if meant is None else self._seen_from(meant, facts)
             again = [one for view in views for one in self._again(rule, judged, view)]
-            if len(again) == len(views):
+            if again and meant is not None and _argues(rule, judged) and self.namesakes.is_replaced(meant):
+                yield _assuming(again[0], "this definition is applied alone: the file replaces it further down")
+            elif len(again) == len(views):
                 yield min(again, key=lambda one: one.finding.severity)
             elif again:
                 yield _assuming(
@@ -407,6 +409,11 @@ def _is_cut_short(hazard: Hazard, facts: Facts) -> bool:
     if hazard.evidence.kind != "proof" or not facts.pools or facts.potential.complete:
         return False
     return facts.node_premise in hazard.evidence.assumes
+
+
+def _argues(rule: Rule, judged: Judged) -> bool:
+    """Whether a finding tells what becomes of pods, and not how an object is written."""
+    return rule.family not in _OF_OBJECTS and judged.finding.evidence.kind in ("proof", "witness")
 
 
 def _concerns_nobody(rule: Rule, workload: Workload, hazard: Hazard, facts: Facts) -> bool:

@@ -40,6 +40,20 @@ class Namesakes:
         """Whether the workload is one of several definitions of one object."""
         return id(workload.source) in self._sources
 
+    def is_replaced(self, source: Source) -> bool:
+        """Whether its file defines the same object again further down, and differently."""
+        return id(source) in self._replaced
+
+    @cached_property
+    def _replaced(self) -> frozenset[int]:
+        last = [{item.source.path: item for item in items if item.source} for items in self.groups.values()]
+        return frozenset(
+            id(item.source)
+            for items, ends in zip(self.groups.values(), last, strict=True)
+            for item in items
+            if item.source and _differ((item, ends[item.source.path]))
+        )
+
     def seen_from(self, source: Source) -> tuple[Inventory, ...]:
         """The set with one definition of each object: the nearest to ``source``; two where that is no clear choice."""
         late = self._chosen(source, last=True)

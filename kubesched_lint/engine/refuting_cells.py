@@ -80,7 +80,7 @@ def _contradicted(cell: Cell, ends: Sequence[End]) -> str:
         return "a course of the model ends badly"
     if cell.verdict == BAD and FINE in verdicts:
         return "a course of the model ends well"
-    counts = [cell.wanted - end.lack for end in ends]
+    counts = [end.filled(cell.wanted) for end in ends]
     wrong = next((n for n in counts if not cell.bound.least <= n <= cell.bound.most), None)
     return "" if wrong is None else f"a course of the model binds {wrong} of {cell.wanted}"
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kubesched_lint.cluster.nodeset import of
+from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.bounds import Counted, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.contest import outranks
 from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds
+from kubesched_lint.lifecycle.controllers.daemonset import targets
 from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions, covers
 from kubesched_lint.lifecycle.least import least_daemons, least_placed
 from kubesched_lint.lifecycle.setting import Setting
@@ -258,7 +259,8 @@ def _scaled_down(setting: Setting, number: int, event: str) -> Tally:
 def _without_one(setting: Setting, number: int, *, gone: bool) -> Tally:
     wanted = setting.wanted(number)
     if setting.workloads[number].kind == "DaemonSet":
-        return _fewer_daemons(setting, number, 1) if gone else _placed(setting, number, wanted)
+        nodes = (1 << position for position in range(len(setting.nodes)))
+        return _fewer_daemons(setting, number, nodes) if gone else _placed(setting, number, wanted)
     least = least_placed(setting, number, wanted, nodes_fewer=1, gone=gone)
     # A drain that a budget stops leaves pods where they are, and a cordon keeps out no pod that tolerates it.
     surely = gone or not (_budgets(setting, number) or tolerates_any(setting.pods[number].tolerations, CORDON))
@@ -303,23 +305,26 @@ def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
     return found.values()
 
 
-def _fewer_daemons(setting: Setting, number: int, lost: int) -> Tally:
-    """A DaemonSet wants a pod fewer for each lost node, perhaps the very pod that waited."""
-    wanted = setting.wanted(number)
-    most = most_placed(setting, number, wanted)
-    if most.pods >= wanted - lost:
+def _fewer_daemons(setting: Setting, number: int, losses: Iterable[NodeSet]) -> Tally:
+    """Whichever nodes are lost. A DaemonSet wants a pod fewer for each one, perhaps the very pod that waited."""
+    run = targets(setting.pods[number], setting.index)[0]
+    gone = {(run & lost).bit_count() for lost in losses} or {0}
+    before, wanted = run.bit_count(), run.bit_count() - min(gone)
+    most = most_placed(setting, number, before)
+    if most.pods >= before - max(gone):
         most = Counted(wanted, "it wants a pod fewer for each lost node")
-    least = _least(setting, number, wanted)
-    if least.pods < wanted:  # the lost nodes may be those that have a pod
-        least = Counted(max(least.pods - lost, 0), least.why)
-    return Tally(wanted, least, most)
+    least = _least(setting, number, before)
+    if least.pods >= before:
+        return Tally(wanted, Counted(wanted, least.why), most)
+    # The lost nodes may be those that have a pod.
+    return Tally(wanted, Counted(max(least.pods - max(gone), 0), least.why), most)
 
 
 def _without_a_zone(setting: Setting, number: int) -> Tally:
     wanted = setting.wanted(number)
-    if setting.workloads[number].kind == "DaemonSet":
-        return _fewer_daemons(setting, number, max(map(len, zones(setting).values())))
     lost = [of([setting.index.positions[n] for n in names]) for names in zones(setting).values()]
+    if setting.workloads[number].kind == "DaemonSet":
+        return _fewer_daemons(setting, number, lost)
     least = min((least_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
     most = max((most_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
     return Tally(wanted, least, most)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import reduce
 from itertools import islice
 from random import Random
 
@@ -56,10 +55,11 @@ def _as_it_is(state: State) -> Iterator[State]:
     yield state
 
 
-def _in_turn(first: Enter, then: Enter) -> Enter:
+def _in_turn(changes: Sequence[Enter]) -> Enter:
     """One change of replicas after the other; most deployments change none."""
-    if first is _as_it_is or then is _as_it_is:
-        return then if first is _as_it_is else first
+    if len(changes) < 2:
+        return changes[0] if changes else _as_it_is
+    first, then = changes[0], _in_turn(changes[1:])
 
     def enter(state: State) -> Iterator[State]:
         for between in first(state):
@@ -280,7 +280,7 @@ class Story:
         enters = [self._rescaling(stage, wish, w.replicas) for w, wish in zip(known, before, strict=True)]
         for workload, wish, revision in zip(known, before, revisions, strict=True):
             self.wishes[wish.workload] = self._wish(wish.workload, revision, workload)
-        return self._run(name, stage, reduce(_in_turn, enters, _as_it_is))
+        return self._run(name, stage, _in_turn([enter for enter in enters if enter is not _as_it_is]))
 
     def _revised(self, workload: Workload, wish: Wish) -> int:
         """The revision that applying the workload asks for."""

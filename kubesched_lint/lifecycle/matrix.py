@@ -179,8 +179,7 @@ class Simulation:
     def _from_ends(self, event: str, number: int, ends: list[End], any_ends: list[End] | None) -> Cell:
         wanted = max(e.outcome.wanted for e in ends)
         verdict, stuck, always = judged(event, ends)
-        # A DaemonSet wants fewer pods where a node is gone: one that has all of them lacks none.
-        counts = [e.outcome.wanted - e.lack if e.lack else wanted for e in ends]
+        counts = [e.filled(wanted) for e in ends]
         bound = Range(min(counts), max(counts), "search")
         proven = verdict != DEPENDS and any_ends is not None and judged(event, any_ends)[::2] == (verdict, always)
         ready = None

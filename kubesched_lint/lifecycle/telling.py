@@ -50,6 +50,10 @@ class End:
     def lack(self) -> int:
         return max(self.outcome.wanted - self.outcome.bound + self.elsewhere, 0)
 
+    def filled(self, wanted: int) -> int:
+        """Bound pods that count: all of ``wanted`` where none lacks, for a DaemonSet wants fewer on fewer nodes."""
+        return self.outcome.wanted - self.lack if self.lack else wanted
+
     @property
     def is_updated(self) -> bool:
         """All pods run, and none is old but for those that the update strategy leaves alone."""

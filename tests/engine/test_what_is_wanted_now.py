@@ -67,3 +67,13 @@ def test_a_changed_template_is_an_error_as_before():
     cluster = sketch(1, "ab", "4", "110", *running(written(2, {}), "w-a", "w-b"))
     (one,) = [f for f in findings(cluster, web) if f.rule == "nodeselector-matches-nothing"]
     assert one.severity is Severity.ERROR
+
+
+def test_a_definition_that_its_file_replaces_is_no_error():
+    """``kubectl apply`` of the file leaves the last one."""
+    first, last = written(2, {"nodeSelector": {"pool": "none"}}), written(2, {})
+    (one,) = [f for f in findings(sketch(), first, last) if f.rule == "nodeselector-matches-nothing"]
+    assert one.severity is Severity.WARNING
+    assert any("the file replaces it further down" in a for a in one.evidence.assumes)
+    (one,) = [f for f in findings(sketch(), last, first) if f.rule == "nodeselector-matches-nothing"]
+    assert one.severity is Severity.ERROR

@@ -11,7 +11,7 @@ from kubesched_lint.engine.reading import manifest_set
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
-from tests.lifecycle.simulated import HOSTNAME, asking, cell, other, sketch, told, workload
+from tests.lifecycle.simulated import HOSTNAME, ZONE, asking, cell, other, sketch, told, workload
 from tests.lifecycle.test_what_runs_already import running
 
 
@@ -84,3 +84,27 @@ def test_a_trial_makes_no_more_pods_than_a_quota_grants():
     web = workload("Deployment", "web", 3, asking("3"))
     (waiting,) = waiting_everywhere(_facts(sketch(1, "a", "4"), web, quota))
     assert (waiting.fewest, waiting.most, waiting.wanted) == (1, 1, 2)
+
+
+@pytest.mark.parametrize("effort", [{}, {"states": 1}])
+@pytest.mark.parametrize(
+    ("zone", "text"),
+    [("ab", "1/1 ok"), ("a", "2/2 ok")],
+    ids=["every loss takes a node that it wants", "some node is none of its own"],
+)
+def test_a_daemon_set_wants_fewer_pods_after_each_loss(zone, text, effort):
+    values = {"nodeSelectorTerms": [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": list(zone)}]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": values}}
+    daemon = workload("DaemonSet", "log", None, {**asking("1"), "affinity": affinity})
+    cluster = sketch(1, "ab") if zone == "ab" else sketch(2, "ab")
+    here = cell(told(cluster, daemon, events=("node-loss",), **effort), "log", "node-loss")
+    assert here.text == text
+
+
+def test_a_pod_that_names_its_node_has_its_volumes_by_assumption_only():
+    claim = other("PersistentVolumeClaim", "disk", spec={"accessModes": ["ReadWriteOncePod"]})
+    volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "disk"}}]
+    web = workload("Deployment", "web", 2, {**asking("1"), "nodeName": "w-a", "volumes": volumes})
+    here = cell(told(sketch(1, "a"), web, claim, events=("deploy",)), "web", "deploy")
+    assert not (here.verdict == FINE and here.proven)
+    assert here.text.endswith("*")

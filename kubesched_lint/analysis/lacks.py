@@ -55,8 +55,6 @@ def unmodelled(workload: Workload, facts: Facts) -> Iterator[Lack]:
     devices = sorted(facts.device_resources & pod.requests.keys())
     if devices:
         yield Lack(f"which nodes have the devices that a DeviceClass offers as {', '.join(devices)}", True)
-    if pod.node_name and _mounts(workload, facts):
-        yield Lack(f"the kubelet of {pod.node_name} mounts their volumes, which no scheduler chose the node for", False)
     if pod.group:
         text = f"whether the pods of group {pod.group} start together or one by one: gangs are not modelled"
         yield Lack(text, True, narrows=False)

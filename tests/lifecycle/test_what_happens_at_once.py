@@ -35,7 +35,7 @@ def _facts(cluster: Cluster, *objects: dict) -> Facts:
 
 def test_what_runs_and_grows_competes_with_what_is_new():
     old = workload("Deployment", "old", 1, asking("2"))
-    cluster = sketch(1, "a", "4", "110", *running(old, "w-a"))
+    cluster = sketch(1, "a", "4", "110", *running(old, "w"))
     grown = {**old, "spec": {**old["spec"], "replicas": 2}}
     new = workload("Deployment", "new", 1, asking("2"))
     found = told(cluster, grown, new, events=("deploy",))
@@ -45,18 +45,22 @@ def test_what_runs_and_grows_competes_with_what_is_new():
 
 def test_a_pod_of_others_that_terminates_leaves_its_room():
     web = workload("Deployment", "web", 2, asking("2"))
-    cluster = sketch(1, "a", "4", "110", _guest("w-a"))
+    cluster = sketch(1, "a", "4", "110", _guest("w"))
     here = cell(told(cluster, web, events=("deploy",)), "web", "deploy")
     assert (here.verdict, here.proven, here.bound.least) == (FINE, True, 2)
     assert "pods that terminate end: default/guest" in here.assumes
     assert not list(waiting_everywhere(_facts(cluster, web)))
+    held = _guest("w")
+    held["metadata"]["finalizers"] = ["example.com/hold"]
+    stuck = cell(told(sketch(1, "a", "4", "110", held), web, events=("deploy",)), "web", "deploy")
+    assert (stuck.verdict, stuck.proven, stuck.bound.most) == (BAD, True, 0)
 
 
 def test_near_a_pod_that_terminates_nothing_is_proven():
     term = {"labelSelector": {"matchLabels": {"app": "guest"}}, "topologyKey": HOSTNAME}
     near = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
     web = workload("Deployment", "web", 1, {**asking("100m"), **near})
-    here = cell(told(sketch(1, "a", "4", "110", _guest("w-a")), web, events=("deploy",)), "web", "deploy")
+    here = cell(told(sketch(1, "a", "4", "110", _guest("w")), web, events=("deploy",)), "web", "deploy")
     assert (here.verdict, here.proven) == (UNKNOWN, False)
     assert any("pod default/guest terminates" in missing for missing in here.missing)
 
@@ -99,12 +103,3 @@ def test_a_daemon_set_wants_fewer_pods_after_each_loss(zone, text, effort):
     cluster = sketch(1, "ab") if zone == "ab" else sketch(2, "ab")
     here = cell(told(cluster, daemon, events=("node-loss",), **effort), "log", "node-loss")
     assert here.text == text
-
-
-def test_a_pod_that_names_its_node_has_its_volumes_by_assumption_only():
-    claim = other("PersistentVolumeClaim", "disk", spec={"accessModes": ["ReadWriteOncePod"]})
-    volumes = [{"name": "d", "persistentVolumeClaim": {"claimName": "disk"}}]
-    web = workload("Deployment", "web", 2, {**asking("1"), "nodeName": "w-a", "volumes": volumes})
-    here = cell(told(sketch(1, "a"), web, claim, events=("deploy",)), "web", "deploy")
-    assert not (here.verdict == FINE and here.proven)
-    assert here.text.endswith("*")

@@ -17,6 +17,7 @@ from kubesched_lint.lifecycle.controllers.statefulset import claims_of, pod_with
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
+from kubesched_lint.model.template import service_account
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import diagnose
@@ -212,6 +213,8 @@ def _notes(workload: Workload, pod: Pod, running: tuple[BoundPod, ...], question
         yield f"spec.nodeName is set: the scheduler is not asked, the kubelet of {pod.node_name} admits the pod"
     if workload.held:
         yield f"{workload.held_field} is true: no such pod is made before somebody resumes the {workload.kind}"
+    if service_account(workload):
+        yield f"ServiceAccounts are not read: {workload.namespace}/{service_account(workload)} is assumed to exist"
     if workload.kind == "DaemonSet":
         yield "each pod of a DaemonSet is made for one node; none is made where labels or taints do not let it in"
     if running and question.keep_running:

@@ -26,6 +26,7 @@ from kubesched_lint.lifecycle.telling import scaled_to, size_after
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
+from kubesched_lint.model.template import service_account
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 
@@ -308,5 +309,8 @@ def _notes(setting: Setting, cluster: Cluster, facts: Facts) -> Iterator[str]:
     kept = [str(w) for w in setting.workloads if w.held and w.replicas]
     if kept:
         yield f"paused, so they are told by the template that runs, not by that of the manifests: {_first(kept)}"
+    accounts = {f"{w.namespace}/{name}": None for w in setting.workloads if (name := service_account(w))}
+    if accounts:
+        yield f"assumed to exist, for ServiceAccounts are not read: {_first(list(accounts))}"
     if not cluster.resources_known:
         yield "some nodes tell no resources: there every request fits"

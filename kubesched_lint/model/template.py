@@ -12,3 +12,11 @@ def written_template(workload: Workload) -> object:
     if workload.template is None and isinstance(workload.source, Document):
         return value_at(workload.source.value, workload.pod.path[:-1])
     return workload.template
+
+
+def service_account(workload: Workload) -> str:
+    """The ServiceAccount that the pods name; empty for ``default``, which every namespace has, or if none is known."""
+    template = written_template(workload)
+    spec = template.get("spec") if isinstance(template, dict) else None
+    name = (spec.get("serviceAccountName") or spec.get("serviceAccount")) if isinstance(spec, dict) else None
+    return name if isinstance(name, str) and name != "default" else ""

@@ -1,0 +1,18 @@
+"""ServiceAccounts are not read: that a pod's own one exists is assumed, and said once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lifecycle.simulated import sketch, told, workload
+
+
+def naming(name: str) -> dict[str, object]:
+    return {"serviceAccountName": name, "containers": [{"name": "c", "image": "i"}]}
+
+
+@pytest.mark.parametrize(("account", "said"), [("robot", True), ("default", False)])
+def test_a_service_account_of_its_own_is_assumed_to_exist(account: str, said: bool) -> None:
+    outlook = told(sketch(), workload("Deployment", "web", 1, naming(account)), events=("deploy",))
+    line = "assumed to exist, for ServiceAccounts are not read: default/robot"
+    assert (line in outlook.notes) == said

@@ -16,7 +16,8 @@ from kubesched_lint.analysis.fixed_fields import is_fixed
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.desk import Desk, Sheet
-from kubesched_lint.engine.linter import Judged, lint
+from kubesched_lint.engine.judged import Judged
+from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet
 from kubesched_lint.engine.suppression import suppress

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.applies import (
+    argues_of_pods,
+    as_told_by,
+    concerns_nobody,
+    is_cut_short,
+    is_past_scheduler,
+    lacking,
+    rests_on_nodes,
+    stands_already,
+)
+from kubesched_lint.engine.judged import Judged, assuming, finding_of, identity_of, numbered, severity_of
 from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.places import location_of
 from kubesched_lint.engine.reading import ManifestSet, no_longer_served, ref_of
 from kubesched_lint.findings import (
-    Finding,
     Hazard,
     InputError,
-    ObjectRef,
-    Place,
-    Related,
     Report,
     Severity,
     Skip,
@@ -27,11 +33,9 @@ from kubesched_lint.findings import (
     UncheckedError,
 )
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.model.pod import DEFAULT_SCHEDULER
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rule
-from kubesched_lint.rulebook.wording import fill
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.namesakes import Namesakes
@@ -40,21 +44,7 @@ if TYPE_CHECKING:
 _ON_NAMESAKES = "defined-twice"
 """The one rule that looks at several definitions of one object."""
 _TOO_MANY_NODES = "not examined: the pools could make more nodes for this set than are looked at"
-_OF_FILTERS = ("affinity", "anti-affinity", "node-affinity", "spread", "taints", "topology")
-"""Families of rules that argue with what filters of the scheduler ask."""
-_OF_OBJECTS = ("api", "waivers")
-"""Families of rules that argue with the objects themselves, whether or not they make pods."""
 _ON_REFUSED = "api-would-reject"
-
-
-@record
-class Judged:
-    """A finding with the rule and the hazard behind it, and the workload (None for rules over the whole set)."""
-
-    rule: Rule
-    workload: Workload | None
-    hazard: Hazard
-    finding: Finding
 
 
 def lint(
@@ -129,28 +119,28 @@ class _Run:
 
     def rules(self, rules: Iterable[Rule], facts: Facts) -> None:
         for rule in sorted(rules, key=lambda rule: rule.each != "document"):  # first what is refused
-            lacking = _lacking(rule, facts)
+            missing = lacking(rule, facts)
             if rule.each == "waiver":
                 self.ran += 1  # engine.suppression runs it, when all others have spoken
-            elif lacking:
-                self.skipped.append(Skip(rule.slug, lacking))
+            elif missing:
+                self.skipped.append(Skip(rule.slug, missing))
             else:
                 self.ran += 1
                 self.judged.extend(self._of_taken(rule, facts))
 
     def today(self, rules: Iterable[Rule], facts: Facts, cluster: Cluster) -> None:
         """What holds only while cordons and passing taints last is at most a warning that says so."""
-        known = {_identity(j) for j in self.judged}
+        known = {identity_of(j) for j in self.judged}
         premise = cluster.passing_premise
         for rule in rules:
-            if _rests_on_nodes(rule) and not _lacking(rule, facts):
+            if rests_on_nodes(rule) and not lacking(rule, facts):
                 for judged in self._of_taken(rule, facts):
-                    if _identity(judged) not in known:
-                        self.judged.append(_assuming(judged, premise))
+                    if identity_of(judged) not in known:
+                        self.judged.append(assuming(judged, premise))
 
     def _of_taken(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
         """Objects that the API server refuses make no pods: nothing about others is an error because of them."""
-        if rule.each not in ("workload", "set") or not _rests_on_nodes(rule) or not self.refused:
+        if rule.each not in ("workload", "set") or not rests_on_nodes(rule) or not self.refused:
             yield from self._of_made_pods(rule, facts)
             return
         taken = self._facts_of(self._taken, facts)
@@ -161,9 +151,7 @@ class _Run:
             itself = any(judged.workload is workload for workload in self.refused)
             leans = judged.finding.evidence.kind in ("proof", "witness") and not itself
             if leans and not any(True for _ in self._again(rule, judged, taken)):
-                judged = _assuming(
-                    judged, f"what the API server refuses is mended: {', '.join(map(str, self.refused))}"
-                )
+                judged = assuming(judged, f"what the API server refuses is mended: {', '.join(map(str, self.refused))}")
             yield judged
 
     @cached_property
@@ -190,10 +178,10 @@ class _Run:
             if judged.finding.evidence.kind not in ("proof", "witness"):
                 yield judged
             elif judged.workload is not None and judged.workload.held:
-                yield _assuming(judged, premise(judged.workload))
+                yield assuming(judged, premise(judged.workload))
             else:
                 again = next(self._again(rule, judged, now), None)
-                yield again or _assuming(judged, premise_of_others(self.held))
+                yield again or assuming(judged, premise_of_others(self.held))
 
     @cached_property
     def held(self) -> tuple[Workload, ...]:
@@ -217,18 +205,18 @@ class _Run:
             return
         seen = set()
         for judged in chain(self._judgements(rule, facts), self._of_namesakes(rule, facts)):
-            if _identity(judged) in seen:
+            if identity_of(judged) in seen:
                 continue
-            seen.add(_identity(judged))
+            seen.add(identity_of(judged))
             meant = (judged.workload and judged.workload.source) or judged.hazard.source
             views = (facts,) if meant is None else self._seen_from(meant, facts)
             again = [one for view in views for one in self._again(rule, judged, view)]
-            if again and meant is not None and _argues(rule, judged) and self.namesakes.is_replaced(meant):
-                yield _assuming(again[0], "this definition is applied alone: the file replaces it further down")
+            if again and meant is not None and argues_of_pods(rule, judged) and self.namesakes.is_replaced(meant):
+                yield assuming(again[0], "this definition is applied alone: the file replaces it further down")
             elif len(again) == len(views):
                 yield min(again, key=lambda one: one.finding.severity)
             elif again:
-                yield _assuming(
+                yield assuming(
                     again[0], "of what is defined more than once that definition is applied which leads to this"
                 )
 
@@ -245,8 +233,8 @@ class _Run:
 
     def _again(self, rule: Rule, judged: Judged, facts: Facts) -> Iterator[Judged]:
         """The same finding, when the rule is asked of other facts."""
-        like = _identity(judged)
-        yield from [one for one in self._judged_in(rule, judged.workload, facts) if _identity(one) == like][:1]
+        like = identity_of(judged)
+        yield from [one for one in self._judged_in(rule, judged.workload, facts) if identity_of(one) == like][:1]
 
     def _judged_in(self, rule: Rule, workload: Workload | None, facts: Facts) -> Sequence[Judged]:
         key = (rule.slug, id(workload), id(facts))
@@ -301,10 +289,10 @@ class _Run:
             try:
                 for hazard in check(facts, **params) if subject is None else check(subject, facts, **params):
                     if workload is not None and (
-                        _is_past_scheduler(rule, workload, hazard) or _concerns_nobody(rule, workload, hazard, facts)
+                        is_past_scheduler(rule, workload, hazard) or concerns_nobody(rule, workload, hazard, facts)
                     ):
                         continue
-                    if _is_cut_short(hazard, facts):
+                    if is_cut_short(hazard, facts):
                         raise UncheckedError(_TOO_MANY_NODES)
                     placed = self._placed(hazard, subject) if isinstance(subject, Document) else hazard
                     yield self._judge(rule, workload, placed, facts)
@@ -349,27 +337,17 @@ class _Run:
     def _judge(self, rule: Rule, workload: Workload | None, hazard: Hazard, facts: Facts) -> Judged:
         source = hazard.source or (workload.source if workload else None)
         wanted = self.options.severity(rule.slug, source.path if source else "")
-        severity = _severity(rule, hazard, wanted)
+        severity = severity_of(rule, hazard, wanted)
         judged = Judged(rule, workload, hazard, finding_of(rule, hazard, severity, workload))
-        if severity is Severity.ERROR and _rests_on_nodes(rule) and workload is not None:
-            judged = _as_told_by(judged, workload)
-        if severity is Severity.ERROR and workload is not None and _stands_already(rule, workload, hazard, facts):
-            judged = _assuming(judged, "its pods are made anew: those that run stay while the template is unchanged")
-        if judged.finding.severity is Severity.ERROR and _rests_on_nodes(rule) and facts.is_elastic:
-            lowered = _assuming(judged, facts.elastic_premise)
+        if severity is Severity.ERROR and rests_on_nodes(rule) and workload is not None:
+            judged = as_told_by(judged, workload)
+        if severity is Severity.ERROR and workload is not None and stands_already(rule, workload, hazard, facts):
+            judged = assuming(judged, "its pods are made anew: those that run stay while the template is unchanged")
+        if judged.finding.severity is Severity.ERROR and rests_on_nodes(rule) and facts.is_elastic:
+            lowered = assuming(judged, facts.elastic_premise)
             fixed = None if facts.pools else severity  # what pools may add is no matter of --fixed alone
             return replace(lowered, finding=replace(lowered.finding, if_fixed=fixed))
         return judged
-
-
-def _severity(rule: Rule, hazard: Hazard, wanted: Severity | None) -> Severity:
-    """``wanted`` is what the user set for the rule: it may raise the card's word, never what the check said."""
-    severity = wanted or rule.severity
-    if hazard.severity is not None:
-        severity = hazard.severity if wanted is None else min(wanted, hazard.severity)
-    if severity is Severity.ERROR and hazard.evidence.kind not in ("proof", "policy"):
-        return Severity.WARNING
-    return severity
 
 
 def _not_ignored(judged: Iterable[Judged], options: Options) -> Iterator[Judged]:
@@ -387,151 +365,3 @@ def _told_once(judged: Iterable[Judged], manifests: ManifestSet) -> Iterator[Jud
         at = one.hazard.at
         if not any(path[: len(at)] == at or at[: len(path)] == path for path in told):
             yield one
-
-
-def _rests_on_nodes(rule: Rule) -> bool:
-    return "nodes" in rule.needs or "nodes" in rule.uses
-
-
-def _is_past_scheduler(rule: Rule, workload: Workload, hazard: Hazard) -> bool:
-    """Whether a hazard argues with filters of the scheduler, which a pod with ``nodeName`` never meets.
-
-    nodename-bypass says what becomes of such a pod.
-    """
-    argues = hazard.evidence.kind in ("proof", "witness") and hazard.victim in (None, workload.ref)
-    if not workload.pod.node_name or not argues or "node_name" in rule.features:
-        return False
-    return _rests_on_nodes(rule) or rule.family in _OF_FILTERS
-
-
-def _is_cut_short(hazard: Hazard, facts: Facts) -> bool:
-    """Whether a proof counts nodes of pools that could make more of them than were looked at."""
-    if hazard.evidence.kind != "proof" or not facts.pools or facts.potential.complete:
-        return False
-    return facts.node_premise in hazard.evidence.assumes
-
-
-def _argues(rule: Rule, judged: Judged) -> bool:
-    """Whether a finding tells what becomes of pods, and not how an object is written."""
-    return rule.family not in _OF_OBJECTS and judged.finding.evidence.kind in ("proof", "witness")
-
-
-def _concerns_nobody(rule: Rule, workload: Workload, hazard: Hazard, facts: Facts) -> bool:
-    """Whether a hazard argues about pods of a workload that wants none: nothing waits now."""
-    if workload.kind == "DaemonSet" or rule.family in _OF_OBJECTS or hazard.victim not in (None, workload.ref):
-        return False
-    argues = hazard.evidence.kind in ("proof", "witness") or 0 in (
-        hazard.values.get("pods"),
-        hazard.values.get("replicas"),
-    )
-    return argues and not facts.replicas(workload)
-
-
-def _stands_already(rule: Rule, workload: Workload, hazard: Hazard, facts: Facts) -> bool:
-    """Whether a proof about a first deploy speaks of a workload whose pods run, and may run on as they are."""
-    if facts.cluster is None or rule.family in _OF_OBJECTS or hazard.evidence.event != "deploy":
-        return False
-    running = facts.running_pods(workload)
-    if not running:
-        return False
-    from kubesched_lint.analysis.setting import stays
-
-    return stays(workload, running, facts)
-
-
-def _lacking(rule: Rule, facts: Facts) -> str:
-    """Why a rule cannot run: what it needs and nobody gave; empty when it can."""
-    if {"nodes", "pods", "storage", "pools"} & set(rule.needs) and facts.cluster is None:
-        return "needs a cluster (--cluster)"
-    if "nodes" in rule.needs and facts.cluster is not None:
-        if not facts.cluster.knows_nodes:
-            return "needs nodes, which the snapshot does not hold"
-        if not facts.cluster.inventory.nodes and not facts.pools:
-            return "needs nodes, and the cluster has none"
-    if "pools" in rule.needs and not facts.pools:
-        return "needs node pools (pools in a sketch, NodeGroups, or Karpenter's NodePool objects)"
-    if "pods" in rule.needs and not facts.knows_running_pods:
-        return "needs running pods, which the snapshot does not hold"
-    if "storage" in rule.needs and not (facts.cluster_has("PersistentVolumeClaim") or _brings_storage(facts.manifests)):
-        return "needs claims (kubectl get pvc -A), which the snapshot does not hold"
-    return ""
-
-
-def _as_told_by(judged: Judged, workload: Workload) -> Judged:
-    """What another scheduler does is not proven by what kube-scheduler would do."""
-    name = workload.pod.scheduler_name
-    return judged if name == DEFAULT_SCHEDULER else _assuming(judged, f"{name} decides as kube-scheduler does")
-
-
-def _brings_storage(manifests: Inventory) -> bool:
-    """Claims and volumes of the set count like those of the snapshot."""
-    return bool(manifests.claims or manifests.volumes) or any(w.claim_templates for w in manifests.workloads)
-
-
-def _identity(judged: Judged) -> tuple[object, ...]:
-    hazard = judged.hazard
-    return (judged.rule.slug, id(judged.workload), id(hazard.source), hazard.at)
-
-
-def _assuming(judged: Judged, premise: str) -> Judged:
-    finding, evidence = judged.finding, judged.finding.evidence
-    evidence = replace(evidence, assumes=(*evidence.assumes, premise))
-    return replace(
-        judged,
-        finding=replace(finding, evidence=evidence, severity=min(finding.severity, Severity.WARNING), if_fixed=None),
-    )
-
-
-def finding_of(
-    rule: Rule, hazard: Hazard, severity: Severity, workload: Workload | None = None, default: ObjectRef | None = None
-) -> Finding:
-    """Words and places a hazard; ``default`` is the object where neither the workload nor the hazard gives one."""
-    source = hazard.source or (workload.source if workload else None)
-    assert source is not None, f"{rule.slug}: a hazard needs a place"
-    victim = hazard.victim or (workload.ref if workload else default)
-    assert victim is not None, f"{rule.slug}: a hazard needs an object"
-    values = {**_standard_values(workload, victim), **hazard.values}
-    return Finding(
-        rule=rule.slug,
-        severity=severity,
-        message=fill(rule.message(hazard.variant), values),
-        help=fill(rule.help(hazard.variant), values),
-        evidence=hazard.evidence,
-        object=victim,
-        location=location_of(source, hazard.at, key=hazard.key),
-        related=tuple(_related(place, source) for place in hazard.related),
-        fixes=hazard.fixes,
-        at=hazard.at,
-    )
-
-
-def _standard_values(workload: Workload | None, victim: ObjectRef) -> Mapping[str, object]:
-    if workload is None:
-        return {"object": str(victim), "kind": victim.kind, "namespace": victim.namespace, "name": victim.name}
-    return {
-        "object": str(workload),
-        "kind": workload.kind,
-        "namespace": workload.namespace,
-        "name": workload.name,
-        "replicas": workload.replicas,
-    }
-
-
-def _related(place: Place, default: Source) -> Related:
-    return Related(location_of(place.source or default, place.at), place.label)
-
-
-def numbered(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Fingerprints survive moved lines: they hold the rule, the object and the count of its like, never a line."""
-    seen: dict[str, int] = {}
-    for finding in findings:
-        stem = f"{finding.rule}|{finding.object}"
-        seen[stem] = seen.get(stem, 0) + 1
-        digest = _digest(f"{stem}|{seen[stem]}")
-        yield finding if finding.fingerprint == digest else replace(finding, fingerprint=digest)
-
-
-def _digest(text: str) -> str:
-    from hashlib import blake2b
-
-    return blake2b(text.encode(), digest_size=16).hexdigest()

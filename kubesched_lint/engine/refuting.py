@@ -18,7 +18,7 @@ from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.facts import Facts
-    from kubesched_lint.engine.linter import Judged
+    from kubesched_lint.engine.judged import Judged
     from kubesched_lint.findings import ObjectRef
     from kubesched_lint.model.workload import Workload
 

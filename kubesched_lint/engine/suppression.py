@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.analysis.waiver import Waiver, WaiverUse
-from kubesched_lint.engine.linter import finding_of, numbered
+from kubesched_lint.engine.judged import finding_of, numbered
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.places import sources_of
 from kubesched_lint.engine.reading import ManifestSet, ref_of

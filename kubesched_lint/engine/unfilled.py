@@ -10,7 +10,7 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.recognise import may_be_open, unfilled, value_at
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.linter import Judged
+    from kubesched_lint.engine.judged import Judged
 
 
 def without_open_text(judged: Iterable[Judged]) -> tuple[tuple[Judged, ...], tuple[Skip, ...]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint.findings import Severity
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.linter import Judged
+    from kubesched_lint.engine.judged import Judged
     from kubesched_lint.findings import ObjectRef
 
 

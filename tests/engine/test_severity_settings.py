@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.linter import _severity
+from kubesched_lint.engine.judged import severity_of
 from kubesched_lint.findings import Evidence, Hazard, Severity, pattern, proof, witness
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -31,4 +31,4 @@ def test_the_users_word_the_cards_and_the_checks(
     card: Severity, said: Severity | None, evidence: Evidence, wanted: Severity | None, becomes: Severity
 ) -> None:
     rule = next(rule for rule in BOOK if rule.severity is card and "proof" in rule.evidence)
-    assert _severity(rule, Hazard(("spec",), evidence, severity=said), wanted) is becomes
+    assert severity_of(rule, Hazard(("spec",), evidence, severity=said), wanted) is becomes

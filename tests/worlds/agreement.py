@@ -20,7 +20,8 @@ from kubesched_lint.analysis.trial import created_counts
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.engine import refuting
-from kubesched_lint.engine.linter import Judged, lint
+from kubesched_lint.engine.judged import Judged
+from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.question import Question, answer
 from kubesched_lint.engine.reading import ManifestSet, manifest_set

@@ -1,0 +1,101 @@
+"""What one rule says once it is judged: its severity, its finding and its fingerprint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from kubesched_lint.engine.places import location_of
+from kubesched_lint.findings import Finding, Hazard, ObjectRef, Place, Related, Severity, Source
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record, replace
+from kubesched_lint.rulebook.library import Rule
+from kubesched_lint.rulebook.wording import fill
+
+
+@record
+class Judged:
+    """A finding with the rule and the hazard behind it, and the workload (None for rules over the whole set)."""
+
+    rule: Rule
+    workload: Workload | None
+    hazard: Hazard
+    finding: Finding
+
+
+def severity_of(rule: Rule, hazard: Hazard, wanted: Severity | None) -> Severity:
+    """``wanted`` is what the user set for the rule: it may raise the card's word, never what the check said."""
+    severity = wanted or rule.severity
+    if hazard.severity is not None:
+        severity = hazard.severity if wanted is None else min(wanted, hazard.severity)
+    if severity is Severity.ERROR and hazard.evidence.kind not in ("proof", "policy"):
+        return Severity.WARNING
+    return severity
+
+
+def identity_of(judged: Judged) -> tuple[object, ...]:
+    hazard = judged.hazard
+    return (judged.rule.slug, id(judged.workload), id(hazard.source), hazard.at)
+
+
+def assuming(judged: Judged, premise: str) -> Judged:
+    finding, evidence = judged.finding, judged.finding.evidence
+    evidence = replace(evidence, assumes=(*evidence.assumes, premise))
+    return replace(
+        judged,
+        finding=replace(finding, evidence=evidence, severity=min(finding.severity, Severity.WARNING), if_fixed=None),
+    )
+
+
+def finding_of(
+    rule: Rule, hazard: Hazard, severity: Severity, workload: Workload | None = None, default: ObjectRef | None = None
+) -> Finding:
+    """Words and places a hazard; ``default`` is the object where neither the workload nor the hazard gives one."""
+    source = hazard.source or (workload.source if workload else None)
+    assert source is not None, f"{rule.slug}: a hazard needs a place"
+    victim = hazard.victim or (workload.ref if workload else default)
+    assert victim is not None, f"{rule.slug}: a hazard needs an object"
+    values = {**_standard_values(workload, victim), **hazard.values}
+    return Finding(
+        rule=rule.slug,
+        severity=severity,
+        message=fill(rule.message(hazard.variant), values),
+        help=fill(rule.help(hazard.variant), values),
+        evidence=hazard.evidence,
+        object=victim,
+        location=location_of(source, hazard.at, key=hazard.key),
+        related=tuple(_related(place, source) for place in hazard.related),
+        fixes=hazard.fixes,
+        at=hazard.at,
+    )
+
+
+def _standard_values(workload: Workload | None, victim: ObjectRef) -> Mapping[str, object]:
+    if workload is None:
+        return {"object": str(victim), "kind": victim.kind, "namespace": victim.namespace, "name": victim.name}
+    return {
+        "object": str(workload),
+        "kind": workload.kind,
+        "namespace": workload.namespace,
+        "name": workload.name,
+        "replicas": workload.replicas,
+    }
+
+
+def _related(place: Place, default: Source) -> Related:
+    return Related(location_of(place.source or default, place.at), place.label)
+
+
+def numbered(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Fingerprints survive moved lines: they hold the rule, the object and the count of its like, never a line."""
+    seen: dict[str, int] = {}
+    for finding in findings:
+        stem = f"{finding.rule}|{finding.object}"
+        seen[stem] = seen.get(stem, 0) + 1
+        digest = _digest(f"{stem}|{seen[stem]}")
+        yield finding if finding.fingerprint == digest else replace(finding, fingerprint=digest)
+
+
+def _digest(text: str) -> str:
+    from hashlib import blake2b
+
+    return blake2b(text.encode(), digest_size=16).hexdigest()

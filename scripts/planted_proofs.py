@@ -41,7 +41,7 @@ SHARED = (
     "scheduler.capacity",
 )
 EVENTS = ("deploy", "rollout")
-EACH = 5
+EACH = 20
 """So many wrong proofs of one change are counted, each on another example."""
 CHANGED = (ast.Compare, ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.If, ast.Constant)
 SWAPPED = {
@@ -184,7 +184,7 @@ def main() -> None:
         slugs = {rule.slug for rule in rules}
         own = [e for e in tried if e.slug in slugs] if len(rules) == 1 else []
         planted = 0
-        for example in [*own, *random.sample(tried, 30)]:
+        for example in [*own, *random.sample(tried, 60)]:
             if planted >= EACH:
                 break
             with Changed(module, tree):

@@ -59,8 +59,10 @@ def is_modelled(workload: Workload, facts: Facts) -> bool:
     return known.pod.volumes == workload.pod.volumes and known.claim_templates == workload.claim_templates
 
 
-def pods_left(facts: Facts, members: Sequence[Workload], choose: Choose, random: Random) -> dict[int, int]:
+def pods_left(facts: Facts, members: Sequence[Workload], choose: Choose, random: Random) -> dict[int, int] | None:
     """Return ``id(workload)`` → pods of it that do not run at the end of one run; all ``members`` are modelled.
+
+    None where the run takes too many steps: then it says nothing.
 
     The scheduler looks at ``members`` in the given order, and again at whatever waits while anything changes.
     """
@@ -73,14 +75,15 @@ def pods_left(facts: Facts, members: Sequence[Workload], choose: Choose, random:
         for queue, count in zip(queues, created, strict=True):
             del queue.waiting[count:]
         refused = [most - count for most, count in zip(wanted, created, strict=True)]
-        _run(queues, state, choose, random, steps=_STEPS_EACH * (sum(wanted) + 1))
+        if not _run(queues, state, choose, random, steps=_STEPS_EACH * (sum(wanted) + 1)):
+            return None
         return {id(q.workload): lacking + len(q.waiting) for lacking, q in zip(refused, queues, strict=True)}
     finally:
         state.undo(mark)
 
 
-def _run(queues: Sequence[_Queue], state: ClusterState, choose: Choose, random: Random, steps: int) -> None:
-    """Bind what can be bound, until nothing moves or ``steps`` decisions were made."""
+def _run(queues: Sequence[_Queue], state: ClusterState, choose: Choose, random: Random, steps: int) -> bool:
+    """Bind what can be bound until nothing moves. Return False where that takes more decisions than ``steps``."""
     placed: dict[int, tuple[_Queue, int]] = {}
     moving = True
     while moving:
@@ -88,9 +91,10 @@ def _run(queues: Sequence[_Queue], state: ClusterState, choose: Choose, random: 
         for queue in queues:
             for number in tuple(queue.waiting):
                 if steps <= 0:
-                    return
+                    return False
                 steps -= 1
                 placement, victims = _bind(queue.pod(number), state, choose, random)
+                moving = moving or bool(victims)  # whoever was driven out asks for a place again
                 for victim in victims:
                     if id(victim) in placed:  # its controller makes it again; pods of others do not come back
                         owner, again = placed.pop(id(victim))
@@ -101,6 +105,7 @@ def _run(queues: Sequence[_Queue], state: ClusterState, choose: Choose, random: 
                     moving = True
                 elif queue.in_turn:
                     break
+    return True
 
 
 def _bind(

@@ -103,6 +103,8 @@ class _Attempts:
                 continue
             for ordered, choose, random in orders(members, of, runs) if members else ():
                 left = pods_left(self._facts, ordered, choose, random)
+                if left is None:
+                    continue
                 waiting = sum(left[id(w)] for w in of)
                 if waiting < pending:
                     return f"in a run of the model {wanted - waiting} of {wanted} pods find a node"
@@ -133,6 +135,8 @@ class _Attempts:
         return [w for w in members if is_modelled(w, self._facts)]
 
     def _rolled_out(self, workload: Workload) -> str:
+        if self._cost((workload,)) > MOST_ALONE:
+            return ""
         setting = self._alone(workload)
         for seed in range(self._alone_runs):
             deployed = setting.story([0], expected=False, most_states=0, runs=1, seed=seed, preempting=True)

@@ -109,7 +109,8 @@ def _placements(simulation: Simulation, facts: Facts) -> Sequence[dict[int, int]
     found = []
     for ordered, choose, random in orders(members, members[-1:], RUNS):
         left = pods_left(facts, ordered, choose, random)
-        found.append({number: left[key] for key, number in numbers.items()})
+        if left is not None:
+            found.append({number: left[key] for key, number in numbers.items()})
     return found
 
 

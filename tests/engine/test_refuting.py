@@ -166,3 +166,15 @@ def test_what_admission_refuses_is_not_created_in_a_run():
     manifests, cluster = read(strict, deployment())
     (row,) = simulate(manifests, cluster, Options(), ("deploy",)).rows
     assert (row.cells[0].verdict, str(row.cells[0].bound)) == ("bad", "0")
+
+
+def test_a_run_that_takes_too_many_steps_says_nothing(quiet, monkeypatch):
+    """Else the pods that it did not come to would count as waiting."""
+    from kubesched_lint.analysis import attempts
+
+    monkeypatch.setattr(attempts, "_STEPS_EACH", 0)
+    (finding,) = found({}, deployment())
+    assert finding.severity is Severity.ERROR
+    manifests, cluster = read(deployment())
+    (row,) = simulate(manifests, cluster, Options(), ("deploy",)).rows
+    assert (row.cells[0].verdict, row.cells[0].proven) == ("fine", True)

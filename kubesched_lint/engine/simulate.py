@@ -288,7 +288,7 @@ def _pictures(simulation: Simulation, event: str) -> tuple[Picture | None, Pictu
     if story is None or after is None:
         return None, None
     places = {(w.kind, w.namespace, w.name): i for i, w in enumerate(simulation.whole.workloads)}
-    numbers = {number: places[key] for key, number in after.numbers.items()}
+    numbers = {number: places[key] for key, number in after.numbers.items() if key in places}
     return picture(story, story.states[0], numbers), picture(after, after.states[0], numbers)
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from kubesched_lint.lifecycle.controllers.pdb import covers
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.model.workload import Workload
 
 
 class Contest(NamedTuple):
@@ -17,8 +18,8 @@ class Contest(NamedTuple):
     """A workload that may drive out others; empty: nobody does."""
     open_: str = ""
     """Why no search can follow it; empty: one can."""
-    guests: bool = False
-    """Whether pods that are not of the set may have to go: then there is more room than counting sees."""
+    late: bool = False
+    """Whether it hangs on a pod that terminates, and may count as long as it is there."""
 
 
 NONE = Contest()
@@ -30,13 +31,13 @@ def contest(setting: Setting, members: Sequence[int]) -> Contest:
     if late is not None:
         i, name = late
         why = f"pod {name} terminates: whether pods of {setting.workloads[i]}, which must be near it, come in time"
-        return Contest("", why, guests=True)
+        return Contest("", why, late=True)
     pairs = [(i, j) for i in members for j in members if outranks(setting, i, j)]
-    guests = next(_weaker_guests(setting, members), None)
-    if not pairs and guests is None:
+    guest = next(setting.guests.weaker(members), None)
+    if not pairs and guest is None:
         return NONE
-    strong = pairs[0][0] if pairs else guests[0] if guests is not None else 0
-    return Contest(str(setting.workloads[strong]), _hindrance(setting, members, pairs, guests), guests is not None)
+    strong = setting.workloads[pairs[0][0] if pairs else guest.member if guest is not None else 0]
+    return Contest(str(strong), _hindrance(setting, members, pairs, strong))
 
 
 def _missed(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str]]:
@@ -59,26 +60,15 @@ def outranks(setting: Setting, strong: int, weak: int) -> bool:
     )
 
 
-def _weaker_guests(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str, int]]:
-    """Pods that are not of the set and have a lower priority: a member, the pod, its priority."""
-    for i in members:
-        pod = setting.pods[i]
-        for bound in setting.objects.pods if pod.preemption_policy != "Never" and not pod.node_name else ():
-            at = setting.index.positions.get(bound.node, -1)
-            rank = bound.pod.priority or 0
-            if rank < (pod.priority or 0) and at >= 0 and setting.usable[i] >> at & 1:
-                yield i, f"{bound.namespace}/{bound.name}", rank
-
-
-def _hindrance(
-    setting: Setting, members: Sequence[int], pairs: Sequence[tuple[int, int]], guest: tuple[int, str, int] | None
-) -> str:
+def _hindrance(setting: Setting, members: Sequence[int], pairs: Sequence[tuple[int, int]], strong: Workload) -> str:
     pods, workloads = setting.pods, setting.workloads
-    if guest is not None:
-        i, name, rank = guest
+    followed = {id(bound): guest.workload for guest in setting.guests.hosted for bound in guest.pods}
+    lost = next((w for w in setting.guests.weaker(members) if id(w.bound) not in followed), None)
+    if lost is not None:
+        i, bound = lost.member, lost.bound
         return (
-            f"preemption: {workloads[i]} (priority {pods[i].priority or 0}) may drive out pod {name} (priority "
-            f"{rank}), which is not of the set: where that goes then is not known"
+            f"preemption: {workloads[i]} (priority {pods[i].priority or 0}) may drive out pod {bound.namespace}/"
+            f"{bound.name} (priority {lost.rank}), which is not of the set: where that goes then is not known"
         )
     for i, j in pairs:
         guard = next((b for b in setting.objects.budgets if covers(b, pods[j].namespace, pods[j].labels)), None)
@@ -89,12 +79,16 @@ def _hindrance(
             )
         if workloads[j].kind == "Pod":
             return f"preemption: {workloads[i]} may drive out {workloads[j]}, which nobody makes again"
-    ranks = sorted({pods[i].priority or 0 for pair in pairs for i in pair})
+    ranks = {pods[i].priority or 0 for pair in pairs for i in pair}
+    for weaker in setting.guests.weaker(members):
+        ranks.add(pods[weaker.member].priority or 0)
+        if followed[id(weaker.bound)].kind != "Pod":  # nobody makes a bare pod again, so that it never waits
+            ranks.add(weaker.rank)
     if len(ranks) > 2:
-        listed = ", ".join(map(str, ranks))
+        listed = ", ".join(map(str, sorted(ranks)))
         return (
             f"preemption: pods of {len(ranks)} priorities ({listed}) meet, and a third may take a place that was freed"
         )
     if may_miss([pods[i] for i in members], setting.cluster):
-        return f"preemption: {workloads[pairs[0][0]]} may drive out others, and some waiting pods may not be told"
+        return f"preemption: {strong} may drive out others, and some waiting pods may not be told"
     return ""

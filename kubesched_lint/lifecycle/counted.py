@@ -44,7 +44,7 @@ class Tally:
 
 def count(setting: Setting, event: str, number: int) -> Tally:
     """Sound for every scheduler that respects the filters and every order of events."""
-    told = _as_held(setting, event, number) if setting.workloads[number].held else _count(setting, event, number)
+    told = _whoever_goes(setting, event, number)
     if _waits_in_turn(setting, number):
         told.least, told.never_stuck = Counted(0, "a pod of the old revision waits, and nobody replaces it"), False
     if number in setting.quota_short:
@@ -55,6 +55,27 @@ def count(setting: Setting, event: str, number: int) -> Tally:
     unready.never_stuck = False
     unready.always_stuck = told.always_stuck
     return unready
+
+
+def _whoever_goes(setting: Setting, event: str, number: int) -> Tally:
+    """Pods of others may have to go, and leave more room than there is beside them."""
+    told = _as_told(setting, event, number)
+    best = setting.guests.gone_at_best(event, number)
+    if best is setting:
+        return told
+    if best is None:
+        told.most, told.always_stuck = Counted(told.wanted, _MADE_ROOM), False
+        return told
+    freed = _as_told(best, event, number)
+    told.most, told.always_stuck = freed.most, told.always_stuck and freed.always_stuck
+    return told
+
+
+_MADE_ROOM = "pods of others may have to go"
+
+
+def _as_told(setting: Setting, event: str, number: int) -> Tally:
+    return _as_held(setting, event, number) if setting.workloads[number].held else _count(setting, event, number)
 
 
 def _waits_in_turn(setting: Setting, number: int) -> bool:

@@ -259,7 +259,7 @@ def _ceiling(setting: Setting, number: int, count: int) -> int:
     may drive out weaker pods that are not of the set, there is more room than counting sees.
     """
     pod = setting.pods[number]
-    weaker = pod.preemption_policy != "Never" and setting.weakest_guest < (pod.priority or 0)
+    weaker = pod.preemption_policy != "Never" and setting.guests.weakest < (pod.priority or 0)
     if weaker or any(c.is_hard for c in pod.spread):
         return count
     return min(count, most_placed(setting, number, count).pods)

@@ -16,6 +16,7 @@ from kubesched_lint.lifecycle.controllers import deployment
 from kubesched_lint.lifecycle.controllers.daemonset import pinned_to, with_daemon_tolerations
 from kubesched_lint.lifecycle.eviction import Eviction
 from kubesched_lint.lifecycle.explore import DEFAULT_STATES, Exploration, Extra, explore, explore_by_runs
+from kubesched_lint.lifecycle.guests import Guest
 from kubesched_lint.lifecycle.hints import wakes_on_node_change
 from kubesched_lint.lifecycle.losing import Loss
 from kubesched_lint.lifecycle.motion import MOST_WAYS, Motion, overlooked
@@ -185,6 +186,18 @@ class Story:
         return Wish(
             number, revision, workload.replicas, workload, unready=held_up and self._unready, each_known=held_up
         )
+
+    def host(self, guest: Guest) -> None:
+        """Begin with pods of others that run already and may have to go."""
+        workload = guest.workload
+        number = self.cast.join(workload, workload.pod, owner_selector(workload, workload.pod.labels))
+        self.numbers[workload.kind, workload.namespace, workload.name] = number
+        self.wishes[number] = Wish(number, 0, workload.replicas, workload, made=workload.kind == "Pod")
+        (state,) = self.states
+        at = {node.name: p for p, node in enumerate(self.nodes)}
+        for bound in guest.pods:
+            state = _with_running(self.cast, state, number, 0, bound, at.get(bound.node, -1))
+        self.states = (state,)
 
     def from_now_unready(self) -> None:
         """What pods the ``never_ready`` workloads make from now on never become ready."""

@@ -8,17 +8,18 @@ from typing import NamedTuple
 
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.lifecycle import creation, quotas
+from kubesched_lint.lifecycle.bounds import Counted
 from kubesched_lint.lifecycle.contest import Contest, contest
 from kubesched_lint.lifecycle.counted import Tally, count
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.idle import idle
 from kubesched_lint.lifecycle.judging import budgets_of, explained, judged, known_by
 from kubesched_lint.lifecycle.outcomes import Range
-from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
+from kubesched_lint.lifecycle.premises import has_unknown_class, premises
+from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import End, Telling
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, nothing, words
 from kubesched_lint.model.node import HOSTNAME
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 
 EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")
@@ -91,15 +92,17 @@ class Simulation:
 
     def _cell(self, event: str, number: int) -> Cell:
         cell, workload = self._answer(event, number), self.setting.workloads[number]
-        if cell.proven and event != "deploy" and _has_unknown_class(workload):
+        if cell.proven and event != "deploy" and has_unknown_class(workload):
             cell = replace(cell, proven=False)
         return _taking_turns(cell) if workload.kind == "Job" else cell
 
     def _answer(self, event: str, number: int) -> Cell:
         told = count(self.setting, event, number)
+        members = next(c for c in self.setting.components if number in c)
+        if told.is_fine and self._may_crowd(event, members, number):
+            told.least, told.never_stuck = Counted(0, "pods of others that are driven out may come again here"), False
         if told.is_fine:
             return self._from_bounds(event, number, told)
-        members = next(c for c in self.setting.components if number in c)
         rivals = self._contests[members]
         # What another scheduler would drive out is anybody's guess: a search over all of them knows no preemption.
         any_ends = likely_ends = None
@@ -115,10 +118,17 @@ class Simulation:
             cell = self._from_ends(event, number, any_ends, any_ends)
         else:
             cell = self._from_bounds(event, number, told)
-        # Bounds by counting hold whoever drives out whom, as long as it is one of the set.
-        if not rivals.open_ or (cell.verdict == BAD and cell.proven and not rivals.guests):
+        # Bounds by counting hold whoever drives out whom.
+        if not rivals.open_ or (cell.verdict == BAD and cell.proven and not rivals.late):
             return cell
         return _doubted(cell, rivals.open_)
+
+    def _may_crowd(self, event: str, members: Sequence[int], number: int) -> bool:
+        """Whether pods of others that another member drives out may come again and take the room that was counted."""
+        if len(members) < 2 or not self.setting.guests.weaker_kinds:
+            return False
+        others = [i for i in members if i != number and not count(self.setting, event, i).is_fine]
+        return any(weaker.bound.owner is not None for weaker in self.setting.guests.weaker(others))
 
     def _is_made(self, members: Sequence[int], number: int) -> bool:
         """Whether a search for a workload can follow the pods of ``members``; those that a quota caps count as so many.
@@ -166,7 +176,14 @@ class Simulation:
         if len(setting.nodes) > MOST_NODES or sum(setting.most(i) for i in members) > MOST_PODS:
             return None
         driving = self._is_played(members) and expected
-        tell = partial(setting.story, members, expected=expected, most_states=self.effort.states, preempting=driving)
+        tell = partial(
+            setting.story,
+            members,
+            expected=expected,
+            most_states=self.effort.states,
+            preempting=driving,
+            guests=setting.guests.hosted,
+        )
         stories = [tell(changed=changed) for changed in setting.worlds(members)]
         if not all(story.sound for story in stories):
             self._cut_short.add(members)
@@ -225,6 +242,7 @@ class Simulation:
                 runs=runs,
                 seed=effort.seed,
                 preempting=self._is_played(members),
+                guests=setting.guests.hosted,
             )
             stories = [tell(changed=changed) for changed in setting.worlds(members)]
             unready = []
@@ -334,34 +352,8 @@ class Simulation:
         return granted.why if granted is not None else "a quota keeps pods from being made"
 
     def _premises(self, number: int) -> tuple[str, ...]:
-        found = ["pods become ready as soon as they are bound", "nothing else is created"]
-        ignored = self.setting.workloads[number].strategy.max_unavailable
-        if self.setting.workloads[number].kind == "StatefulSet" and ignored not in (None, 1):
-            found.append(f"maxUnavailable {ignored} of a StatefulSet does nothing: {_GATED}")
-        if self.setting.worlds([number]) == (True, False):
-            workload = self.setting.workloads[number]
-            found.append(f"whether the manifest changes the template of {workload} is not known: both are told")
-        if number in self.setting.never_ready:
-            found[0] = f"the pods that an event makes of {self.setting.workloads[number]} never become ready"
-        if _has_unknown_class(self.setting.workloads[number]):
-            found.append(
-                "volumes of a class that the snapshot does not tell of are made in their pod's zone, and stay there"
-            )
-        if any(w.kind == "Job" for w in self.setting.workloads):
-            found.append("no pod of a Job has ended yet")
-        rivals = self._contests[next(c for c in self.setting.components if number in c)]
-        if rivals.strong and not rivals.open_:
-            found.append("pods preempt as the default scheduler does it, and victims are gone at once")
-        if self.setting.leaving:
-            few = ", ".join(f"{b.namespace}/{b.name}" for b in self.setting.leaving[:_FEW_LOST])
-            more = len(self.setting.leaving) - _FEW_LOST
-            found.append(f"pods that terminate end: {few}{f' and {more} more' if more > 0 else ''}")
-        if self.setting.objects.pods:
-            found.append("pods that are not in the manifests stay where they are, and do not come back from lost nodes")
-        return tuple(found)
-
-
-_GATED = "the feature gate MaxUnavailableStatefulSet is off by default up to 1.36 (pkg/features/kube_features.go)"
+        members = next(c for c in self.setting.components if number in c)
+        return tuple(premises(self.setting, number, self._contests[members]))
 
 
 def story_nodes(story: Story) -> dict[str, int]:
@@ -378,10 +370,6 @@ def story_nodes(story: Story) -> dict[str, int]:
 def _doubted(cell: Cell, missing: str) -> Cell:
     text = cell.text if cell.text.endswith("?") else f"{cell.text} ?"
     return replace(cell, verdict=UNKNOWN, proven=False, text=text, missing=(*cell.missing, missing))
-
-
-def _has_unknown_class(workload: Workload) -> bool:
-    return any(t.storage_class == UNKNOWN_CLASS.name for t in workload.claim_templates)
 
 
 def _taking_turns(cell: Cell) -> Cell:

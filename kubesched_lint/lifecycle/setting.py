@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from math import inf
 from typing import TYPE_CHECKING, TypeVar
 
 from kubesched_lint.admission.decision import Decision
@@ -29,6 +28,7 @@ from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
 
 if TYPE_CHECKING:
     from kubesched_lint.lifecycle.crowding import Crowd
+    from kubesched_lint.lifecycle.guests import Guest, Guests
 
 T = TypeVar("T")
 UNKNOWN_CLASS = StorageClass("unknown to kubesched-lint", "unknown", "WaitForFirstConsumer")
@@ -204,9 +204,11 @@ class Setting:
         return short(self) if self.objects.quotas else frozenset()
 
     @cached_property
-    def weakest_guest(self) -> float:
-        """The lowest priority of a pod that is not of the set; infinite where there is none."""
-        return min({b.pod.priority or 0 for b in self.objects.pods}, default=inf)
+    def guests(self) -> Guests:
+        """Pods that are not of the set."""
+        from kubesched_lint.lifecycle.guests import Guests
+
+        return Guests(self)
 
     @cached_property
     def crowd(self) -> Crowd:
@@ -332,15 +334,19 @@ class Setting:
         unready: bool = False,
         preempting: bool = False,
         changed: bool = False,
+        guests: Sequence[Guest] = (),
     ) -> Story:
         """The members deployed, with ``unready`` those of ``never_ready`` in vain; see ``Story`` for the options.
 
-        ``changed``: whether manifests of which nobody can tell change what runs.
+        ``changed``: whether manifests of which nobody can tell change what runs. ``guests`` may have to go, all others
+        stay where they are.
         """
         chosen = [self._as_granted(i) for i in members]
+        moving = {id(bound) for guest in guests for bound in guest.pods}
+        staying = tuple(bound for bound in self.objects.pods if id(bound) not in moving)
         story = Story(
             self.nodes,
-            self.objects,
+            replace_record(self.objects, pods=staying) if moving else self.objects,
             foreseen=chosen,
             expected=expected,
             most_states=most_states,
@@ -350,6 +356,8 @@ class Setting:
             never_ready=[self.workloads[i].ref for i in self.never_ready],
             preempting=preempting,
         )
+        for guest in guests:
+            story.host(guest)
         for i in members:
             if self.running.get(i):
                 changes = self.changes.get(i, True)

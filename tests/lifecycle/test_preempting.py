@@ -177,9 +177,10 @@ def test_a_third_priority_is_named():
     assert "pods of 3 priorities (1, 500, 1000) meet" in here.missing[-1]
 
 
-def test_a_running_pod_that_is_not_of_the_set_is_named():
+def test_a_running_pod_that_somebody_else_controls_is_named():
     guest = other("Pod", "guest", spec={"nodeName": "w-a", "containers": [{"name": "c"}], "priority": 0})
-    guest["metadata"]["namespace"] = "default"
+    owner = {"apiVersion": "example.org/v1", "kind": "Game", "name": "go", "uid": "1", "controller": True}
+    guest["metadata"].update(namespace="default", ownerReferences=[owner])
     here = cell(tight(cluster=sketch(1, "ab", "4", "110", guest)), "high", "deploy")
     assert here.verdict == UNKNOWN
     assert "(priority 1000) may drive out pod default/guest (priority 0), which is not of the set" in here.missing[-1]

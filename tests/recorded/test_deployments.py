@@ -6,6 +6,7 @@ struck off, so it can only shrink. ``artefacts.txt`` lists what the recording ha
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 
@@ -58,3 +59,16 @@ def test_every_question_is_asked_often() -> None:
 def test_an_artefact_comes_with_its_reason() -> None:
     lines = (HERE / "artefacts.txt").read_text(encoding="utf-8").splitlines()
     assert all("  # " in line for line in lines if line and not line.startswith("#"))
+
+
+def test_words_of_a_ratio() -> None:
+    """With the bound that the recorded snapshot lost, the words are those of the API server."""
+    case = next(c for c in read_cases(str(FIXTURES / "families.jsonl.gz")) if c["id"] == "made:misc#0")
+    (limits,) = case["before"]
+    lost = json.dumps(limits["spec"], separators=(",", ":")).replace(',"maxLimitRequestRatio":{"cpu":"2"}', "")
+    assert lost in case["snapshot"]
+    whole = case["snapshot"].replace(lost, json.dumps(limits["spec"]))
+    found = Agreement(DEPLOYMENTS)
+    list(judge_of(DEPLOYMENTS)({**case, "snapshot": whole}, found, None))
+    assert found.questions["failure message"].asked == 1
+    assert found.disagreements == []

@@ -1,0 +1,193 @@
+"""Running pods of others as workloads of their own, so that a story can tell what becomes of those that have to go.
+
+Nobody makes a bare pod again. The controllers of the others do, with pods like those that run: then they may wait, or
+take room elsewhere. What no pod tells (claims of a StatefulSet, controllers that are not Kubernetes' own) keeps a pod
+where it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace as replace_dataclass
+from functools import cached_property
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from kubesched_lint.lifecycle.controllers.pdb import covers
+from kubesched_lint.model.labels import Requirement
+from kubesched_lint.model.pod import DEFAULT_SCHEDULER, BoundPod, NodeSelectorTerm, Pod
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
+from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
+
+if TYPE_CHECKING:
+    from kubesched_lint.lifecycle.setting import Setting
+
+MOST_GUESTS = 40
+"""Pods of others that a story follows; of more none moves."""
+_REMADE = ("ReplicaSet", "ReplicationController", "Job")
+_TAKING = ("drain", "node-loss", "zone-loss")
+"""Events that take pods of others too."""
+
+
+class Guest(NamedTuple):
+    """Pods of one owner; bare pods that are alike are one guest."""
+
+    workload: Workload
+    pods: tuple[BoundPod, ...]
+
+
+class Weaker(NamedTuple):
+    """A pod that is not of the set and has a lower priority than a member that may drive it out."""
+
+    member: int
+    bound: BoundPod
+
+    @property
+    def rank(self) -> int:
+        return self.bound.pod.priority or 0
+
+
+class Guests:
+    """The pods that are not of the set, as its workloads meet them."""
+
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
+        self._pods = setting.objects.pods
+        self._fewer: dict[frozenset[int], Setting] = {}
+
+    @cached_property
+    def _by_rank(self) -> tuple[BoundPod, ...]:
+        return tuple(sorted(self._pods, key=lambda bound: bound.pod.priority or 0))
+
+    @cached_property
+    def _kinds(self) -> Mapping[int, Pod]:
+        """By ``id``: alike pods are one Pod."""
+        return {id(bound.pod): bound.pod for bound in self._pods}
+
+    @cached_property
+    def weakest(self) -> float:
+        """The lowest priority; infinite where there is no pod."""
+        return min((pod.priority or 0 for pod in self._kinds.values()), default=inf)
+
+    def weaker(self, members: Iterable[int]) -> Iterator[Weaker]:
+        """Whom members may drive out, the least important ones first."""
+        setting = self._setting
+        for i in members:
+            pod = setting.pods[i]
+            if pod.preemption_policy == "Never" or pod.node_name or self.weakest >= (pod.priority or 0):
+                continue
+            for bound in self._by_rank:
+                if (bound.pod.priority or 0) >= (pod.priority or 0):
+                    break
+                at = setting.index.positions.get(bound.node, -1)
+                if at >= 0 and setting.usable[i] >> at & 1:
+                    yield Weaker(i, bound)
+
+    @cached_property
+    def weaker_kinds(self) -> Mapping[int, Pod]:
+        """Of those that some workload of the set may drive out."""
+        weaker = (w.bound.pod for w in self.weaker(range(len(self._setting.workloads))))
+        return {id(pod): pod for pod in weaker}
+
+    # --- who may have gone ------------------------------------------------------------------------------------------
+
+    def gone_at_best(self, event: str, number: int) -> Setting | None:
+        """The setting without those that may have gone before a pod of the workload comes, by whatever order.
+
+        None where one of them is counted by the pod's affinity or spread, so that its going may hinder or help.
+        """
+        setting, pod = self._setting, self._setting.pods[number]
+        going = {**self.weaker_kinds, **{id(other): other for other in self._taken(event, number)}}
+        if not going:
+            return setting
+        counting = [c.selector for c in pod.spread if c.is_hard and c.selector is not None]
+        for other in going.values():
+            counted = other.namespace == pod.namespace and any(s.matches(other.labels) for s in counting)
+            if counted or any(setting.selects(t, pod, other) for t in pod.required_affinity):
+                return None
+        return self._without(frozenset(going))
+
+    def _taken(self, event: str, number: int) -> Iterator[Pod]:
+        """Kinds whose going with a node makes room elsewhere; on a drained node itself for who tolerates a cordon."""
+        if event not in _TAKING:
+            return
+        setting, pod = self._setting, self._setting.pods[number]
+        daemon = setting.workloads[number].kind == "DaemonSet"
+        back = event == "drain" and (daemon or tolerates_any(pod.tolerations, CORDON))
+        for other in self._kinds.values():
+            repels = any(setting.selects(t, other, pod) for t in other.required_anti_affinity)
+            if back or repels or any(setting.selects(t, pod, other) for t in pod.required_anti_affinity):
+                yield other
+
+    def _without(self, kinds: frozenset[int]) -> Setting:
+        found = self._fewer.get(kinds)
+        if found is None:
+            objects = self._setting.objects
+            staying = tuple(b for b in self._pods if id(b.pod) not in kinds)
+            found = self._fewer[kinds] = replace_dataclass(self._setting, objects=replace(objects, pods=staying))
+        return found
+
+    # --- who is followed --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def hosted(self) -> tuple[Guest, ...]:
+        """Those that a story follows: bare pods, for drains evict them; with owners, those that may be driven out."""
+        pods = [b for b in self._pods if not b.held]
+        if not pods or len(pods) > MOST_GUESTS:
+            return ()
+        weak = {_owner_of(w.bound) for w in self.weaker(range(len(self._setting.workloads)))}
+        groups: list[list[BoundPod]] = []
+        for bound in pods:
+            group = next((g for g in groups if _is_alike(g[0], bound)), None)
+            if group is None:
+                groups.append([bound])
+            else:
+                group.append(bound)
+        return tuple(
+            _guest(group)
+            for group in groups
+            if (group[0].owner is None or _owner_of(group[0]) in weak) and self._is_told(group)
+        )
+
+    def _is_told(self, group: Sequence[BoundPod]) -> bool:
+        """Whether it is known where its pods go, and in which order."""
+        owner, pod = group[0].owner, group[0].pod
+        if any(covers(b, bound.namespace, bound.pod.labels) for bound in group for b in self._setting.objects.budgets):
+            return False
+        if any(bound.node and bound.node not in self._setting.index.positions for bound in group):
+            return False
+        if owner is None:
+            return all(bound.node for bound in group)
+        known = owner.kind in _REMADE or (owner.kind == "DaemonSet" and all(bound.node for bound in group))
+        plain = not (pod.volumes or pod.resource_claims or pod.group or pod.scheduling_gates)
+        alike = all(bound.pod == pod for bound in group)
+        return known and plain and alike and pod.scheduler_name == DEFAULT_SCHEDULER
+
+
+def _owner_of(bound: BoundPod) -> tuple[str, str, str]:
+    owner = bound.owner
+    return ("Pod", bound.namespace, "") if owner is None else (owner.kind, bound.namespace, owner.name)
+
+
+def _is_alike(one: BoundPod, other: BoundPod) -> bool:
+    """Whether both have one owner; of bare pods, whether they differ in nothing but their names and nodes."""
+    return _owner_of(one) == _owner_of(other) and (one.owner is not None or one.pod == other.pod)
+
+
+def _guest(group: Sequence[BoundPod]) -> Guest:
+    first = group[0]
+    if first.owner is None:
+        more = f" and {len(group) - 1} more" if len(group) > 1 else ""
+        name, kind, pod = f"{first.name}{more}", "Pod", first.pod
+    else:
+        name, kind = first.owner.name, first.owner.kind
+        pod = _where_it_runs(first.pod, group) if kind == "DaemonSet" else first.pod
+    return Guest(Workload(kind, first.namespace, name, pod, replicas=len(group)), tuple(group))
+
+
+def _where_it_runs(pod: Pod, group: Sequence[BoundPod]) -> Pod:
+    """Which nodes a DaemonSet wants is told by where it has pods."""
+    names = sorted({bound.node for bound in group})
+    terms = tuple(NodeSelectorTerm(fields=(Requirement("metadata.name", "In", (name,)),)) for name in names)
+    return replace(pod, required_node_terms=terms)

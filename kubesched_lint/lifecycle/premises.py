@@ -1,0 +1,55 @@
+"""What a cell of the matrix takes for granted, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.lifecycle.contest import Contest
+from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
+from kubesched_lint.model.workload import Workload
+
+_FEW = 3
+_GATED = "the feature gate MaxUnavailableStatefulSet is off by default up to 1.36 (pkg/features/kube_features.go)"
+
+
+def premises(setting: Setting, number: int, rivals: Contest) -> Iterator[str]:
+    """Of what is said about a workload; ``rivals`` says who drives out whom near it."""
+    workload = setting.workloads[number]
+    if number in setting.never_ready:
+        yield f"the pods that an event makes of {workload} never become ready"
+    else:
+        yield "pods become ready as soon as they are bound"
+    yield "nothing else is created"
+    ignored = workload.strategy.max_unavailable
+    if workload.kind == "StatefulSet" and ignored not in (None, 1):
+        yield f"maxUnavailable {ignored} of a StatefulSet does nothing: {_GATED}"
+    if setting.worlds([number]) == (True, False):
+        yield f"whether the manifest changes the template of {workload} is not known: both are told"
+    if has_unknown_class(workload):
+        yield "volumes of a class that the snapshot does not tell of are made in their pod's zone, and stay there"
+    if any(w.kind == "Job" for w in setting.workloads):
+        yield "no pod of a Job has ended yet"
+    if rivals.strong and not rivals.open_:
+        yield "pods preempt as the default scheduler does it, and victims are gone at once"
+    if setting.leaving:
+        few = ", ".join(f"{b.namespace}/{b.name}" for b in setting.leaving[:_FEW])
+        more = len(setting.leaving) - _FEW
+        yield f"pods that terminate end: {few}{f' and {more} more' if more > 0 else ''}"
+    yield from _of_guests(setting)
+
+
+def _of_guests(setting: Setting) -> Iterator[str]:
+    hosted = setting.guests.hosted
+    if hosted:
+        again = [str(guest.workload) for guest in hosted if guest.workload.kind != "Pod"]
+        more = f" and {len(again) - _FEW} more" if len(again) > _FEW else ""
+        make = f"; {', '.join(again[:_FEW])}{more} make theirs again" if again else ""
+        yield f"bare pods that are not in the manifests and are evicted do not come back{make}"
+    if sum(len(guest.pods) for guest in hosted) < len(setting.objects.pods):
+        others = "other pods" if hosted else "pods"
+        yield f"{others} that are not in the manifests stay where they are, and do not come back from lost nodes"
+
+
+def has_unknown_class(workload: Workload) -> bool:
+    """Whether nobody knows how the volumes of its claim templates bind."""
+    return any(t.storage_class == UNKNOWN_CLASS.name for t in workload.claim_templates)

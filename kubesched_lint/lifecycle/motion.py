@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from random import Random
 
-from kubesched_lint.lifecycle import ordinals, parallel
-from kubesched_lint.lifecycle.controllers import deployment, replicaset, statefulset
+from kubesched_lint.lifecycle import ordinals, parallel, resizing
+from kubesched_lint.lifecycle.controllers import deployment, statefulset
 from kubesched_lint.lifecycle.daemons import Daemons, synced
 from kubesched_lint.lifecycle.hints import wakes_on_bind, wakes_on_delete
 from kubesched_lint.lifecycle.preempting import Eviction
@@ -18,17 +18,14 @@ from kubesched_lint.lifecycle.stage import Stage
 from kubesched_lint.lifecycle.world import (
     FRESH,
     SETTLED,
-    Cast,
     State,
     Step,
     Tally,
     Wish,
     tally,
     with_bound,
-    with_leaving,
     with_pinned,
     with_waiting,
-    without_waiting,
 )
 from kubesched_lint.model.pod import Pod
 
@@ -74,12 +71,6 @@ def _restated(state: State, position: int, slot: int, status: int, other: int, c
     if position < 0:
         return with_waiting(with_waiting(state, slot, status, -count), slot, other, count)
     return with_pinned(with_pinned(state, position, slot, status, -count), position, slot, other, count)
-
-
-def state_siblings(cast: Cast, workload: int, state: State) -> Iterator[tuple[int, int]]:
-    """(position, pods of any revision of the workload there)."""
-    for position, held in enumerate(state.bound):
-        yield position, sum(count for slot, count in held if cast.slots[slot].workload == workload)
 
 
 class Motion:
@@ -338,78 +329,22 @@ class Motion:
         elif kind == "StatefulSet":
             for ordinal in self._stateful(wish, state).delete:
                 yield ordinals.without(self.cast, wish.workload, ordinal, state)
-        elif not wish.made:
+        elif kind == "Deployment":
             sizes = self._sizes(wish, self._tally(state))
             if sizes:
                 yield from self.resized(wish.workload, sizes, state)
+        elif (
+            not wish.made and sum(s.size for s in self.replica_sets(wish.workload, self._tally(state))) > wish.replicas
+        ):
+            every = tuple(range(len(self.cast.revisions[wish.workload])))
+            yield from resizing.resized(self.cast, wish, [(every, wish.replicas)], state)
 
     def resized(
         self, workload: int, sizes: dict[int, int], state: State
     ) -> Iterator[tuple[Step, State, tuple[int, ...]]]:
-        """Every way ReplicaSets can come to these sizes, by revision; ranks are those of the state given."""
-        siblings = dict(state_siblings(self.cast, workload, state))
-        last = self.cast.slot(workload, next(reversed(sizes))) if sizes else -1
-        step = Step("delete", last) if sizes else Step("delete")
-        met: set[State] = set()
-        for after, gone in self._all_sized(workload, list(sizes.items()), state, siblings):
-            if after not in met:
-                met.add(after)
-                yield step, after, gone
-
-    def _all_sized(
-        self, workload: int, sizes: Sequence[tuple[int, int]], state: State, siblings: dict[int, int]
-    ) -> Iterator[tuple[State, tuple[int, ...]]]:
-        """One by one, for there may be more ways than anybody can wait for."""
-        if not sizes:
-            yield state, ()
-            return
-        (revision, size), *rest = sizes
-        for at, gone in self._sized(workload, revision, size, state, siblings):
-            for after, more in self._all_sized(workload, rest, at, siblings):
-                yield after, (*gone, *more)
-
-    def _sized(
-        self, workload: int, revision: int, size: int, state: State, siblings: dict[int, int]
-    ) -> Iterator[tuple[State, tuple[int, ...]]]:
-        """Waiting pods go first, then those that are not ready."""
-        counts = tally(state)
-        slots = self.cast.twins(workload, revision)
-        excess = sum(counts.bound.get(s, 0) + counts.waiting.get(s, 0) for s in slots) - size
-        if excess <= 0:
-            unready = self._wish[workload].unready
-            yield with_waiting(state, slots[unready], FRESH, -excess) if excess else state, ()
-            return
-        after = state
-        for slot in slots:
-            unbound = min(excess, counts.waiting.get(slot, 0))
-            after, excess = without_waiting(after, slot, unbound), excess - unbound
-        ready, unready_slot = slots
-        from_unready = min(excess, counts.bound.get(unready_slot, 0))
-        for first, gone in self._unbound(unready_slot, from_unready, after, siblings):
-            for last, more in self._unbound(ready, excess - from_unready, first, siblings):
-                yield last, (*gone, *more)
-
-    def _unbound(
-        self, slot: int, count: int, state: State, siblings: dict[int, int]
-    ) -> Iterator[tuple[State, tuple[int, ...]]]:
-        """Every way to take away bound pods of a slot."""
-        if not count:
-            yield state, ()
-            return
-        standing = [
-            (position, here, siblings[position])
-            for position, held in enumerate(state.bound)
-            for s, here in held
-            if s == slot
-        ]
-        # The rank of pods whose nodes are gone is anybody's guess.
-        for left in range(min(count, dict(state.leaving).get(slot, 0)) + 1):
-            for _, victims in replicaset.victims(0, standing, count - left):
-                after = with_leaving(state, slot, -left) if left else state
-                for position, gone in victims:
-                    after = with_bound(after, position, slot, -gone)
-                if sum(gone for _, gone in victims) == count - left:
-                    yield after, (slot,)
+        """Every way the ReplicaSets of a Deployment can come to these sizes, by revision."""
+        changes = [((revision,), size) for revision, size in sizes.items()]
+        yield from resizing.resized(self.cast, self._wish[workload], changes, state)
 
     def _stateful(self, wish: Wish, state: State) -> statefulset.Sync:
         workload = wish.spec

@@ -72,3 +72,17 @@ def test_a_bare_pod_of_the_set_is_told_as_what_the_set_calls_it():
     web = workload("ReplicaSet", "web", 2)
     outlook = told(sketch(1, "a", "4", "110", bare("lonely", "web", "w")), lonely, web)
     assert cell(outlook, "lonely", "deploy").text == "1/1 ok"
+
+
+def test_a_replicaset_of_0_replicas_deletes_what_it_takes_over():
+    web, db = workload("ReplicaSet", "web", 0), workload("Deployment", "db", 1, asking("3"))
+    cluster = sketch(1, "a", "4", "110", bare("lonely", "web", "w", "3"))
+    assert cell(told(cluster, web, db), "db", "deploy").text == "1/1 ok"
+
+
+def test_a_replicaset_that_shrinks_takes_from_its_own_and_from_those_it_took_over():
+    web, db = workload("ReplicaSet", "web", 1, asking("3")), workload("Deployment", "db", 1, asking("2"))
+    cluster = sketch(1, "ab", "4", "110", bare("one", "web", "w-a", "3"), bare("two", "web", "w-b", "2"))
+    deployed = cell(told(cluster, web, db), "db", "deploy")
+    assert (deployed.verdict, str(deployed.bound)) == ("fine", "1")
+    assert cell(told(cluster, web, db), "web", "deploy").text == "1/1 ok"

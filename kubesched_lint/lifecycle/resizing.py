@@ -1,0 +1,117 @@
+"""Which pods go when ReplicaSets shrink: every way that their controller may take.
+
+A Deployment has a ReplicaSet for each revision. A ReplicaSet of its own may have pods of several: of templates that it
+had before, and such as it adopted; all of them are ranked together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kubesched_lint.lifecycle.controllers.replicaset import draws, victims
+from kubesched_lint.lifecycle.world import (
+    FRESH,
+    Cast,
+    State,
+    Step,
+    Wish,
+    tally,
+    with_bound,
+    with_leaving,
+    with_waiting,
+    without_waiting,
+)
+
+Change = tuple[tuple[int, ...], int]
+"""Revisions, the newest last, and how many pods of all of them together there are to be."""
+Left = tuple[State, tuple[int, ...]]
+"""A state, and the slots of the bound pods that went."""
+
+
+def resized(
+    cast: Cast, wish: Wish, changes: Sequence[Change], state: State
+) -> Iterator[tuple[Step, State, tuple[int, ...]]]:
+    """Every way to come to these sizes; ranks are those of the state given."""
+    siblings = dict(state_siblings(cast, wish.workload, state))
+    step = Step("delete", cast.slot(wish.workload, changes[-1][0][-1])) if changes else Step("delete")
+    met: set[State] = set()
+    for after, gone in _all_sized(cast, wish, changes, state, siblings):
+        if after not in met:
+            met.add(after)
+            yield step, after, gone
+
+
+def state_siblings(cast: Cast, workload: int, state: State) -> Iterator[tuple[int, int]]:
+    """(position, pods of any revision of the workload there)."""
+    for position, held in enumerate(state.bound):
+        yield position, sum(count for slot, count in held if cast.slots[slot].workload == workload)
+
+
+def _all_sized(
+    cast: Cast, wish: Wish, changes: Sequence[Change], state: State, siblings: Mapping[int, int]
+) -> Iterator[Left]:
+    """One by one, for there may be more ways than anybody can wait for."""
+    if not changes:
+        yield state, ()
+        return
+    (revisions, size), *rest = changes
+    for at, gone in _sized(cast, wish, revisions, size, state, siblings):
+        for after, more in _all_sized(cast, wish, rest, at, siblings):
+            yield after, (*gone, *more)
+
+
+def _sized(
+    cast: Cast, wish: Wish, revisions: Sequence[int], size: int, state: State, siblings: Mapping[int, int]
+) -> Iterator[Left]:
+    """Waiting pods go first, then those that are not ready."""
+    counts = tally(state)
+    twins = [cast.twins(wish.workload, revision) for revision in revisions]
+    slots = [slot for pair in twins for slot in pair]
+    excess = sum(counts.bound.get(s, 0) + counts.waiting.get(s, 0) for s in slots) - size
+    if excess <= 0:
+        yield with_waiting(state, twins[-1][wish.unready], FRESH, -excess) if excess else state, ()
+        return
+    unbound = [(i, sum(counts.waiting.get(s, 0) for s in pair)) for i, pair in enumerate(twins)]
+    from_waiting = min(excess, sum(count for _, count in unbound))
+    unready = [slot for _, slot in twins]
+    from_unready = min(excess - from_waiting, sum(counts.bound.get(s, 0) for s in unready))
+    from_ready = excess - from_waiting - from_unready
+    for drawn in draws(unbound, from_waiting):
+        after = state
+        for i, count in drawn:
+            after = _fewer_waiting(after, twins[i], count)
+        for first, gone in _unbound(unready, from_unready, after, siblings):
+            for last, more in _unbound([slot for slot, _ in twins], from_ready, first, siblings):
+                yield last, (*gone, *more)
+
+
+def _fewer_waiting(state: State, slots: Sequence[int], count: int) -> State:
+    waiting = tally(state).waiting
+    for slot in slots:
+        gone = min(count, waiting.get(slot, 0))
+        state, count = without_waiting(state, slot, gone), count - gone
+    return state
+
+
+def _unbound(slots: Sequence[int], count: int, state: State, siblings: Mapping[int, int]) -> Iterator[Left]:
+    """Every way to take away bound pods of some slots."""
+    if not count:
+        yield state, ()
+        return
+    held = [(position, slot, here) for position, held in enumerate(state.bound) for slot, here in held if slot in slots]
+    standing = [(i, here, siblings[position]) for i, (position, _, here) in enumerate(held)]
+    lost = [(slot, here) for slot, here in state.leaving if slot in slots]
+    # The rank of pods whose nodes are gone is anybody's guess.
+    for left in range(min(count, sum(here for _, here in lost)) + 1):
+        for drawn in draws(lost, left):
+            for _, chosen in victims(0, standing, count - left):
+                if sum(gone for _, gone in chosen) == count - left:
+                    yield _without(state, drawn, [(*held[i][:2], gone) for i, gone in chosen])
+
+
+def _without(state: State, lost: Sequence[tuple[int, int]], bound: Sequence[tuple[int, int, int]]) -> Left:
+    for slot, gone in lost:
+        state = with_leaving(state, slot, -gone)
+    for position, slot, gone in bound:
+        state = with_bound(state, position, slot, -gone)
+    return state, tuple(dict.fromkeys((*(slot for slot, _ in lost), *(slot for _, slot, _ in bound))))

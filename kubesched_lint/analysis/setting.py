@@ -10,8 +10,10 @@ from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.held import amid_rollout, as_it_stands, without
 from kubesched_lint.cluster.revisions import HASH, by_revision, runs_newest
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
+from kubesched_lint.model.decode.nodes import decode_pod_object
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint, WeightedPodAffinityTerm
+from kubesched_lint.model.pod import BoundPod, Owner, Pod, PodAffinityTerm, SpreadConstraint, WeightedPodAffinityTerm
+from kubesched_lint.model.policy import ReplicaSet
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import ROLLED_OUT, Workload
 from kubesched_lint.record import replace
@@ -50,9 +52,30 @@ def setting_of(facts: Facts) -> Setting:
 def _its_own(workload: Workload, facts: Facts, bare: Collection[tuple[str, str]]) -> tuple[BoundPod, ...]:
     """Its running pods; a bare Pod of the set that it takes over is told as what the set calls it."""
     running = facts.running_pods(workload)
+    if workload.kind == "Deployment" and facts.is_created(workload):
+        return (*running, *_yet_to_come(workload, running, facts))
     if workload.kind == "Pod" or not bare:
         return running
     return tuple(b for b in running if b.owner is not None or (b.namespace, b.name) not in bare)
+
+
+def _yet_to_come(workload: Workload, running: Sequence[BoundPod], facts: Facts) -> Iterator[BoundPod]:
+    """Pods that ReplicaSets lack: they are made as soon as their controller looks, whatever is applied."""
+    assert facts.cluster is not None, "ReplicaSets are those of a cluster"
+    for owner in facts.cluster.running.replica_sets_of(workload):
+        own = [b for b in running if b.pod.labels.get(HASH) == owner.template_hash and not b.terminating]
+        lacking = owner.replicas - len(own)
+        pod = (own[0].pod if own else _made_of(owner, facts)) if lacking > 0 else None
+        if pod is not None:
+            controller = Owner("ReplicaSet", owner.name)
+            yield from (BoundPod(f"{owner.name}-{n}", "", pod, controller) for n in range(lacking))
+
+
+def _made_of(owner: ReplicaSet, facts: Facts) -> Pod | None:
+    """The pod of a ReplicaSet; None where the cluster does not tell its template."""
+    if not isinstance(owner.template, dict):
+        return None
+    return facts.admission.stored(decode_pod_object(owner.template, owner.namespace))
 
 
 def changes(workload: Workload, running: Sequence[BoundPod], facts: Facts) -> bool | None:
@@ -76,6 +99,8 @@ def stays(workload: Workload, running: Sequence[BoundPod], facts: Facts) -> bool
     """Whether pods that run may stay as they are when the manifest is applied, whatever it asks of new ones."""
     if not any(b.node and not b.terminating for b in running):
         return False
+    assert facts.cluster is not None, "pods run on a cluster"
+    running = by_revision(workload, running, facts.cluster)
     replaces = workload.kind in ROLLED_OUT and not _takes_over(running)
     return not replaces or not changes(workload, running, facts)
 

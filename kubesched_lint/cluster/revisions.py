@@ -126,7 +126,7 @@ def running_pods_of(workload: Workload, cluster: Cluster) -> tuple[BoundPod, ...
 
 
 def by_revision(workload: Workload, running: Sequence[BoundPod], cluster: Cluster) -> tuple[BoundPod, ...]:
-    """The running pods of a workload, those of the newest revision last; the others by how many they are.
+    """The running pods of a workload, those of the newest revision last; the others by their age or how many they are.
 
     The newest revision of a Deployment is its newest ReplicaSet, that of a StatefulSet has the highest ordinal (updates
     go from there down). Where nobody knows it is the largest.
@@ -137,7 +137,8 @@ def by_revision(workload: Workload, running: Sequence[BoundPod], cluster: Cluste
     if len(groups) < 2:
         return tuple(running)
     newest = _newest(workload, running, cluster)
-    ordered = sorted(groups, key=lambda h: (h == newest, len(groups[h])))
+    ages = {r.template_hash: r.revision for r in cluster.running.replica_sets_of(workload)}
+    ordered = sorted(groups, key=lambda h: (h == newest, ages.get(h, 0), len(groups[h]), h))
     return tuple(bound for template_hash in ordered for bound in groups[template_hash])
 
 

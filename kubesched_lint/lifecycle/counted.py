@@ -248,7 +248,9 @@ def stands_well(setting: Setting, number: int) -> bool:
     pod, index = as_checked(setting.pods[number]), setting.index
     at = [index.positions.get(b.node, -1) for b in setting.running.get(number, ()) if b.node]
     room = dict(copies(pod, setting.cluster, setting.usable[number], len(at)))
-    if any(at.count(p) > room.get(p, 0) for p in set(at)) or any(c.is_hard for c in pod.spread):
+    if any(at.count(p) > room.get(p, 0) for p in set(at)):
+        return False
+    if pod.required_affinity or any(c.is_hard for c in pod.spread):
         return False
     apart = [t.topology_key for t in pod.required_anti_affinity if setting.selects(t, pod, pod)]
     return all(sum(d >> p & 1 for p in at) <= 1 for key in apart for d in index.domains(key).values())

@@ -19,7 +19,8 @@ def refused(setting: Setting, event: str, number: int, refusal: Refusal) -> Cell
     """No pod is created, whatever happens; pods that run already stay, and what becomes of them is not followed."""
     workload, wanted = setting.workloads[number], count(setting, event, number).wanted
     runs = min(len(setting.running.get(number, ())), wanted)
-    if event == "deploy" and runs >= wanted and setting.changes.get(number, True) is False:
+    kept = setting.changes.get(number, True) is False and setting.is_settled(number)
+    if event == "deploy" and runs >= wanted and kept:
         bound = Range(wanted, wanted, "closed-form")
         text, why = (
             words(event, wanted, bound, stuck=False, always_stuck=False),

@@ -119,3 +119,37 @@ def test_max_unavailable_of_a_statefulset_is_said_to_do_nothing(written, said):
     db = workload("StatefulSet", "db", 3, updateStrategy={"type": "RollingUpdate", "rollingUpdate": rolling})
     rollout = cell(told(sketch(), db), "db", "rollout")
     assert any("MaxUnavailableStatefulSet" in a for a in rollout.assumes) == said
+
+
+def test_a_pod_that_a_replicaset_lacks_comes_before_or_after_the_new_ones():
+    """Nobody of the old revision stands yet: an old pod may take the only place, and then no surge pod fits."""
+    live = workload("Deployment", "web", 1, asking("3"))
+    changed = deepcopy(live)
+    changed["spec"]["template"]["spec"] |= apart("web", HOSTNAME)
+    (deployment, replica_set, _) = running(live, "w")
+    replica_set["spec"]["replicas"] = 1
+    deployed = cell(told(sketch(1, "a", "4", "110", deployment, replica_set), changed), "web", "deploy")
+    assert (deployed.verdict, deployed.proven) == (DEPENDS, False)
+
+
+def test_pods_of_two_revisions_are_not_all_of_the_template_even_where_no_new_one_is_created():
+    limits = other("LimitRange", "l", spec={"limits": [{"type": "Container", "max": {"cpu": "50m"}}]})
+    limits["metadata"]["namespace"] = "default"
+    web = workload("Deployment", "web", 2)
+    old = deepcopy(web)
+    old["spec"]["template"]["spec"]["containers"][0]["image"] = "web:0"
+    (_, before, first), (live, newest, second) = running(old, "w-a", template_hash="old"), running(web, "w-b")
+    newest["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = "2"
+    both = told(sketch(1, "ab", "4", "110", limits, before, first, live, newest, second), web)
+    assert cell(both, "web", "deploy").verdict != FINE
+    one = told(sketch(1, "ab", "4", "110", limits, *running(web, "w-a", "w-b")), web)
+    assert cell(one, "web", "deploy").verdict == FINE
+
+
+def test_pods_whose_affinity_nobody_answers_any_more_stay_when_another_node_is_drained():
+    """Counting says that no new pod is let in: the one that stands is not one of those."""
+    near = {"labelSelector": {"matchLabels": {"app": "gone"}}, "topologyKey": ZONE}
+    lonely = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}}
+    web = workload("Deployment", "web", 1, lonely)
+    drained = cell(told(sketch(1, "ab", "4", "110", *running(web, "w-a")), web, states=1), "web", "drain")
+    assert drained.bound.most == 1

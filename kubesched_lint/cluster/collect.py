@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import elastic_because
@@ -18,6 +18,9 @@ from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
     from kubesched_lint.model.nodepool import NodePool
+
+K = TypeVar("K", str, tuple[str, str], tuple[str, str, str])
+T = TypeVar("T")
 
 
 @record
@@ -141,15 +144,16 @@ class Collector:
         headers = self._headers
         origins = {header.origin for header in headers} - {""} or {"kubectl"}
         told = [header.captured_at for header in headers if header.captured_at]
-        inventory = gather(self._others.values())
+        inventory = gather(_by_name(self._others))
         pools = (*inventory.node_pools, *self._pools.values()) if self._elastic is not False else ()
-        nodes = tuple(self._nodes.values())
+        # Of a sketch the order is its writer's.
+        nodes = tuple(self._nodes.values() if "sketch" in origins else _by_name(self._nodes))
         if any(pool.minimum for pool in pools):
             from kubesched_lint.cluster.nodepools.minimum import standing
 
             nodes += tuple(standing(pools, nodes))
         return Cluster(
-            inventory=replace(inventory, nodes=nodes, pods=tuple(self._pods.values()), node_pools=pools),
+            inventory=replace(inventory, nodes=nodes, pods=tuple(_by_name(self._pods)), node_pools=pools),
             pools_written=bool(self._pools) and not self._more_pools,
             path=path,
             origin=origins.pop() if len(origins) == 1 else "kubectl",
@@ -180,6 +184,11 @@ class Collector:
             return because
         carry = "carries" if counts[because] == 1 else "carry"
         return f"{counts[because]:,} of {len(self._nodes):,} nodes {carry} the {because}"
+
+
+def _by_name(objects: Mapping[K, T]) -> Iterator[T]:
+    """In the order in which the API server lists them: what is found must not hang on the order in a file."""
+    return (objects[key] for key in sorted(objects))
 
 
 def _conditions(value: Value) -> Iterator[tuple[Value, tuple[str | int, ...]]]:

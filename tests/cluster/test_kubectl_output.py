@@ -135,7 +135,7 @@ def test_replica_sets_are_revisions_and_only_bare_ones_are_workloads() -> None:
     owned = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web-1", "ownerReferences": owner}}
     bare = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "bare"}}
     inventory = of(listed(node("a"), {**owned, "spec": spec}, {**bare, "spec": spec})).inventory
-    assert [(r.name, r.owner) for r in inventory.replica_sets] == [("web-1", "web"), ("bare", "")]
+    assert [(r.name, r.owner) for r in inventory.replica_sets] == [("bare", ""), ("web-1", "web")]
     assert [w.name for w in inventory.workloads] == ["bare"]
 
 
@@ -159,3 +159,11 @@ def test_a_folder_of_manifests_is_no_cluster(tmp_path: Path) -> None:
         read_cluster(str(tmp_path))
     assert "holds no nodes (1 Service, 1 ConfigMap)" in caught.value.message
     assert "kubectl get nodes,pods -A -o json" in caught.value.message
+
+
+def test_the_order_of_objects_in_a_file_means_nothing() -> None:
+    """What is drawn or named among equals must not hang on it."""
+    objects = [node("b"), node("a"), pod("p2"), pod("p1")]
+    there, back = of(listed(*objects)).inventory, of(listed(*objects[::-1])).inventory
+    assert [n.name for n in there.nodes] == ["a", "b"]
+    assert (there.nodes, there.pods) == (back.nodes, back.pods)

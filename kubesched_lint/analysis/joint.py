@@ -12,6 +12,7 @@ from copy import copy
 from functools import cached_property
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.setting import stays
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.analysis.trial import pods_wanted
 from kubesched_lint.cluster.ledger import PODS
@@ -20,7 +21,7 @@ from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 
 GROUPS = ("resources", "host ports", "anti-affinity", "spread", "affinity")
 _MOST_VARIABLES = 20_000
@@ -162,10 +163,27 @@ def _demands(facts: Facts) -> Iterator[Demand]:
             count = facts.replicas(workload)
         else:
             continue
-        pod = facts.pod(workload)
-        asks = not pod.scheduling_gates and not pod.node_name
-        if asks and count and usable and not usable & facts.index.unknown_resources:
+        pod = _as_it_may_stand(workload, usable, facts)
+        if pod is None or pod.scheduling_gates or pod.node_name:
+            continue
+        if count and usable and not usable & facts.index.unknown_resources:
             yield Demand(workload, pod, count, usable)
+
+
+def _as_it_may_stand(workload: Workload, usable: NodeSet, facts: Facts) -> Pod | None:
+    """The pod of a workload; of one whose pods run and stay what those are sure to take, None where that is unlike.
+
+    They were let in when nodes and labels were others: only the room that they take is as that of a new pod.
+    """
+    pod, running = facts.pod(workload), facts.running_pods(workload)
+    if not running or not stays(workload, running, facts):
+        return pod
+    at = (facts.index.positions.get(bound.node, -1) for bound in running if bound.node)
+    if not all(position >= 0 and usable >> position & 1 for position in at):
+        return None
+    if any(b.pod.requests != pod.requests or b.pod.host_ports != pod.host_ports for b in running):
+        return None
+    return replace(pod, spread=(), required_affinity=(), required_anti_affinity=())
 
 
 def _defined_twice(manifests: Inventory) -> frozenset[ObjectRef]:

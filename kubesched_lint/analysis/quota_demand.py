@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from kubesched_lint.admission.quotas import asked_with_claims, counts
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quota import PODS, asked, unsaid
 from kubesched_lint.model.workload import SCALED, Workload
@@ -25,9 +26,12 @@ def wanted(workload: Workload, facts: Facts) -> int:
     return wanted_pods(workload, facts)
 
 
-def used(quota: ResourceQuota, entry: str, facts: Facts) -> int:
-    """What running pods use that no workload of the set owns."""
-    staying = (b.pod for b in facts.other_pods if b.namespace == quota.namespace and not b.terminating)
+def used(quota: ResourceQuota, entry: str, pods: Sequence[BoundPod]) -> int:
+    """What running pods of others use: ``other_pods`` at first, ``staying_beside_set`` in the end of every order.
+
+    Pods that go are charged only until their grace period is over (QuotaV1Pod).
+    """
+    staying = (b.pod for b in pods if b.namespace == quota.namespace and not b.terminating)
     return sum(asked(pod, entry) for pod in staying if not quota.scopes or counts(quota, pod))
 
 
@@ -50,7 +54,7 @@ def granted(wanted: Sequence[tuple[Workload, int]], facts: Facts) -> list[int]:
     pods = [facts.pod(workload) for workload, _ in wanted]
     counting = [facts.admission.quotas_of(w, pod) for (w, _), pod in zip(wanted, pods, strict=True)]
     for quota in facts.objects.quotas:
-        taken = {name: used(quota, name, facts) for name in quota.hard}
+        taken = {name: used(quota, name, facts.other_pods) for name in quota.hard}
         for i, (workload, _) in enumerate(wanted):
             if not found[i] or all(quota is not one for one in counting[i]):
                 continue

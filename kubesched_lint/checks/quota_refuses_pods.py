@@ -63,7 +63,7 @@ def _hazard_unsaid(
 def _exceeded(workload: Workload, quota: ResourceQuota, facts: Facts) -> Iterator[Hazard]:
     replicas = wanted(workload, facts)
     for name, hard in quota.hard.items():
-        each, taken = asked_of(workload, name, facts), used(quota, name, facts)
+        each, taken = asked_of(workload, name, facts), _surely_used(quota, name, facts)
         if each and taken + each * replicas > hard:
             allowed, resource = max(0, (hard - taken) // each), shown_as(name)
             beside = f"{show(resource, taken)} of others + " if taken else ""
@@ -99,8 +99,8 @@ def _together(workload: Workload, quota: ResourceQuota, facts: Facts) -> Iterato
     for name, hard in quota.hard.items():
         each = {id(w): asked_of(w, name, facts) for w in group}
         members = [w for w in group if each[id(w)] and wanted(w, facts)]
-        total = used(quota, name, facts) + sum(each[id(w)] * wanted(w, facts) for w in members)
-        alone = any(used(quota, name, facts) + each[id(w)] * wanted(w, facts) > hard for w in members)
+        total = _surely_used(quota, name, facts) + sum(each[id(w)] * wanted(w, facts) for w in members)
+        alone = any(_surely_used(quota, name, facts) + each[id(w)] * wanted(w, facts) > hard for w in members)
         if total > hard and len(members) > 1 and not alone:
             resource, largest = shown_as(name), max(each[id(w)] for w in members)
             missing = -(-(total - hard) // largest)
@@ -125,6 +125,11 @@ def _together(workload: Workload, quota: ResourceQuota, facts: Facts) -> Iterato
                 together=tuple(w.ref for w in members),
             )
             return
+
+
+def _surely_used(quota: ResourceQuota, entry: str, facts: Facts) -> int:
+    """By pods that none of the set evicts: who does, makes room in the quota too."""
+    return used(quota, entry, facts.staying_beside_set.pods)
 
 
 def _is_live(quota: ResourceQuota, facts: Facts) -> bool:

@@ -45,13 +45,24 @@ def argues_of_pods(rule: Rule, judged: Judged) -> bool:
 
 def concerns_nobody(rule: Rule, workload: Workload, hazard: Hazard, facts: Facts) -> bool:
     """Whether a hazard argues about pods of a workload that wants none: nothing waits now."""
-    if workload.kind == "DaemonSet" or rule.family in _OF_OBJECTS or hazard.victim not in (None, workload.ref):
+    if rule.family in _OF_OBJECTS or hazard.victim not in (None, workload.ref):
         return False
+    if workload.kind == "DaemonSet":
+        return hazard.evidence.kind in ("proof", "witness") and _has_no_target(workload, facts)
     argues = hazard.evidence.kind in ("proof", "witness") or 0 in (
         hazard.values.get("pods"),
         hazard.values.get("replicas"),
     )
     return argues and not facts.replicas(workload)
+
+
+def _has_no_target(workload: Workload, facts: Facts) -> bool:
+    """Whether no node that is known takes the DaemonSet: daemonset-matches-no-node says so."""
+    if facts.cluster is None or not facts.cluster.knows_nodes:
+        return False
+    from kubesched_lint.analysis.attempts import wanted_pods
+
+    return not wanted_pods(workload, facts)
 
 
 def stands_already(rule: Rule, workload: Workload, hazard: Hazard, facts: Facts) -> bool:

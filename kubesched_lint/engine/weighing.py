@@ -73,8 +73,7 @@ def _weighed(cell: Cell, lacks: Sequence[Lack], beside: Sequence[str]) -> Cell:
     if not assumed and not beside:
         return cell
     proven = cell.proven and cell.verdict == BAD and narrows and not beside
-    text = f"{cell.text} *" if assumed else cell.text
-    return replace(cell, text=text, proven=proven, assumes=(*cell.assumes, *assumed, *beside))
+    return replace(cell, text=f"{cell.text} *", proven=proven, assumes=(*cell.assumes, *assumed, *beside))
 
 
 def _unknown(cell: Cell, missing: Sequence[str]) -> Cell:

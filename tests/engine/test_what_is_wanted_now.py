@@ -13,6 +13,7 @@ from kubesched_lint.engine.reading import manifest_set
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.record import replace
 from kubesched_lint.rulebook.index import RULES
 from tests.lifecycle.simulated import HOSTNAME, apart, sketch, workload
 from tests.lifecycle.test_what_runs_already import running
@@ -77,3 +78,44 @@ def test_a_definition_that_its_file_replaces_is_no_error():
     assert any("the file replaces it further down" in a for a in one.evidence.assumes)
     (one,) = [f for f in findings(sketch(), last, first) if f.rule == "nodeselector-matches-nothing"]
     assert one.severity is Severity.ERROR
+
+
+def test_a_daemonset_that_no_node_takes_has_no_pods_that_could_wait():
+    agent = workload("DaemonSet", "agent", None, {"nodeSelector": {"pool": "none"}, "affinity": {"podAffinity": NEAR}})
+    agent["spec"]["template"]["spec"]["containers"][0]["image"] = "x:1"
+    told = {f.rule for f in findings(snapshot_of(sketch()), agent)}
+    assert "affinity-selector-matches-nothing" not in told
+    assert "daemonset-matches-no-node" in told
+    del agent["spec"]["template"]["spec"]["nodeSelector"]
+    (one,) = [f for f in findings(snapshot_of(sketch()), agent) if f.rule == "affinity-selector-matches-nothing"]
+    assert one.severity is Severity.ERROR
+
+
+def snapshot_of(cluster):
+    """The same where all running pods are told."""
+    return replace(cluster, kinds=frozenset({*cluster.kinds, "Pod"}))
+
+
+def test_pods_that_stay_take_the_room_that_they_ask_for_and_not_that_of_new_ones():
+    """A LimitRange that comes with the set makes new pods larger: the two that run stay as small as they are."""
+    limits = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "l"}}
+    limits["spec"] = {"limits": [{"type": "Container", "default": {"cpu": "2"}}]}
+    silent = {"containers": [{"name": "c", "image": "x:1"}]}
+    one, two = workload("Deployment", "one", 2, silent), workload("Deployment", "two", 2, silent)
+    standing = [*running(one, "w", "w"), *running(two, "w", "w")]
+    assert [f for f in findings(sketch(1, "a", "4"), limits, one, two) if f.rule == "set-does-not-fit"]
+    found = findings(sketch(1, "a", "4", "110", *standing), limits, one, two)
+    assert not [f for f in found if f.rule == "set-does-not-fit"]
+
+
+@pytest.mark.parametrize(("priority", "pending"), [(0, 2), (-10, 1)])
+def test_a_quota_counts_pods_that_none_of_the_set_evicts(priority, pending):
+    """Whoever makes room on a node makes room in the quota too."""
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "default"}}
+    quota["spec"] = {"hard": {"pods": "3"}}
+    guest = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "guest", "namespace": "default"}}
+    guest["spec"] = {"nodeName": "w", "priority": priority, "containers": [{"name": "c", "image": "x:1"}]}
+    cluster = sketch(1, "a", "4", "110", quota, guest)
+    one, two = (workload("Deployment", name, 2, {"containers": [{"name": "c", "image": "x:1"}]}) for name in ("a", "b"))
+    (found,) = [f for f in findings(cluster, one, two) if f.rule == "quota-refuses-pods"]
+    assert f"at least {pending} pod" in found.message

@@ -70,7 +70,7 @@ def test_others_in_reach_say_that_they_rest_on_it_and_those_out_of_reach_do_not(
     )
     outlook = told(snapshot(*NODES, kinds=EVERYTHING), *objects, events=EVENTS[:1])
     found = cell(outlook, "b", "deploy")
-    assert (found.verdict, found.proven) == (FINE, False)
+    assert (found.verdict, found.proven, found.text) == (FINE, False, "2/2 ok *")
     assert any("Deployment default/a" in premise for premise in found.assumes)
     apart_from_it = [
         workload("Deployment", name, 2, {**spec, "nodeSelector": {HOSTNAME: node}})

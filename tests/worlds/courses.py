@@ -39,7 +39,10 @@ class Courses(Wanted):
         return len(bound), fresh, fresh == len(mine) == self.wanted(number)
 
     def first_choice(self, number: int) -> tuple[list[str], list[str]] | None:
-        """Nodes on which the first pod fits beside what runs, and those that preemption may choose; None if unknown."""
+        """Nodes on which the first pod fits beside what runs of others, and those that preemption may choose.
+
+        None if unknown.
+        """
         kind = self._workloads[number]["kind"]
         slot: int | str = 0 if kind == "StatefulSet" or self._has_slots(number) else ""
         start = self.start()
@@ -48,9 +51,10 @@ class Courses(Wanted):
             return None
         if not self._is_granted(start, made):
             return None
-        codes = self.filters.codes(made.number, start.pods, start.disks)
+        beside = [one for one in start.pods if self.filters.kinds[one[0]].workload != number]
+        codes = self.filters.codes(made.number, beside, start.disks)
         fitting = [n.name for n, code in zip(self.filters.nodes, codes, strict=True) if not code]
-        chosen = [] if fitting else self.filters.evictions(made.number, start.pods, start.disks, codes)
+        chosen = [] if fitting else self.filters.evictions(made.number, beside, start.disks, codes)
         return fitting, [self.filters.nodes[position].name for position, _ in chosen]
 
     def told(self, state: State) -> str:
@@ -132,13 +136,13 @@ class Courses(Wanted):
     # --- the next states --------------------------------------------------------------------------------------------
 
     def after(self, state: State) -> Iterator[State]:
-        """Making pods hurries: it takes nothing from anybody unless a quota counts them."""
+        """Making pods hurries: it takes nothing from anybody unless a quota counts them, or they stand at once."""
         for number in range(len(self._workloads)):
             made = self._creations(state, number)
-            if made and not self._is_counted(number):
+            if made and not self._is_counted(number) and not any(kind.pod.node_name for kind in made):
                 yield self._with(state, made)
                 return
-        yield from self._kept_by_quotas(state)
+        yield from self._made_one_by_one(state)
         yield from self._controllers(state)
         for key, volume in self._storage.bindings(self._awaited(state), state.disks):
             yield state._replace(disks=tuple(sorted((*state.disks, (key, volume)))))
@@ -166,7 +170,7 @@ class Courses(Wanted):
             assert disks is not None
             yield self._moved(state, (waiting, *victims), ((kind.number, position),), disks)
 
-    def _kept_by_quotas(self, state: State) -> Iterator[State]:
+    def _made_one_by_one(self, state: State) -> Iterator[State]:
         for number in range(len(self._workloads)):
             for kind in self._creations(state, number):
                 if self._is_granted(state, kind):

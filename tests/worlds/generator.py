@@ -112,13 +112,26 @@ def make(source: Draw) -> World:
         for value in sets:
             if dice.chance(0.7):
                 cluster += running(dice, has, value, names)
-    cluster = _with_room(cluster)
+    cluster = _with_priority(_with_room(cluster), manifests)
     manifests += sets
     for value in sets:
         manifests += _beside(dice, has, value)
     if "twice" in has:
         manifests.append(_again(dice, dice.pick(sets)))
     return World(manifests, cluster, dice.chance(0.7), tuple(sorted(has)))
+
+
+def _with_priority(cluster: list[Value], manifests: list[Value]) -> list[Value]:
+    """Running pods with the priority that the API server gave them."""
+    classes = [v for v in (*cluster, *manifests) if v["kind"] == "PriorityClass"]
+    given = {v["metadata"]["name"]: v for v in classes}
+    usual = next((v for v in classes if v.get("globalDefault")), {"value": 0})
+    for value in cluster:
+        if value["kind"] == "Pod" and "priority" not in value["spec"]:
+            found = given.get(value["spec"].get("priorityClassName"), usual)
+            value["spec"]["priority"] = found["value"]
+            value["spec"]["preemptionPolicy"] = found.get("preemptionPolicy", "PreemptLowerPriority")
+    return cluster
 
 
 def _with_room(cluster: list[Value]) -> list[Value]:

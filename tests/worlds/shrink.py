@@ -10,6 +10,7 @@ import copy
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -65,6 +66,7 @@ _KEPT = frozenset(
         "nodeName",
         "owner",
         "annotations",
+        "deployment.kubernetes.io/revision",
         "restartPolicy",
         "ownerReferences",
         "controller",
@@ -98,7 +100,53 @@ def _is_whole(world: World) -> bool:
         if not o["name"].startswith("stranger")
     ]
     on_nodes = all(("Node", p["spec"]["nodeName"]) in named for p in running.values())
-    return on_nodes and all(owner in named for owner in owners)
+    made = Counter(owner for owner in owners if owner[0] == "ReplicaSet")
+    sizes = {("ReplicaSet", v["metadata"]["name"]): v["spec"]["replicas"] for v in world.objects("ReplicaSet")}
+    if any(count > sizes.get(owner, count) for owner, count in made.items()):
+        return False
+    return on_nodes and all(owner in named for owner in owners) and world == _as_owned(world)
+
+
+def _as_owned(world: World) -> World:
+    """With what owners keep equal: a Deployment has its newest ReplicaSet's template, pods have that of their owner."""
+    newest: dict[str, Any] = {}
+    for value in sorted(filter(_is_revision, world.cluster), key=_revision):
+        newest[value["metadata"]["ownerReferences"][0]["name"]] = value["spec"]["template"]
+    templates = {
+        (v["kind"], v["metadata"]["name"]): v["spec"]["template"]
+        for v in world.cluster
+        if v["kind"] in ("ReplicaSet", "StatefulSet")
+    }
+    return replace(world, cluster=[_as_made(_as_rolled_out(v, newest), templates) for v in world.cluster])
+
+
+def _is_revision(value: Any) -> bool:
+    return value["kind"] == "ReplicaSet" and bool(value["metadata"].get("ownerReferences"))
+
+
+def _revision(value: Any) -> int:
+    return int(value["metadata"]["annotations"]["deployment.kubernetes.io/revision"])
+
+
+def _as_rolled_out(value: Any, newest: dict[str, Any]) -> Any:
+    template = newest.get(value["metadata"]["name"]) if value["kind"] == "Deployment" else None
+    if template is None:
+        return value
+    labels = {k: v for k, v in template["metadata"]["labels"].items() if k != "pod-template-hash"}
+    template = {**copy.deepcopy(template), "metadata": {**template["metadata"], "labels": labels}}
+    return {**value, "spec": {**value["spec"], "template": template}}
+
+
+def _as_made(value: Any, templates: dict[tuple[str, str], Any]) -> Any:
+    owner = next(iter(value["metadata"].get("ownerReferences", ())), None)
+    template = None if owner is None or value["kind"] != "Pod" else templates.get((owner["kind"], owner["name"]))
+    if template is None:
+        return value
+    of_revision = {k: v for k, v in value["metadata"]["labels"].items() if k == "controller-revision-hash"}
+    labels = {**template["metadata"]["labels"], **of_revision}
+    kept = {k: v for k, v in value["spec"].items() if k in ("nodeName", "priority", "preemptionPolicy")}
+    spec = {**copy.deepcopy(template["spec"]), **kept}
+    return {**value, "metadata": {**value["metadata"], "labels": labels}, "spec": spec}
 
 
 def shows(world: World, kind: str, wanted: frozenset[str]) -> bool:
@@ -146,9 +194,10 @@ def _trimmed(world: World, where: str, number: int, kind: str, wanted: frozenset
 
 
 def _with(world: World, where: str, number: int, value: Any) -> World:
+    """The world with another value of one object, and pods that follow where it is their owner."""
     objects = list(getattr(world, where))
     objects[number] = value
-    return replace(world, **{where: objects})
+    return _as_owned(replace(world, **{where: objects}))
 
 
 def _without(value: Any, path: tuple[str | int, ...]) -> Any:

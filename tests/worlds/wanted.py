@@ -81,7 +81,8 @@ class Wanted:
             raise NotCoveredError("a bare pod asks a quota only once")
         if quota and any(p["metadata"].get("deletionTimestamp") for p in self._pods):
             raise NotCoveredError("a quota and pods that go")
-        if spec.get("nodeName") and (spec.get("schedulingGates") or spec.get("volumes")):
+        mounts = spec.get("volumes") or value["spec"].get("volumeClaimTemplates")
+        if spec.get("nodeName") and (spec.get("schedulingGates") or mounts):
             raise NotCoveredError("nodeName with gates or volumes")
         if spec.get("nodeName") and spec["nodeName"] not in self._positions:
             raise NotCoveredError("nodeName of no node")
@@ -113,7 +114,7 @@ class Wanted:
     def _revisions(self, number: int, value: Value) -> None:
         """The templates of the workload's revisions, NEWEST first, and the sizes of a Deployment's ReplicaSets."""
         kind, template = value["kind"], _template(value)
-        self._templates[number, NEWEST] = template, "fresh"
+        self._templates[number, NEWEST] = template, f"fresh-{number}"
         live = self._live.get(identity(value))
         if kind == "Deployment":
             self._replica_sets(number, value, live)

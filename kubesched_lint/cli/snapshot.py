@@ -42,6 +42,12 @@ def snapshot(
     request_timeout: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.1, help="How long to wait for an answer of the API server.")
     ] = 60.0,
+    list_timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.1, help="How long a list may take with all its pages.")
+    ] = 600.0,
+    allow_gaps: Annotated[
+        bool, typer.Option("--allow-gaps", help="Write the file even when the API server failed to give a list.")
+    ] = False,
 ) -> None:
     """Capture what scheduling reads of a live cluster, for --cluster.
 
@@ -61,7 +67,7 @@ def snapshot(
 
     progress = Progress()
     try:
-        connection = connect(context, read_seconds=request_timeout)
+        connection = connect(context, read_seconds=request_timeout, list_seconds=list_timeout)
         found = capture(
             connection,
             now(),
@@ -76,6 +82,10 @@ def snapshot(
     if "Node" not in found.metadata["kinds"]:
         why = next((gap for gap in found.gaps if gap.startswith("nodes: ")), "nodes: not listed")
         raise _failed(f"{why}: without nodes nothing is written (docs/snapshot.md has the ClusterRole)")
+    if found.failures and not allow_gaps:
+        for gap in found.gaps:
+            typer.echo(f"missing: {gap}", err=True)
+        raise _failed("the API server failed, so nothing is written; --allow-gaps writes what is there")
     size = _write(found, output)
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.counts.items())
     typer.echo(f"{output}: {kinds or 'no objects'}{f' ({size / 1024:,.0f} KiB)' if size else ''}", err=True)

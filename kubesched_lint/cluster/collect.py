@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import elastic_because
 from kubesched_lint.cluster.pods import PodReader
 from kubesched_lint.findings import Source
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", str, tuple[str, str], tuple[str, str, str])
 T = TypeVar("T")
+
+_MOST_NODES = 100_000
+_MOST_OBJECTS = 2_000_000
+"""Twenty and ten times what Kubernetes is built for: a file of more is no cluster, and keeps a run busy for long."""
 
 
 @record
@@ -38,10 +42,11 @@ class Header:
 class Collector:
     """Takes objects as plain values or as JSON; later ones of the same name replace earlier ones.
 
-    ``elastic`` overrides what labels and sketches say about every node.
+    ``elastic`` overrides what labels and sketches say about every node; ``path`` is what messages call their source.
     """
 
-    def __init__(self, elastic: bool | None = None) -> None:
+    def __init__(self, elastic: bool | None = None, path: str = "") -> None:
+        self._path = path
         self._elastic = elastic
         self._nodes: dict[str, Node] = {}
         self._because: dict[str, str] = {}
@@ -52,6 +57,7 @@ class Collector:
         self._headers: list[Header] = []
         self._pools: dict[str, NodePool] = {}
         self._more_pools = False
+        self._objects = 0
         self._reader = PodReader()
         self._newest = ""
 
@@ -65,6 +71,8 @@ class Collector:
         """A node, with what shows that it is elastic ("" when nothing does)."""
         if self._elastic is not None:
             because = "--elastic says so" if self._elastic else ""
+        if len(self._nodes) >= _MOST_NODES:
+            raise ClusterError(self._path, 0, 0, f"holds more than {_MOST_NODES:,} nodes")
         self._nodes[node.name] = replace(node, elastic=bool(because)) if node.elastic != bool(because) else node
         self._because[node.name] = because
         self._kinds.add("Node")
@@ -96,6 +104,7 @@ class Collector:
 
     def _pod(self, bound: BoundPod | None) -> None:
         self._kinds.add("Pod")
+        self._count()
         if bound is not None:  # completed pods are none of the scheduler's
             self._pods[bound.pod.namespace, bound.name] = bound
             newest = max(bound.created, bound.start_time)
@@ -110,7 +119,13 @@ class Collector:
         stamps += [text(c, "lastHeartbeatTime", at) for c, at in _conditions(value)]
         self._newest = max(self._newest, *stamps)
 
+    def _count(self) -> None:
+        self._objects += 1
+        if self._objects > _MOST_OBJECTS:
+            raise ClusterError(self._path, 0, 0, f"holds more than {_MOST_OBJECTS:,} objects")
+
     def _other(self, value: Value, source: Source | None) -> None:
+        self._count()
         kind = str(value["kind"])
         self._kinds.add(kind)
         meta = mapping(value, "metadata", ())

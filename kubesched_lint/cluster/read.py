@@ -10,15 +10,10 @@ from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.collect import Collector
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
-_GZIP = b"\x1f\x8b"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 LIVE = "live"
 """A file of that name is ``./live``."""
-LARGEST = 4 << 30
-"""Bytes of one file, unpacked."""
 _CHUNK = 512 << 10
-_FREELY = 64 << 20
-_MOST_FOLD = 500
 
 
 def read_cluster(path: str, *, elastic: bool | None = None) -> Cluster:
@@ -30,7 +25,7 @@ def read_cluster(path: str, *, elastic: bool | None = None) -> Cluster:
         from kubesched_lint.cluster.capture.live import live_cluster
 
         return live_cluster(path, path.partition(":")[2] or None, elastic=elastic)
-    collector = Collector(elastic)
+    collector = Collector(elastic, path)
     met = [_read_file(name, collector) for name in _names(path)]
     return _finished(collector, path, met)
 
@@ -51,7 +46,7 @@ def _bytes(path: str) -> bytes:
 
 def cluster_from(files: Iterable[tuple[str, bytes]], path: str, *, elastic: bool | None = None) -> Cluster:
     """The cluster that ``files`` (path and content) describe together; ``path`` names it. Raises ClusterError."""
-    collector = Collector(elastic)
+    collector = Collector(elastic, path)
     met = [_read(name, b"".join(unpacked(name, [data])), collector) for name, data in files]
     return _finished(collector, path, met)
 
@@ -113,49 +108,15 @@ def _streamed(chunks: Iterator[bytes], collector: Collector) -> frozenset[str] |
 
 def unpacked(name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The content of a file in pieces, gunzipped where it is gzipped. Raises ClusterError."""
+    from kubesched_lint.cluster.unpack import GZIP, LARGEST, UnpackError, gunzipped, limited
+
     chunks = iter(chunks)
     first = next(chunks, b"")
-    if not first.startswith(_GZIP):
-        yield from _limited(name, filter(None, chain([first], chunks)))
-        return
-    import zlib
-
+    whole = chain([first], chunks)
     try:
-        yield from _limited(name, _gunzipped(name, chain([first], chunks)))
-    except zlib.error as error:
-        raise ClusterError(name, 0, 0, f"is not a sound gzip file: {error}") from None
-
-
-def _limited(name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    size = 0
-    for chunk in chunks:
-        size += len(chunk)
-        if size > LARGEST:
-            raise ClusterError(name, 0, 0, f"holds more than {LARGEST >> 30} GiB")
-        yield chunk
-
-
-def _gunzipped(name: str, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Members one after the other, as gzip has it; a bomb is refused before it can fill the memory."""
-    import zlib
-
-    inflate = zlib.decompressobj(wbits=31)
-    packed = size = 0
-    for chunk in chunks:
-        packed += len(chunk)
-        rest = chunk
-        while rest:
-            if inflate.eof:
-                inflate = zlib.decompressobj(wbits=31)
-            piece = inflate.decompress(rest, _CHUNK)
-            rest = inflate.unused_data if inflate.eof else inflate.unconsumed_tail
-            size += len(piece)
-            if size > _FREELY and size > _MOST_FOLD * packed:
-                raise ClusterError(name, 0, 0, f"unpacks to more than {size >> 20} MiB, {size // packed}-fold")
-            if piece:
-                yield piece
-    if not inflate.eof:
-        raise ClusterError(name, 0, 0, "the gzip file is cut off: its end is missing")
+        yield from limited(gunzipped(whole) if first.startswith(GZIP) else filter(None, whole), LARGEST)
+    except UnpackError as error:
+        raise ClusterError(name, 0, 0, str(error)) from None
 
 
 def _read(name: str, data: bytes, collector: Collector) -> frozenset[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kubesched_lint.cluster.capture.connection import CaptureError, Connection, connect
+from kubesched_lint.cluster.capture.connection import CaptureError, Connection
+from kubesched_lint.cluster.capture.kubeconfig import connect
 from kubesched_lint.cluster.capture.snapshot import Snapshot, capture
 
 __all__ = ["CaptureError", "Connection", "Snapshot", "capture", "connect"]

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from kubesched_lint.cluster.capture.connection import Answer, CaptureError, Connection
+from kubesched_lint.cluster.capture.answers import Answer, AnswerError, one_line
+from kubesched_lint.cluster.capture.connection import CaptureError, Connection
 from kubesched_lint.cluster.capture.resources import Resource
+from kubesched_lint.cluster.unpack import LARGEST
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.redact import Redactor
@@ -21,6 +23,11 @@ PAGE = 500
 _RESTARTS = 2
 _EXPIRED = 410
 _BAD_TOKEN = 400
+_LARGEST_PAGE = 128 << 20
+"""Bytes of an answer that has at most as many items as were asked for."""
+_MOST_PAGES = 4000
+"""Two million objects, five hundred at once."""
+_LONGEST_TOKEN = 4096
 
 T = TypeVar("T")
 Progress = Callable[[str, int, int], None]
@@ -50,11 +57,15 @@ class Items:
 
 
 class Unavailable(Exception):  # noqa: N818 - not an error: a gap with its reason
-    """Why a list cannot be had, when the rest can: ``forbidden (403)``. ``status`` is the server's."""
+    """Why a list cannot be had, when the rest can: ``forbidden (403)``. ``status`` is the server's.
 
-    def __init__(self, reason: str, status: int = 0) -> None:
+    ``failed``: the server did not do what it should have done. What it does not allow or does not serve is no failure.
+    """
+
+    def __init__(self, reason: str, status: int = 0, *, failed: bool = False) -> None:
         super().__init__(reason)
         self.status = status
+        self.failed = failed
 
 
 class Reader:
@@ -72,47 +83,67 @@ class Reader:
         self._progress = progress
         self._page = page
         self._encode = msgspec.json.Encoder().encode
+        self._kept = 0
 
     def items(self, resource: Resource, version: str, namespace: str | None = None) -> Items:
         """Raises Unavailable, and CaptureError when nothing more can be had at all."""
         path = resource.path(version, namespace)
+        deadline = self._connection.list_deadline()
         for restart in range(_RESTARTS + 1):
             # A list asked for whole has no token that could expire.
             size = self._page if restart < _RESTARTS else 0
             try:
-                return self._read(resource, version, path, size)
+                return self._read(resource, version, path, size, deadline)
             except _ExpiredError:
                 continue
         raise CaptureError(f"{self._connection.host}: {resource.plural} expire even when they are asked for at once")
 
-    def _read(self, resource: Resource, version: str, path: str, size: int) -> Items:
+    def _read(self, resource: Resource, version: str, path: str, size: int, deadline: float) -> Items:
         decoder = _decoder(resource.part)
         head = b'{"apiVersion":"%b","kind":"%b",' % (resource.api_version(version).encode(), resource.kind.encode())
-        found, seen, token = Items([]), 0, ""
+        found, seen, tokens = Items([]), 0, _Tokens()
         while True:
             query = {**dict(resource.query), **({"limit": str(size)} if size else {})}
-            answer = self._connection.get(path, {**query, "continue": token} if token else query)
-            page = self._page_of(answer, decoder, bool(token))
+            page = self._page_of(path, {**query, **tokens.query()}, decoder, deadline)
             texts = list(self._texts(page.items or (), resource, head))
             if texts:
-                found.pages.append(zlib.compress(b",\n".join(texts), 1))
-                found.count += len(texts)
+                self._keep(found, b",\n".join(texts), len(texts))
             seen += len(page.items or ())
             if self._progress is not None:
-                self._progress(resource.plural, seen, seen + (page.metadata.remaining or 0))
-            token = page.metadata.token
-            if not token:
+                self._progress(resource.plural, seen, seen + max(page.metadata.remaining or 0, 0))
+            if not tokens.take(page.metadata.token):
                 return found
 
-    def _page_of(self, answer: Answer, decoder: msgspec.json.Decoder[_Page[Any]], continued: bool) -> _Page[Any]:
+    def _keep(self, found: Items, text: bytes, count: int) -> None:
+        self._kept += len(text)
+        if self._kept > LARGEST:
+            raise CaptureError(
+                f"{self._connection.host}: more than {LARGEST >> 30} GiB of objects that scheduling reads"
+            )
+        found.pages.append(zlib.compress(text, 1))
+        found.count += count
+
+    def _page_of(
+        self, path: str, query: Mapping[str, str], decoder: msgspec.json.Decoder[_Page[Any]], deadline: float
+    ) -> _Page[Any]:
+        paged = "limit" in query
+        largest = _LARGEST_PAGE if paged else LARGEST
+        try:
+            answer = self._connection.get(path, query, largest=largest, deadline=deadline, patient=not paged)
+            return self._decoded(answer, decoder, continued="continue" in query)
+        except AnswerError as error:
+            raise Unavailable(f"the answer {error}", failed=True) from None
+
+    def _decoded(self, answer: Answer, decoder: msgspec.json.Decoder[_Page[Any]], *, continued: bool) -> _Page[Any]:
         if answer.status == _EXPIRED or (answer.status == _BAD_TOKEN and continued):
             raise _ExpiredError
         if answer.status != 200:
-            raise Unavailable(_words(answer.status), answer.status)
+            raise Unavailable(_words(answer.status), answer.status, failed=answer.status not in _REFUSALS)
         try:
             return decoder.decode(answer.body)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise Unavailable(f"the answer is not what the API promises: {error}") from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            why = "nested too deeply" if isinstance(error, RecursionError) else one_line(error)
+            raise AnswerError(f"is not what the API promises: {why}") from None
 
     def _texts(self, items: Any, resource: Resource, head: bytes) -> Iterator[bytes]:
         for item in items:
@@ -128,12 +159,41 @@ class _ExpiredError(Exception):
     """The continue token is too old: etcd has compacted the revision of the list."""
 
 
+class _Tokens:
+    """The continue tokens of one list: each leads further, and there is an end of them."""
+
+    def __init__(self) -> None:
+        self._met: set[str] = set()
+        self._last = ""
+
+    def query(self) -> dict[str, str]:
+        return {"continue": self._last} if self._last else {}
+
+    def take(self, token: str) -> bool:
+        """Whether there is another page. Raises Unavailable for a list that has no end."""
+        if token in self._met:
+            raise Unavailable("the server gives the same continue token twice", failed=True)
+        if len(token) > _LONGEST_TOKEN:
+            raise Unavailable(f"the server gives a continue token of {len(token):,} characters", failed=True)
+        if len(self._met) + 1 >= _MOST_PAGES and token:
+            raise Unavailable(f"the list has more than {_MOST_PAGES:,} pages", failed=True)
+        if token:
+            self._met.add(token)
+        self._last = token
+        return bool(token)
+
+
 @cache
 def _decoder(part: type[Any]) -> msgspec.json.Decoder[_Page[Any]]:
     page: Any = _Page
     return msgspec.json.Decoder(page[part])
 
 
+_REFUSALS: Mapping[int, str] = {400: "refused", 403: "forbidden", 404: "not served", 405: "refused", 406: "refused"}
+
+
 def _words(status: int) -> str:
-    known: Mapping[int, str] = {403: "forbidden", 404: "not served", 429: "too many requests"}
+    if 300 <= status < 400:
+        return f"the server sends elsewhere, where nobody follows ({status})"
+    known = {**_REFUSALS, 429: "too many requests"}
     return f"{known.get(status, 'the server failed' if status >= 500 else 'refused')} ({status})"

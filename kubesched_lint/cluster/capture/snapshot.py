@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from kubesched_lint.cluster.capture.answers import Answer, AnswerError, one_line
 from kubesched_lint.cluster.capture.connection import CaptureError, Connection
 from kubesched_lint.cluster.capture.lists import PAGE, Items, Progress, Reader, Unavailable
 from kubesched_lint.cluster.capture.resources import RESOURCES, Resource, served_versions
@@ -23,11 +25,14 @@ if TYPE_CHECKING:
 
 @record
 class Snapshot:
-    """``metadata`` as in the file; ``counts``: kind → items."""
+    """``metadata`` as in the file; ``counts``: kind → items. ``failures`` are the gaps that the server should not have
+    left: what it refuses or does not serve is none of them.
+    """
 
     metadata: Mapping[str, Any]
     lists: tuple[Items, ...]
     counts: Mapping[str, int]
+    failures: tuple[str, ...] = ()
 
     @property
     def gaps(self) -> tuple[str, ...]:
@@ -78,7 +83,7 @@ class Snapshot:
         from kubesched_lint.cluster.collect import Collector
         from kubesched_lint.cluster.read_json import read_blocks
 
-        collector = Collector(elastic)
+        collector = Collector(elastic, path)
         if read_blocks(self._blocks(), collector) is None:
             raise ClusterError(
                 path, 0, 0, "holds an object that cannot be read; `kubesched-lint snapshot` makes a file to look at"
@@ -106,7 +111,7 @@ def capture(
     What cannot be listed is a gap. Raises CaptureError when the server cannot be asked at all.
     """
     version = _version(connection)
-    served, gaps = _served(connection)
+    served, gaps, failures = _served(connection)
     reader = Reader(connection, redactor, progress, page)
     lists: list[Items] = []
     kinds: list[str] = []
@@ -117,6 +122,7 @@ def capture(
             found = _found(reader, resource, served, wanted)
         except Unavailable as reason:
             gaps.append(f"{resource.name}: {reason}")
+            failures += gaps[-1:] if reason.failed else []
             continue
         if wanted == (None,) and (found or resource.kind in READ_KINDS):
             kinds.append(resource.kind)  # an API that is not served has no objects
@@ -132,7 +138,8 @@ def capture(
         "gaps": gaps,
         **({"redacted": True} if redactor else {"context": connection.context} if connection.context else {}),
     }
-    return Snapshot(metadata, tuple(lists), {kind: count for kind, count in counts.items() if count})
+    there = {kind: count for kind, count in counts.items() if count}
+    return Snapshot(metadata, tuple(lists), there, tuple(failures))
 
 
 def _found(
@@ -152,7 +159,7 @@ def _found(
     if resource.optional and set(others) <= set(resource.versions):
         return []
     known = " or ".join(map(resource.api_version, resource.versions))
-    raise Unavailable(f"not served as {known}" + (f", only as {', '.join(others)}" if others else ""))
+    raise Unavailable(f"not served as {known}" + (f", only as {one_line(', '.join(others))}" if others else ""))
 
 
 class _Version(msgspec.Struct):
@@ -172,27 +179,47 @@ class _Groups(msgspec.Struct):
     groups: list[_Group]
 
 
+_VERSION = re.compile(r"v?[0-9]{1,4}(?:\.[0-9]{1,6}){1,2}[A-Za-z0-9.+_-]{0,80}")
+_UNSOUND = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
 def _version(connection: Connection) -> str:
     """Of Kubernetes; empty when the server keeps it to itself. Raises CaptureError when it is no API server."""
-    answer = connection.get("/version")
+    answer = _asked(connection, "/version")
     if answer.status != 200:
         return ""
     try:
-        return msgspec.json.decode(answer.body, type=_Version).version
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        start = answer.body[:40].decode("utf-8", "replace").strip()
+        version = msgspec.json.decode(answer.body, type=_Version).version
+    except _UNSOUND:
+        start = one_line(answer.body[:40].decode("utf-8", "replace"))
         raise CaptureError(
             f"{connection.host} does not answer as an API server does, but with {start!r}. Is a login page between?"
         ) from None
+    return version if _VERSION.fullmatch(version) else ""
 
 
-def _served(connection: Connection) -> tuple[Mapping[str, tuple[str, ...]] | None, list[str]]:
-    """Group → versions, and the gap when that cannot be had."""
-    answer = connection.get("/apis")
+def _asked(connection: Connection, path: str) -> Answer:
+    try:
+        answer = connection.get(path)
+    except AnswerError as error:
+        raise CaptureError(f"{connection.host}: the answer for {path} {error}") from None
+    if 300 <= answer.status < 400:
+        raise CaptureError(
+            f"{connection.host} sends elsewhere ({answer.status}), where nobody follows with credentials. "
+            "Is a login page between?"
+        )
+    return answer
+
+
+def _served(connection: Connection) -> tuple[Mapping[str, tuple[str, ...]] | None, list[str], list[str]]:
+    """Group → versions; the gap when that cannot be had, and again where the server has failed."""
+    answer = _asked(connection, "/apis")
     if answer.status != 200:
-        return None, [f"API groups: not listed ({answer.status})"]
+        gap = f"API groups: not listed ({answer.status})"
+        return None, [gap], [gap] if answer.status >= 500 or answer.status == 429 else []
     try:
         found = msgspec.json.decode(answer.body, type=_Groups)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None, ["API groups: the answer is not what the API promises"]
-    return {g.name: tuple(v.version for v in g.versions) for g in found.groups}, []
+    except _UNSOUND:
+        gap = "API groups: the answer is not what the API promises"
+        return None, [gap], [gap]
+    return {g.name: tuple(v.version for v in g.versions) for g in found.groups}, [], []

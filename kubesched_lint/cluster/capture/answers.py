@@ -1,0 +1,93 @@
+"""One answer of a server that nobody need trust: bounded in bytes and in time, and its words in one line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from kubesched_lint.cluster.unpack import UnpackError, gunzipped, limited
+from kubesched_lint.record import record
+
+_CHUNK = 256 << 10
+_LONGEST_WORDS = 200
+_LONGEST_WAIT = 3600.0
+_SECONDS = re.compile("[0-9]{1,9}")
+
+T = TypeVar("T")
+
+
+@record
+class Answer:
+    status: int
+    body: bytes
+
+
+class AnswerError(Exception):
+    """What the server sends cannot be taken; the text goes on after ``the answer``."""
+
+
+class OverdueError(Exception):
+    """Nothing whole has come in time."""
+
+
+def one_line(text: object) -> str:
+    """What a server, a certificate or a plugin says: one line that no terminal obeys, and not a long one."""
+    shown = " ".join("".join(c if c.isprintable() else " " for c in str(text)[: 4 * _LONGEST_WORDS]).split())
+    return shown if len(shown) <= _LONGEST_WORDS else f"{shown[: _LONGEST_WORDS - 1]}…"
+
+
+def body_of(response: Any, largest: int) -> bytes:
+    """The body, unpacked; no more than ``largest`` bytes of it are ever held. Raises AnswerError."""
+    encoding = response.headers.get("Content-Encoding", "").strip().lower()
+    chunks = iter(lambda: response.read1(_CHUNK, decode_content=False), b"")
+    if encoding not in ("", "identity", "gzip"):
+        raise AnswerError(f"is packed in a way that was not asked for: {one_line(encoding)}")
+    try:
+        return b"".join(limited(gunzipped(chunks) if encoding == "gzip" else chunks, largest))
+    except UnpackError as error:
+        raise AnswerError(str(error)) from None
+
+
+def seconds_to_wait(headers: Mapping[str, str]) -> float:
+    """What Retry-After says, in seconds or as a date; 0 for anything else."""
+    text = headers.get("Retry-After", "").strip()
+    if _SECONDS.fullmatch(text):
+        return min(float(text), _LONGEST_WAIT)
+    if not text.isascii() or len(text) > 40 or ":" not in text:
+        return 0.0
+    from datetime import UTC, datetime
+    from email.utils import parsedate_to_datetime
+
+    try:
+        found = parsedate_to_datetime(text)
+        wait = (found.replace(tzinfo=found.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return 0.0
+    return min(max(wait, 0.0), _LONGEST_WAIT)
+
+
+def within(seconds: float, work: Callable[[], T]) -> T:
+    """What ``work`` returns or raises. Raises OverdueError after so many seconds, whatever it still waits for.
+
+    A time-out of a socket begins anew with every byte; a name server knows none.
+    """
+    from threading import Thread
+
+    found: list[T] = []
+    raised: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            found.append(work())
+        except BaseException as error:
+            raised.append(error)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(max(seconds, 0.0))
+    if raised:
+        raise raised[0]
+    if not found:
+        raise OverdueError
+    return found[0]

@@ -1,0 +1,53 @@
+"""gzip in pieces, with a limit on what may come out: of cluster files and of the API server's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+GZIP = b"\x1f\x8b"
+LARGEST = 2 << 30
+"""Bytes of one cluster, unpacked: twice what kubectl prints of 5,000 nodes and 150,000 pods."""
+_CHUNK = 512 << 10
+_FREELY = 64 << 20
+_MOST_FOLD = 100
+"""What kubectl prints of a recorded cluster packs 45-fold."""
+
+
+class UnpackError(Exception):
+    """Why the bytes are not unpacked, said of their source."""
+
+
+def gunzipped(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Members one after the other, as gzip has it; a bomb is refused before it can fill the memory."""
+    import zlib
+
+    inflate = zlib.decompressobj(wbits=31)
+    packed = size = 0
+    for chunk in chunks:
+        packed += len(chunk)
+        rest = chunk
+        while rest:
+            if inflate.eof:
+                inflate = zlib.decompressobj(wbits=31)
+            try:
+                piece = inflate.decompress(rest, _CHUNK)
+            except zlib.error as error:
+                raise UnpackError(f"is not sound gzip: {error}") from None
+            rest = inflate.unused_data if inflate.eof else inflate.unconsumed_tail
+            size += len(piece)
+            if size > _FREELY and size > _MOST_FOLD * packed:
+                raise UnpackError(f"unpacks to more than {size >> 20} MiB, {size // packed}-fold")
+            if piece:
+                yield piece
+    if not inflate.eof:
+        raise UnpackError("is cut off: the end of the gzip data is missing")
+
+
+def limited(chunks: Iterator[bytes], largest: int) -> Iterator[bytes]:
+    size = 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > largest:
+            shown = f"{largest >> 30} GiB" if largest >= 1 << 30 else f"{largest >> 20} MiB"
+            raise UnpackError(f"holds more than {shown}")
+        yield chunk

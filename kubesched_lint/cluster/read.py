@@ -8,6 +8,7 @@ from itertools import chain
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.collect import Collector
+from kubesched_lint.files import opened
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -38,9 +39,7 @@ def contents(path: str) -> tuple[tuple[str, bytes], ...] | None:
 
 
 def _bytes(path: str) -> bytes:
-    if not os.path.isfile(path):
-        raise OSError(f"{path}: no regular file, so it may be read only once")
-    with open(path, "rb") as file:
+    with opened(path) as file:
         return file.read()
 
 
@@ -76,9 +75,7 @@ def _inside(folder: str) -> Iterator[str]:
 def _read_file(name: str, collector: Collector) -> frozenset[str]:
     """Which of ``sketch`` and ``snapshot`` were met."""
     try:
-        if not os.path.isfile(name):
-            raise ClusterError(name, 0, 0, "there is no such file" if not os.path.exists(name) else "is not a file")
-        with open(name, "rb") as file:
+        with opened(name) as file:
             chunks = unpacked(name, iter(lambda: file.read(_CHUNK), b""))
             first, second = next(chunks, b""), next(chunks, b"")
             if second:
@@ -89,6 +86,8 @@ def _read_file(name: str, collector: Collector) -> frozenset[str]:
                 chunks = unpacked(name, iter(lambda: file.read(_CHUNK), b""))
                 return _read(name, b"".join(chunks), collector)
         return _read(name, first, collector)
+    except FileNotFoundError:
+        raise ClusterError(name, 0, 0, "there is no such file") from None
     except OSError as error:
         raise ClusterError(name, 0, 0, f"cannot be read: {error.strerror or error}") from None
 

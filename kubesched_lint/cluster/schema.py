@@ -25,9 +25,10 @@ _TYPES = {
 def schema() -> Value:
     """The JSON Schema of sketches and snapshots."""
     import json
-    from importlib.resources import files
 
-    found: Value = json.loads(files("kubesched_lint").joinpath("schemas/cluster.schema.json").read_text("utf-8"))
+    from kubesched_lint.files import shipped
+
+    found: Value = json.loads(shipped("schemas/cluster.schema.json"))
     return found
 
 

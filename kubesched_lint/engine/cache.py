@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cluster import Description
 from kubesched_lint.engine.options import Options
+from kubesched_lint.files import content_at
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.files import InputFile, amount_to
@@ -53,8 +54,7 @@ class Shelf:
 
         path = self._path(key)
         try:
-            with open(path, "rb") as file:
-                kept = msgspec.msgpack.decode(file.read(), type=Kept)
+            kept = msgspec.msgpack.decode(content_at(path, self.largest), type=Kept)
             os.utime(path)
         except (OSError, msgspec.MsgspecError, ValueError):
             return None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from io import TextIOWrapper
 from typing import Any
+
+from kubesched_lint.files import opened
 
 DECISIONS = "decisions"
 PREEMPTION = "preemption"
@@ -40,13 +42,14 @@ def placed_cases(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _lines(path: str) -> Any:
-    with Path(path).open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    if not packed:
-        return Path(path).open(encoding="utf-8")
-    import gzip
+    file: Any = opened(path)
+    packed = file.read(2) == b"\x1f\x8b"
+    file.seek(0)
+    if packed:
+        import gzip
 
-    return gzip.open(path, "rt", encoding="utf-8")
+        file = gzip.GzipFile(fileobj=file)
+    return TextIOWrapper(file, encoding="utf-8")
 
 
 def _case(line: str, place: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubesched_lint.engine.config import Config, ConfigError
+from kubesched_lint.files import content
 from kubesched_lint.findings import InputError, Path
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -116,8 +117,7 @@ def _check_keys(file: str, text: str) -> None:
 
 
 def _content(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read(_LARGEST + 1)
+    return content(path, _LARGEST)
 
 
 def _as_seen(path: str) -> str:

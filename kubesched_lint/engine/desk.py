@@ -9,11 +9,12 @@ from functools import cached_property
 from itertools import groupby
 
 from kubesched_lint.engine.reading import ManifestSet, manifest_set
+from kubesched_lint.files import content
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.editing import splice_of
-from kubesched_lint.manifests.files import STDIN, standard_input
+from kubesched_lint.manifests.files import LARGEST, STDIN, standard_input
 from kubesched_lint.manifests.loader import Entry, documents
 from kubesched_lint.manifests.parting import text_of
 from kubesched_lint.manifests.splicing import spliced
@@ -169,8 +170,7 @@ def _texts(documents: Iterable[Document]) -> list[str]:
 
 def _bytes(path: str) -> bytes | None:
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return content(path, LARGEST)
     except OSError:
         return None
 

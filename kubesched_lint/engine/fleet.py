@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.options import Options
+from kubesched_lint.files import opened
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.library import Rulebook
@@ -153,7 +154,7 @@ def _packed(cluster: ClusterFiles) -> ClusterFiles:
 
 
 def _content(name: str) -> bytes:
-    with open(name, "rb") as file:
+    with opened(name) as file:
         return file.read()
 
 

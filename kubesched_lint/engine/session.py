@@ -12,6 +12,7 @@ from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet, manifest_set, ref_of, tells_cluster
 from kubesched_lint.engine.suppression import suppress
+from kubesched_lint.files import content
 from kubesched_lint.findings import InputError, ObjectRef, Report, Skip
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.objects import is_read
@@ -259,8 +260,7 @@ def read_baseline(path: str, rulebook: Rulebook) -> tuple[Entry, ...]:
     from kubesched_lint.engine.options import BaselineError
 
     try:
-        with open(path, "rb") as file:
-            data = file.read(_LARGEST_BASELINE + 1)
+        data = content(path, _LARGEST_BASELINE)
     except FileNotFoundError:
         raise BaselineError(f"{path}: no such file; `kubesched-lint baseline write` makes one") from None
     except OSError as error:

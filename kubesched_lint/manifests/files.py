@@ -1,4 +1,4 @@
-"""Which files there are to read, in kubectl's order; the only part of the package that touches the disk."""
+"""Which files there are to read, in kubectl's order."""
 
 from __future__ import annotations
 
@@ -10,6 +10,15 @@ from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING
 
+from kubesched_lint.files import (
+    Places,
+    content,
+    content_at,
+    is_own_stream,
+    is_within,
+    leaving,
+    place_of,
+)
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.record import record
@@ -27,9 +36,6 @@ Progress = Callable[[str, int, int], None]
 """Called with what is being done, how many are done, and of how many."""
 _MOST_LOOKED_AT = 50
 _OF_CHARTS = ("Chart.yaml", "values.yaml")
-_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0)
-# A pipe somebody left in a folder must not stop us until another writes to it.
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 
 
 @cache
@@ -54,12 +60,11 @@ class InputFile:
 
 @record
 class _Found:
-    """A file to read. ``real`` is its path without links; ``named`` that a person gave it."""
+    """A file to read. ``real`` is its path without links."""
 
     path: str
     real: str
     beside: bool = False
-    named: bool = False
 
 
 class _Lists:
@@ -98,36 +103,42 @@ def find_files(
 ) -> Iterator[InputFile | Skipped | InputError]:
     """Files as named, folders recursively in order of names, ``-`` for standard input; each file once.
 
-    ``is_excluded`` is asked of what lies in folders. What cannot be read is an InputError in its place. As kubectl
-    does, links to files are followed, links to folders only when named. With ``render``, what kustomizations and named
-    charts are applied as takes the place of their files, where a tool is there that can tell.
+    ``is_excluded`` is asked of what lies in folders. What cannot be read is an InputError in its place. Links to files
+    are followed inside the root of the path (see ``kubesched_lint.files``), links to folders only when named. With
+    ``render``, what kustomizations and named charts are applied as takes the place of their files, where a tool is
+    there that can tell.
     """
     seen: set[str] = set()
     lists = _Lists()
+    known: Places = {}
     for path in paths:
         if path == "-":
             standard_input.cache_clear()
             yield _piped(_checked(InputFile(STDIN, standard_input())))
             continue
+        if is_own_stream(path):
+            yield _stream(path)
+            continue
         try:
+            place = place_of(path, known)
             is_folder = stat.S_ISDIR(os.stat(path).st_mode)
         except (OSError, ValueError) as error:
             yield InputError(path, _why(error))
             continue
-        real = os.path.realpath(path)
+        real = place.real
         if is_folder and render and os.path.isfile(os.path.join(path, "Chart.yaml")):
             chart = _chart(path)
             if chart is not None:
                 yield chart
                 continue
         if is_folder:
-            found = list(_walk(path, real, is_excluded))
+            found = list(_walk(path, real, place.root or real, is_excluded))
         else:
-            found = [_Found(path, real, named=True)]
+            found = [_Found(path, real)]
         folder = path if is_folder else os.path.dirname(path)
-        _learn(lists, found, folder)
+        _learn(lists, found, folder, place.root)
         if not is_folder and lists.within(folder):
-            found = [_Found(path, real, beside=True, named=True)]
+            found = [_Found(path, real, beside=True)]
         applied = _applied(found, path, progress) if is_folder and render else _NOTHING_APPLIED
         for item in found:
             if not isinstance(item, _Found):
@@ -201,7 +212,10 @@ def _why(error: OSError | ValueError) -> str:
     return str(error)
 
 
-def _walk(folder: str, real: str, is_excluded: Callable[[str], bool] | None) -> Iterator[_Found | InputError | Skipped]:
+def _walk(
+    folder: str, real: str, root: str, is_excluded: Callable[[str], bool] | None
+) -> Iterator[_Found | InputError | Skipped]:
+    """``real`` is the folder's path without links, ``root`` what links in it may not leave."""
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
@@ -216,7 +230,7 @@ def _walk(folder: str, real: str, is_excluded: Callable[[str], bool] | None) -> 
             continue
         below = f"{real}{os.sep}{name}"
         if entry.is_symlink():
-            yield from _linked(path, real, beside)
+            yield from _linked(path, real, root, beside)
         elif entry.is_dir(follow_symlinks=False):
             if chart and name == "templates":
                 yield Skipped(path, 0, _unrendered_chart(folder))
@@ -226,7 +240,7 @@ def _walk(folder: str, real: str, is_excluded: Callable[[str], bool] | None) -> 
                         path, 0, "a folder whose name begins with a dot: it holds manifests; name it to read it"
                     )
             elif not (chart and name == "charts"):
-                yield from _walk(path, below, is_excluded)
+                yield from _walk(path, below, root, is_excluded)
         elif name.endswith(SUFFIXES) and not (chart and name in _OF_CHARTS):
             yield _Found(path, below, beside)
 
@@ -237,8 +251,7 @@ def _holds_manifests(folder: str) -> bool:
 
     for path in islice(_manifests_in(folder, 2), _MOST_LOOKED_AT):
         try:
-            with open(path, "rb") as file:
-                start = file.read(4096)
+            start = content(path, 4096)
         except OSError:
             continue
         if b"apiVersion:" in start and b"kind:" in start:
@@ -267,32 +280,33 @@ def _unrendered_chart(folder: str) -> str:
     return f"Helm chart templates are not manifests before they are rendered{why}: {hint}"
 
 
-def _linked(path: str, folder: str, beside: bool) -> Iterator[_Found | InputError | Skipped]:
+def _linked(path: str, folder: str, root: str, beside: bool) -> Iterator[_Found | InputError | Skipped]:
     """``folder`` is the real path of the folder that holds the link."""
     real = os.path.realpath(path)
+    is_manifest = path.endswith(SUFFIXES)
     try:
-        mode = os.stat(path).st_mode
+        is_folder = stat.S_ISDIR(os.stat(real).st_mode)
     except OSError as error:
-        if path.endswith(SUFFIXES) or not isinstance(error, FileNotFoundError):
-            yield InputError(path, _why(error))
-        return
-    if not stat.S_ISDIR(mode):
-        if path.endswith(SUFFIXES):
-            yield _Found(path, real, beside)
+        is_folder = False
+        is_manifest = is_manifest or not isinstance(error, FileNotFoundError)
+    if not is_folder:
+        if is_manifest:
+            yield _Found(path, real, beside) if is_within(real, root) else InputError(path, leaving(root))
     elif f"{folder}{os.sep}".startswith(f"{real.rstrip(os.sep)}{os.sep}"):
         yield InputError(path, "a link to a folder that it lies in: following it would never end")
     else:
         yield Skipped(path, 0, "a link to a folder: like kubectl, only followed when it is named")
 
 
-def _learn(lists: _Lists, found: Sequence[_Found | InputError | Skipped], folder: str) -> None:
-    """Reads every kustomization among the files, and those of the folder and the two above it."""
+def _learn(lists: _Lists, found: Sequence[_Found | InputError | Skipped], folder: str, root: str) -> None:
+    """Reads every kustomization among the files, and those of the folder and the two above it, as far as the root."""
     listed = {item.real: item for item in found if isinstance(item, _Found) and _names_kustomization(item.path)}
     above = folder
     for _ in range(3):
         for path in () if above in lists.known else lists.within(above):
             real = os.path.realpath(path)
-            listed.setdefault(real, _Found(os.path.normpath(path), real))
+            if is_within(real, root):
+                listed.setdefault(real, _Found(os.path.normpath(path), real))
         above = os.path.join(above, os.pardir)
     for item in listed.values():
         from kubesched_lint.manifests.kustomization import listing
@@ -310,19 +324,16 @@ def _names_kustomization(path: str) -> bool:
     return path.endswith(KUSTOMIZATIONS) and os.path.basename(path) in KUSTOMIZATIONS
 
 
+def _stream(path: str) -> InputFile | InputError:
+    try:
+        return _piped(_checked(InputFile(path, content(path, LARGEST, streams=True))))
+    except OSError as error:
+        return InputError(path, _why(error))
+
+
 def _read(found: _Found, lists: _Lists) -> InputFile | InputError:
     try:
-        handle = os.open(found.path, _FLAGS | (0 if found.named else _NO_WAIT))
-        try:
-            mode = os.fstat(handle)
-            if not stat.S_ISREG(mode.st_mode) and not (found.named and not stat.S_ISDIR(mode.st_mode)):
-                return InputError(found.path, "not a regular file")
-            data = os.read(handle, min(mode.st_size, LARGEST) + 1)
-            # A file that gives less than was asked for has no more; asking again would cost as much as the first time.
-            while len(data) > mode.st_size and len(data) <= LARGEST and (more := os.read(handle, 1 << 20)):
-                data += more
-        finally:
-            os.close(handle)
+        data = content_at(found.real, LARGEST)
     except OSError as error:
         return InputError(found.path, _why(error))
     is_resource = found.real in lists.resources

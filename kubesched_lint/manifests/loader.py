@@ -6,9 +6,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from kubesched_lint.files import content
 from kubesched_lint.findings import InputError, Path
 from kubesched_lint.manifests.document import Document, Skipped, Unread
-from kubesched_lint.manifests.files import KUSTOMIZATIONS, STDIN, InputFile, find_files, standard_input
+from kubesched_lint.manifests.files import KUSTOMIZATIONS, LARGEST, STDIN, InputFile, find_files, standard_input
 from kubesched_lint.manifests.parting import Part, broken_byte, is_json, parts, text_of
 from kubesched_lint.manifests.places import span_of
 from kubesched_lint.manifests.plain import NotPlainError, read_plain
@@ -258,8 +259,7 @@ def source_lines(path: str) -> Sequence[str]:
         text = text_of(path, standard_input())
     else:
         try:
-            with open(path, "rb") as file:
-                text = text_of(path, file.read())
+            text = text_of(path, content(path, LARGEST))
         except OSError:
             return ()
     return text.split("\n") if isinstance(text, str) else ()

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kubesched_lint.files import content, root_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import RENDERED, Skipped
 from kubesched_lint.manifests.files import KUSTOMIZATIONS, LARGEST, Applied, InputFile, Progress
@@ -61,8 +62,7 @@ def _kustomization(folder: str) -> tuple[str, bytes, Kustomization] | None:
     for name in KUSTOMIZATIONS:
         path = os.path.join(folder, name)
         try:
-            with open(path, "rb") as file:
-                data = file.read(LARGEST)
+            data = content(path, LARGEST)[:LARGEST]
         except OSError:
             continue
         known = kustomization(data)
@@ -187,8 +187,7 @@ def _sources(tree: Tree) -> tuple[tuple[Written, ...], tuple[Written, ...]]:
 
 def _bytes(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
-            return file.read(LARGEST)
+        return content(path, LARGEST)[:LARGEST]
     except OSError:
         return b""
 
@@ -235,7 +234,7 @@ def charted(folder: str, tool: Tool) -> InputFile | Skipped | InputError:
 
     def find(name: str) -> Written | None:
         # Helm calls the chart by its name, whatever its folder is called.
-        return written(os.path.normpath(os.path.join(folder, name.partition("/")[2])))
+        return written(os.path.normpath(os.path.join(folder, name.partition("/")[2])), folder)
 
     rendering = chart_rendering(text, f"{tool.name} {os.path.normpath(folder)}", find)
     path = f"{os.path.normpath(folder)}{RENDERED}"
@@ -258,16 +257,19 @@ def _template(name: str) -> Written | None:
     """A template by the chart's name: the chart may be here, or this folder may be the chart."""
     inside = name.partition("/")[2]
     for path in (name, *((inside,) if os.path.isfile("Chart.yaml") else ()), os.path.join("charts", name)):
-        found = written(path)
+        found = written(path, os.curdir)
         if found is not None:
             return found
     return None
 
 
-def written(path: str) -> Written | None:
+def written(path: str, folder: str) -> Written | None:
+    """A file that the output of a tool names, if it lies in the repository of ``folder``."""
     from kubesched_lint.manifests.parting import text_of
 
-    if not os.path.isfile(path):
+    try:
+        data = content(path, LARGEST, root=root_of(folder) or os.path.realpath(folder))
+    except (OSError, ValueError):
         return None
-    text = text_of(path, _bytes(path))
+    text = text_of(path, data[:LARGEST])
     return Written(path, text) if isinstance(text, str) else None

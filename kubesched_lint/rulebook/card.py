@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any, cast
 
+from kubesched_lint.files import content_at
 from kubesched_lint.findings import Path, Severity
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.frontmatter import CardError, FrontMatter, front_matter
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 HEADINGS = ("What it finds", "Why it hurts", "Example", "Use instead", "What it cannot see")
+
+_LARGEST = 1 << 20
+"""Bytes of a card: the longest that is shipped has a fiftieth."""
 
 # What a parameter's default must be, by its declared type. A bool is no integer here.
 _PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
@@ -61,8 +66,11 @@ class Card:
 
 def read_card(file: File) -> Card:
     """The card in a file. Raises CardError when it has no readable front matter, OSError when it cannot be read."""
+    data = content_at(os.path.realpath(file), _LARGEST)  # cards of a package may be links to those that many share
+    if len(data) > _LARGEST:
+        raise CardError(str(file), 1, "larger than 1 MiB: that is no card")
     try:
-        text = file.read_text(encoding="utf-8")
+        text = data.decode()
     except UnicodeDecodeError:
         raise CardError(str(file), 1, "not UTF-8 text") from None
     return parse_card(text, str(file), file.stem)
@@ -126,7 +134,8 @@ def _schema() -> Mapping[str, Any]:
 
     from kubesched_lint.rulebook.library import cards_folder
 
-    return cast("dict[str, Any]", json.loads((cards_folder() / "card.schema.json").read_text(encoding="utf-8")))
+    schema = content_at(os.path.realpath(cards_folder() / "card.schema.json"), _LARGEST)
+    return cast("dict[str, Any]", json.loads(schema))
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path as File
 
+from kubesched_lint.files import place_of
 from kubesched_lint.rulebook.card import Card, faults, read_card, to_rule
 from kubesched_lint.rulebook.families import FAMILIES
 from kubesched_lint.rulebook.frontmatter import CardError
@@ -33,6 +34,8 @@ def usable(folder: File) -> tuple[tuple[tuple[Card, Rule], ...], tuple[CardError
     wrong: list[CardError] = []
     for file in card_files(folder):
         try:
+            if home.is_a_folder:
+                place_of(str(file))
             card = read_card(file)
         except CardError as error:
             wrong.append(error)
@@ -58,6 +61,11 @@ class _Home:
             self._package = next((p for p in rulebook_packages() if p.cards.resolve() == resolved), None)
         self._shipped = frozenset(file.stem for file in card_files(shipped))
         self._known = {file.stem for file in card_files(folder)} | self._shipped
+
+    @property
+    def is_a_folder(self) -> bool:
+        """Whether nobody has installed it."""
+        return not self._is_ours and self._package is None
 
     def rule(self, card: Card) -> tuple[Rule | None, tuple[CardError, ...]]:
         found = (*faults(card), *_strangers(card, self._known), *self._faults(card))

@@ -16,8 +16,9 @@ l     int64                  r     anything, kept as it is
 
 from __future__ import annotations
 
-import os
 from functools import cache
+
+from kubesched_lint.files import shipped
 
 LATEST = "1.36"
 VERSIONS = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35", LATEST)
@@ -54,9 +55,7 @@ def _tables(version: str) -> dict[str, str]:
     """Type to the codes of its fields: lines of text, for to import ``json`` would cost more than to read them."""
     import zlib
 
-    path = os.path.join(os.path.dirname(__file__), "data", f"v{version}.txt.z")
-    with open(path, "rb") as file:
-        lines = zlib.decompress(file.read()).decode().split("\n")
+    lines = zlib.decompress(shipped(f"validation/data/v{version}.txt.z")).decode().split("\n")
     return dict(line.split("\t") for line in lines)
 
 

@@ -136,7 +136,7 @@ def test_a_folder_that_is_a_link_to_itself(tmp_path: Path) -> None:
 
 def test_a_pipe_that_nobody_writes_to(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "c.json")
-    with pytest.raises(ClusterError, match="not a file"):
+    with pytest.raises(ClusterError, match="not a regular file"):
         read_cluster(str(tmp_path / "c.json"))
 
 

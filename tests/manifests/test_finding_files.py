@@ -65,17 +65,18 @@ def test_what_is_excluded_is_named_anywhere_or_by_its_place(tmp_path: Path) -> N
     assert found(tmp_path, excludes=("b.*", "vendor", "d/e.yaml")) == ["a.yaml"]
 
 
-def test_links_to_files_are_followed_and_links_to_folders_told(tmp_path: Path) -> None:
-    write(tmp_path, "real/a.yaml", "elsewhere/b.yaml")
+def test_links_to_files_inside_are_followed_and_links_to_folders_told(tmp_path: Path) -> None:
+    write(tmp_path, "real/a.yaml", "real/.elsewhere/b.yaml")
     root = tmp_path / "real"
-    (root / "b.yaml").symlink_to(tmp_path / "elsewhere/b.yaml")
+    (root / "b.yaml").symlink_to(root / ".elsewhere/b.yaml")
     (root / "again.yaml").symlink_to(root / "a.yaml")
-    (root / "folder").symlink_to(tmp_path / "elsewhere")
-    (root / "gone").symlink_to(tmp_path / "nowhere")
-    (root / "gone.yaml").symlink_to(tmp_path / "nowhere.yaml")
+    (root / "folder").symlink_to(root / ".elsewhere")
+    (root / "gone").symlink_to(root / "nowhere")
+    (root / "gone.yaml").symlink_to(root / "nowhere.yaml")
     told = {os.path.basename(e.path): e for e in entries(root)}
-    assert set(told) == {"a.yaml", "b.yaml", "folder", "gone.yaml"}  # again.yaml is a.yaml
+    assert set(told) == {".elsewhere", "a.yaml", "b.yaml", "folder", "gone.yaml"}  # again.yaml is a.yaml
     assert isinstance(told["folder"], Skipped)
+    assert isinstance(told["b.yaml"], Document)
     assert told["gone.yaml"] == InputError(str(root / "gone.yaml"), "no such file or folder")
 
 

@@ -49,11 +49,10 @@ def cloud_of(names: Sequence[str]) -> str:
 @cache
 def _data() -> Mapping[str, Any]:
     import json
-    from importlib.resources import files
 
-    found: Mapping[str, Any] = json.loads(
-        files("kubesched_lint").joinpath("cluster/data/machines.json").read_text("utf-8")
-    )
+    from kubesched_lint.files import shipped
+
+    found: Mapping[str, Any] = json.loads(shipped("cluster/data/machines.json"))
     return found
 
 

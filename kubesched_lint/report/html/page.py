@@ -161,9 +161,9 @@ def _view(report: Report, this: Told, seen: Panorama) -> object:
 
 
 def _file(name: str) -> str:
-    from importlib.resources import files
+    from kubesched_lint.files import shipped
 
-    return files("kubesched_lint.report.html").joinpath(name).read_text("utf-8")
+    return shipped(f"report/html/{name}").decode()
 
 
 def _hash(text: str) -> str:

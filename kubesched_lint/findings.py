@@ -234,6 +234,8 @@ class Skip:
 
     rule: str
     reason: str
+    cut: bool = False
+    """The rule began, and what it had to look at goes beyond the work that a run may do."""
 
 
 @frozen_record

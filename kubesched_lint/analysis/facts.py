@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kubesched_lint import work
 from kubesched_lint.analysis.namespaces import Namespaces
 from kubesched_lint.analysis.nearest import Miss, nearest_key, nearest_name, node_miss
 from kubesched_lint.analysis.order import apply_order
@@ -19,7 +20,7 @@ from kubesched_lint.analysis.pod_labels import (
     read_labels,
     standing_for_all,
 )
-from kubesched_lint.analysis.reachability import Blocked, blocked_workloads
+from kubesched_lint.analysis.reachability import Blocked, Circles, blocked_workloads
 from kubesched_lint.analysis.selection import Selection
 from kubesched_lint.cluster.nodeset import first, only, positions
 from kubesched_lint.model.decode.objects import kinds_in
@@ -102,6 +103,7 @@ class Facts:
         self._pods: dict[int, Pod] = {}
         self._reach: dict[int, Reach] = {}
         self._staying_against: dict[int, Others] = {}
+        self._in_domains: dict[tuple[NodeSet, str], tuple[NodeSet, tuple[str, ...]]] = {}
         self._copies: dict[tuple[object, int, NodeSet], tuple[int, int]] = {}
         self.spread_rooms: dict[tuple[int, int, int | None], tuple[Workload, SpreadConstraint, SpreadRoom | None]] = {}
         """What ``analysis.spread`` has found."""
@@ -407,8 +409,7 @@ class Facts:
         They are held by the running pods of others that stay, unless other ones are given.
         """
         usable = self.usable(workload)
-        lacking = usable & ~self.index.with_key(topology_key)
-        domains = tuple(v for v, nodes in self.index.domains(topology_key).items() if nodes & usable)
+        lacking, domains = self._domains(usable, topology_key)
         others = beside or self.staying(workload)
         if term is not None and others.pods:
             from kubesched_lint.analysis.neighbours import held_domains
@@ -416,6 +417,16 @@ class Facts:
             held = held_domains(self, workload, term, others)
             domains = tuple(d for d in domains if d not in held)
         return Room(topology_key, domains, usable.bit_count(), self.names(lacking))
+
+    def _domains(self, usable: NodeSet, topology_key: str) -> tuple[NodeSet, tuple[str, ...]]:
+        """Of nodes, those without a key, and the values that the others have."""
+        found = self._in_domains.get((usable, topology_key))
+        if found is None:
+            every = self.index.domains(topology_key)
+            work.spend(len(every) // 8)
+            domains = tuple(v for v, nodes in every.items() if nodes & usable)
+            found = self._in_domains[usable, topology_key] = usable & ~self.index.with_key(topology_key), domains
+        return found
 
     def names(self, nodes: NodeSet) -> tuple[str, ...]:
         return tuple(self.index.names_of(nodes))
@@ -639,6 +650,11 @@ class Facts:
             return itself or self.running_match(pod.required_affinity, workload.namespace) is not None
 
         return blocked_workloads(needy, targets, answered)
+
+    @cached_property
+    def circles(self) -> Circles:
+        """The ways by which blocked workloads wait for themselves."""
+        return Circles(self.blocked)
 
     # -- order -------------------------------------------------------------------------------------------------------
 

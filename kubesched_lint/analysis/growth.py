@@ -305,10 +305,12 @@ class _Growth:
         position = self._spare_of(offer)
         mark = self.state.mark()
         count = 0
-        while count < most and diagnose(pod, self.state).feasible >> position & 1:
-            bind(pod, position, self.state)
-            count += 1
-        self.state.undo(mark)
+        try:
+            while count < most and diagnose(pod, self.state).feasible >> position & 1:
+                bind(pod, position, self.state)
+                count += 1
+        finally:
+            self.state.undo(mark)
         return max(1, count)
 
     def _spare_of(self, offer: Offer) -> int:

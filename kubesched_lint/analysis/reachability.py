@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
+from kubesched_lint import work
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
+
+_LONG = 40
+"""Workloads of a circle, beyond which its members are not asked for a shorter one."""
 
 
 @record
@@ -33,25 +38,104 @@ def blocked_workloads(
     """
     waiting = {id(w): w for w in needy if not answered(w)}
     targets = {key: targets_of(w) for key, w in waiting.items()}
-    progress = True
-    while progress:
-        started = [key for key in waiting if any(id(t) not in waiting for t in targets[key])]
-        for key in started:
-            del waiting[key]
-        progress = bool(started)
-    return {key: Blocked(w, _cause(key, targets), targets[key]) for key, w in waiting.items()}
+    askers: dict[int, list[int]] = {}
+    for key, found in targets.items():
+        for target in found:
+            askers.setdefault(id(target), []).append(key)
+    started = [key for key, found in targets.items() if any(id(t) not in waiting for t in found)]
+    while started:
+        key = started.pop()
+        if waiting.pop(key, None) is not None:
+            started.extend(askers.get(key, ()))
+    circles = _in_circles({key: [id(t) for t in targets[key]] for key in waiting})
+    return {key: Blocked(w, _cause(key, targets, circles), targets[key]) for key, w in waiting.items()}
 
 
-def _cause(key: int, targets: Mapping[int, tuple[Workload, ...]]) -> str:
+def _cause(key: int, targets: Mapping[int, Sequence[Workload]], circles: AbstractSet[int]) -> str:
     if not targets[key]:
         return "nothing"
-    seen: set[int] = set()
-    ahead = [id(t) for t in targets[key]]
-    while ahead:
-        here = ahead.pop()
-        if here == key:
-            return "cycle"
-        if here not in seen:
-            seen.add(here)
-            ahead.extend(id(t) for t in targets.get(here, ()))
-    return "waits"
+    return "cycle" if key in circles else "waits"
+
+
+def _in_circles(edges: Mapping[int, Sequence[int]]) -> AbstractSet[int]:
+    """Those that have a way back to themselves: the strong components of more than one, found by Tarjan's algorithm.
+
+    Nobody has an edge to itself.
+    """
+    found: set[int] = set()
+    order: dict[int, int] = {}
+    lowest: dict[int, int] = {}
+    path: list[int] = []
+    places: dict[int, int] = {}
+    on_path: set[int] = set()
+    for start in edges:
+        if start in order:
+            continue
+        ahead = [(start, iter(edges[start]))]
+        order[start] = lowest[start] = len(order)
+        places[start] = len(path)
+        path.append(start)
+        on_path.add(start)
+        while ahead:
+            here, left = ahead[-1]
+            target = next((t for t in left if t in edges), None)
+            if target is None:
+                ahead.pop()
+                if ahead:
+                    lowest[ahead[-1][0]] = min(lowest[ahead[-1][0]], lowest[here])
+                if lowest[here] == order[here]:
+                    at = places[here]
+                    component = path[at:]
+                    del path[at:]
+                    on_path.difference_update(component)
+                    if len(component) > 1:
+                        found.update(component)
+            elif target not in order:
+                order[target] = lowest[target] = len(order)
+                places[target] = len(path)
+                path.append(target)
+                on_path.add(target)
+                ahead.append((target, iter(edges[target])))
+            elif target in on_path:
+                lowest[here] = min(lowest[here], order[target])
+    return found
+
+
+class Circles:
+    """Ways from blocked workloads back to themselves."""
+
+    def __init__(self, blocked: Mapping[int, Blocked]) -> None:
+        self._blocked = blocked
+        self._long: dict[int, tuple[tuple[Workload, ...], int]] = {}
+        """Members of a long circle that was met → the circle, and their place in it."""
+
+    def through(self, start: Workload) -> tuple[Workload, ...]:
+        """The shortest circle, from ``start`` on; of a long one that was met already a member is told no other."""
+        if id(start) in self._long:
+            circle, at = self._long[id(start)]
+            work.spend(len(circle) // 64)
+            return circle[at:] + circle[:at]
+        circle = self._shortest(start)
+        if len(circle) > _LONG:
+            for at, member in enumerate(circle):
+                self._long.setdefault(id(member), (circle, at))
+        return circle
+
+    def _shortest(self, start: Workload) -> tuple[Workload, ...]:
+        before: dict[int, Workload] = {}
+        ahead = [start]
+        for here in ahead:
+            work.spend()
+            for target in self._blocked[id(here)].targets:
+                if target is start:
+                    return self._way(start, here, before)
+                if id(target) not in before and id(target) in self._blocked:
+                    before[id(target)] = here
+                    ahead.append(target)
+        raise AssertionError("a workload in a cycle has a way back to itself")
+
+    def _way(self, start: Workload, end: Workload, before: Mapping[int, Workload]) -> tuple[Workload, ...]:
+        way = [end]
+        while way[-1] is not start:
+            way.append(before[id(way[-1])])
+        return tuple(reversed(way))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
+from kubesched_lint import work
 from kubesched_lint.analysis.namespaces import Namespaces
 from kubesched_lint.analysis.pod_labels import is_set_later, name_told_by
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
@@ -36,6 +37,7 @@ class Selection:
         ``unknown`` decides where namespace labels are not known.
         """
         for workload in self._candidates(term):
+            work.spend()
             if self._namespaces.selects(term, holder, self._pod_of(workload), unknown=unknown):
                 yield workload
 

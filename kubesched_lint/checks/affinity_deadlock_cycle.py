@@ -8,34 +8,30 @@ from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.workload import Workload
 
+_MOST_TOLD = 20
+"""Workloads of a circle that a finding names."""
+
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     blocked = facts.blocked.get(id(workload))
     if blocked is None or blocked.cause != "cycle":
         return
-    circle = _circle(workload, facts)
+    circle = facts.circles.through(workload)
     terms = facts.pod(workload).required_affinity
-    text = " → ".join(str(w) for w in (*circle, workload))
+    text = _told(circle)
     yield Hazard(
         at=terms[0].path,
         evidence=proof(text, assumes=facts.set_premises) if facts.proves_absence else pattern(text),
-        values={"others": tuple(str(w) for w in circle[1:]), "replicas": facts.replicas(workload)},
+        values={"others": circle[1:], "replicas": facts.replicas(workload)},
         related=tuple(
             Place(w.pod.required_affinity[0].path, f"{w} requires the next of the circle", w.source, w.ref)
-            for w in circle[1:]
+            for w in circle[1:_MOST_TOLD]
         ),
     )
 
 
-def _circle(start: Workload, facts: Facts) -> tuple[Workload, ...]:
-    """The shortest way round from ``start`` back to itself, over blocked workloads."""
-    ways: list[tuple[Workload, ...]] = [(start,)]
-    seen: set[int] = set()
-    for way in ways:
-        for target in facts.blocked[id(way[-1])].targets:
-            if target is start:
-                return way
-            if id(target) not in seen and id(target) in facts.blocked:
-                seen.add(id(target))
-                ways.append((*way, target))
-    raise AssertionError("a workload in a cycle has a way back to itself")
+def _told(circle: tuple[Workload, ...]) -> str:
+    """The way round; of a long one its beginning and its end."""
+    left = len(circle) - _MOST_TOLD
+    shown = [str(w) for w in (circle if left <= 0 else circle[: _MOST_TOLD - 1])]
+    return " → ".join((*shown, *([f"{left:,} more", str(circle[-1])] if left > 0 else ()), str(circle[0])))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubesched_lint import work
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.neighbours import repelled_by_running
 from kubesched_lint.findings import Hazard, Place, Severity, proof, witness
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
 
+_STEPS = 20
 REASON = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 
@@ -56,9 +58,11 @@ def _between(holder: Workload, other: Workload, key: str, at: tuple[str | int, .
     why = "is created first"
     if facts.preempts(victim, first):
         first, victim, why = victim, first, "preempts them"
+    work.spend(_STEPS)
     room = facts.room(victim, key)
-    taken = set(facts.room(first, key).domains)
-    if not room.is_bounded or not set(room.domains) <= taken or facts.replicas(first) < len(room.domains):
+    if not room.is_bounded or facts.replicas(first) < len(room.domains):
+        return
+    if not set(room.domains) <= set(facts.room(first, key).domains):
         return
     if not facts.replicas(victim):
         return

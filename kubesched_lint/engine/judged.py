@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.engine.places import location_of
 from kubesched_lint.findings import Finding, Hazard, ObjectRef, Place, Related, Severity, Source
@@ -10,6 +10,8 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.wording import fill
+
+_MOST_RELATED = 50
 
 
 @record
@@ -63,7 +65,7 @@ def finding_of(
         evidence=hazard.evidence,
         object=victim,
         location=location_of(source, hazard.at, key=hazard.key),
-        related=tuple(_related(place, source) for place in hazard.related),
+        related=tuple(_related(hazard.related, source)),
         fixes=hazard.fixes,
         at=hazard.at,
     )
@@ -81,8 +83,12 @@ def _standard_values(workload: Workload | None, victim: ObjectRef) -> Mapping[st
     }
 
 
-def _related(place: Place, default: Source) -> Related:
-    return Related(location_of(place.source or default, place.at), place.label)
+def _related(places: Sequence[Place], default: Source) -> Iterator[Related]:
+    """Where a finding belongs to hundreds of places, the last one that is told says how many there are besides."""
+    more = len(places) - _MOST_RELATED
+    for at, place in enumerate(places[:_MOST_RELATED], start=1):
+        label = f"{place.label} … and {more:,} more places" if more > 0 and at == _MOST_RELATED else place.label
+        yield Related(location_of(place.source or default, place.at), label)
 
 
 def numbered(findings: Iterable[Finding]) -> Iterator[Finding]:

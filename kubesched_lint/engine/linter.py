@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from kubesched_lint import work
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.applies import (
@@ -45,12 +46,21 @@ _ON_NAMESAKES = "defined-twice"
 """The one rule that looks at several definitions of one object."""
 _TOO_MANY_NODES = "not examined: the pools could make more nodes for this set than are looked at"
 _ON_REFUSED = "api-would-reject"
+MOST_STEPS, STEPS_EACH, LEAST_STEPS = 4_000_000, 2_000, 20_000
+"""Of a run, for each of its documents, and of a rule when those are spent: see ``work``."""
 
 
 def lint(
     manifests: ManifestSet, cluster: Cluster | None, options: Options, rules: Sequence[Rule]
 ) -> tuple[Report, tuple[Judged, ...]]:
     """Runs the rules; waivers, baselines and reports come after. Pure."""
+    with work.within(MOST_STEPS + STEPS_EACH * len(manifests.documents)):
+        return _lint(manifests, cluster, options, rules)
+
+
+def _lint(
+    manifests: ManifestSet, cluster: Cluster | None, options: Options, rules: Sequence[Rule]
+) -> tuple[Report, tuple[Judged, ...]]:
     complete = manifests.is_complete and not options.partial
     premises = Premises(options.apply_order, options.kubernetes_version, complete)
     run = _Run(manifests, options, premises)
@@ -126,7 +136,21 @@ class _Run:
                 self.skipped.append(Skip(rule.slug, missing))
             else:
                 self.ran += 1
-                self.judged.extend(self._of_taken(rule, facts))
+                self._hear(rule, facts)
+
+    def _hear(self, rule: Rule, facts: Facts) -> None:
+        """What a rule says within its share of the work: of what lies beyond it nothing is known."""
+        try:
+            with work.within(work.share(LEAST_STEPS)):
+                for judged in self._of_taken(rule, facts):
+                    self.judged.append(judged)
+        except work.OutOfWorkError as reason:
+            self._skip(rule, reason)
+
+    def _skip(self, rule: Rule, reason: UncheckedError) -> None:
+        skip = Skip(rule.slug, str(reason), isinstance(reason, work.OutOfWorkError))
+        if skip not in self.skipped:
+            self.skipped.append(skip)
 
     def today(self, rules: Iterable[Rule], facts: Facts, cluster: Cluster) -> None:
         """What holds only while cordons and passing taints last is at most a warning that says so."""
@@ -134,9 +158,10 @@ class _Run:
         premise = cluster.passing_premise
         for rule in rules:
             if rests_on_nodes(rule) and not lacking(rule, facts):
-                for judged in self._of_taken(rule, facts):
-                    if identity_of(judged) not in known:
-                        self.judged.append(assuming(judged, premise))
+                before = len(self.judged)
+                self._hear(rule, facts)
+                passing = [assuming(one, premise) for one in self.judged[before:] if identity_of(one) not in known]
+                self.judged[before:] = passing
 
     def _of_taken(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
         """Objects that the API server refuses make no pods: nothing about others is an error because of them."""
@@ -297,9 +322,7 @@ class _Run:
                     placed = self._placed(hazard, subject) if isinstance(subject, Document) else hazard
                     yield self._judge(rule, workload, placed, facts)
             except UncheckedError as reason:
-                skip = Skip(rule.slug, str(reason))
-                if skip not in self.skipped:
-                    self.skipped.append(skip)
+                self._skip(rule, reason)
             except Exception as error:
                 self._failed(rule, workload, error)
 

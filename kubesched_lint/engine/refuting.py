@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kubesched_lint import work
 from kubesched_lint.analysis.attempts import is_modelled, orders, pods_left, wanted_pods
 from kubesched_lint.findings import Severity, pattern
 from kubesched_lint.lifecycle.judging import is_stuck
@@ -48,7 +49,11 @@ def established(judged: Iterable[Judged], as_meant: Callable[[Judged], Facts]) -
         run = ""
         if _is_tried(one):
             facts = as_meant(one)
-            run = attempts.setdefault(id(facts), _Attempts(facts)).against(one)
+            try:
+                with work.within(work.share(0)):
+                    run = attempts.setdefault(id(facts), _Attempts(facts)).against(one)
+            except work.OutOfWorkError:
+                run = ""  # a run that is cut short says nothing
         if run and raising:
             raise RefutedError(f"{one.finding.rule} on {one.finding.object}: {one.finding.message}; yet {run}")
         yield _not_established(one, run) if run else one

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kubesched_lint import work
 from kubesched_lint.analysis.attempts import is_modelled, orders, pods_left, wanted_pods
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.engine import refuting
@@ -32,7 +33,11 @@ def established_cells(rows: Sequence[Row], simulation: Simulation, facts: Facts)
     for row in rows:
         cells = []
         for cell in row.cells:
-            run = _against(cell, row.number, simulation, placed) if cell.proven else ""
+            try:
+                with work.within(work.share(0)):
+                    run = _against(cell, row.number, simulation, placed) if cell.proven else ""
+            except work.OutOfWorkError:
+                run = ""  # a run that is cut short says nothing
             if run and refuting.raising:
                 workload = simulation.whole.workloads[row.number]
                 raise refuting.RefutedError(f"{cell.event} of {workload}: {cell.text} ({cell.why}); yet {run}")
@@ -106,9 +111,13 @@ def _placements(simulation: Simulation, facts: Facts) -> Sequence[dict[int, int]
     members = list(followed.values())
     if sum(wanted_pods(w, facts) for w in members) > MOST_PODS:
         return ()
-    found = []
+    found: list[dict[int, int]] = []
     for ordered, choose, random in orders(members, members[-1:], RUNS):
-        left = pods_left(facts, ordered, choose, random)
+        try:
+            with work.within(work.share(0)):
+                left = pods_left(facts, ordered, choose, random)
+        except work.OutOfWorkError:
+            return found
         if left is not None:
             found.append({number: left[key] for key, number in numbers.items()})
     return found

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TypeVar
 
+from kubesched_lint import work
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.analysis.held import amid_rollout, without
 from kubesched_lint.analysis.pod_labels import not_followed
@@ -17,7 +19,7 @@ from kubesched_lint.engine.refuting_cells import established_cells
 from kubesched_lint.engine.scaling import scale_events, sizes
 from kubesched_lint.engine.weighing import weighed
 from kubesched_lint.findings import InputError, Location, ObjectRef
-from kubesched_lint.lifecycle.matrix import EVENTS, Effort, Row, Simulation
+from kubesched_lint.lifecycle.matrix import EVENTS, Effort, Row, Simulation, cut_short
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
@@ -29,6 +31,10 @@ from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.template import service_account
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
+
+MOST_STEPS, STEPS_EACH, MANY = 6_000_000, 20_000, 200
+"""Of a simulation, and for each of its workloads as far as they are not ``MANY``: see ``work``."""
+T = TypeVar("T")
 
 _MOST_SPARE = 60
 """Nodes that pools might add in the midst of an event; with more, the search would not end."""
@@ -93,11 +99,53 @@ def simulate(
     premises = Premises(options.apply_order, options.kubernetes_version, complete)
     inventory, chosen = _defined_once(manifests.inventory)
     facts = Facts(inventory, cluster.settled(), premises)
+    effort = effort or Effort()
+    try:
+        with work.within(_steps(effort, len(inventory.workloads))):
+            return _simulated(manifests, cluster, facts, chosen, events, effort, pictured, only, never_ready, scale)
+    except work.OutOfWorkError as reason:
+        return _cut_short(manifests, facts, events, only, pictured, f"{reason}: nothing was followed")
+
+
+def _steps(effort: Effort, workloads: int) -> int:
+    """What a simulation may cost: see ``work``. Who lets a search go on longer means it."""
+    return (MOST_STEPS + STEPS_EACH * min(workloads, MANY)) * max(1, effort.states // Effort().states)
+
+
+def _cut_short(
+    manifests: ManifestSet,
+    facts: Facts,
+    events: Sequence[str],
+    only: Collection[ObjectRef] | None,
+    pictured: str,
+    reason: str,
+) -> Outlook:
+    """Nothing is known of any event."""
+    workloads = tuple(w for w in facts.in_order if w.kind != "CronJob")
+    rows = [
+        Row(i, tuple(cut_short(event, w.replicas, reason) for event in events))
+        for i, w in enumerate(workloads)
+        if only is None or w.ref in only
+    ]
+    return Outlook(workloads, tuple(events), tuple(rows), pictured=pictured, errors=manifests.errors, notes=(reason,))
+
+
+def _simulated(
+    manifests: ManifestSet,
+    cluster: Cluster,
+    facts: Facts,
+    chosen: Sequence[str],
+    events: Sequence[str],
+    effort: Effort,
+    pictured: str,
+    only: Collection[ObjectRef] | None,
+    never_ready: Collection[str],
+    scale: Collection[str],
+) -> Outlook:
     grown = _grown(facts)
     setting = _asked(setting_of(grown), never_ready, scale)
     events = tuple(dict.fromkeys((*events, *scale_events(setting.scaled))))
     _check_events((*events, *([pictured] if pictured else [])), (*EVENTS, *scale_events(setting.scaled)))
-    effort = effort or Effort()
     simulation = Simulation(setting, effort)
     numbers = [i for i, w in enumerate(setting.workloads) if only is None or w.ref in only]
     rows = tuple(established_cells(tuple(_rows(simulation, events, numbers)), simulation, grown))
@@ -107,18 +155,36 @@ def simulate(
     rows = tuple(replace(row, cells=tuple(_judged(cell, cluster, facts) for cell in row.cells)) for row in rows)
     missing = dict(_missing(setting, facts))
     rows = tuple(weighed(tuple(_as_far_as_told(rows, setting, missing)), setting, facts))
-    before, after = _pictures(simulation, pictured) if pictured else (None, None)
+    drawn = _within_share(lambda: _pictures(simulation, pictured)) if pictured else (None, None)
+    before, after = drawn or (None, None)
+    unmissing = [i for i in numbers if i not in missing]
+    skewed = _within_share(lambda: tuple(_skews(setting, effort, unmissing)))
+    left_out = [what for what, told in (("the picture", drawn), ("the skews", skewed)) if told is None]
     return Outlook(
         setting.workloads,
         tuple(events),
         rows,
-        tuple(_skews(setting, effort, [i for i in numbers if i not in missing])),
+        skewed or (),
         before,
         after,
         pictured,
         manifests.errors,
-        (*chosen, *_notes(setting, cluster, facts), *_pool_notes(standing, rows, pictured)),
+        (
+            *chosen,
+            *_notes(setting, cluster, facts),
+            *_pool_notes(standing, rows, pictured),
+            *(f"left out: {what}, for {work.WHY}" for what in left_out),
+        ),
     )
+
+
+def _within_share(tell: Callable[[], T]) -> T | None:
+    """What is told within a share of the work; None where that does not suffice."""
+    try:
+        with work.within(work.share(0)):
+            return tell()
+    except work.OutOfWorkError:
+        return None
 
 
 def _defined_once(manifests: Inventory) -> tuple[Inventory, tuple[str, ...]]:

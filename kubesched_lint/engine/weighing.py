@@ -34,7 +34,7 @@ def weighed(rows: Sequence[Row], setting: Setting, facts: Facts) -> Iterator[Row
 
 def _neighbours(number: int, setting: Setting) -> tuple[int, ...]:
     """Workloads that can change where its pods fit, itself included."""
-    return next(members for members in setting.components if number in members)
+    return setting.group(number)
 
 
 def _of_neighbours(number: int, setting: Setting, lacks: Mapping[int, Sequence[Lack]]) -> tuple[str, ...]:

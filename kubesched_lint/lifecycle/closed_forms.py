@@ -59,7 +59,7 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
 def stands_alone(setting: Setting, number: int) -> bool:
     """Whether no other workload of the set can ever be on a node this one uses, nor select its pods, nor runs."""
     others = [i for i in range(len(setting.workloads)) if i != number]
-    tied = next(c for c in setting.acquainted if number in c)
+    tied = setting.acquaintances(number)
     return (
         not setting.running
         and len(tied) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from kubesched_lint.lifecycle.controllers.pdb import covers
+from kubesched_lint import work
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.workload import Workload
@@ -32,7 +32,7 @@ def contest(setting: Setting, members: Sequence[int]) -> Contest:
         i, name = late
         why = f"pod {name} terminates: whether pods of {setting.workloads[i]}, which must be near it, come in time"
         return Contest("", why, late=True)
-    pairs = [(i, j) for i in members for j in members if outranks(setting, i, j)]
+    pairs = _outranked(setting, members)
     guest = next(setting.guests.weaker(members), None)
     if not pairs and guest is None:
         return NONE
@@ -47,6 +47,14 @@ def _missed(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str
             pod = setting.pods[i]
             if pod.required_affinity and all(setting.selects(t, pod, bound.pod) for t in pod.required_affinity):
                 yield i, f"{bound.namespace}/{bound.name}"
+
+
+def _outranked(setting: Setting, members: Sequence[int]) -> list[tuple[int, int]]:
+    """Who may drive out whom."""
+    if len({setting.pods[i].priority or 0 for i in members}) < 2:
+        return []
+    work.spend(len(members) ** 2 // 4)
+    return [(i, j) for i in members for j in members if outranks(setting, i, j)]
 
 
 def outranks(setting: Setting, strong: int, weak: int) -> bool:
@@ -71,7 +79,7 @@ def _hindrance(setting: Setting, members: Sequence[int], pairs: Sequence[tuple[i
             f"{bound.name} (priority {lost.rank}), which is not of the set: where that goes then is not known"
         )
     for i, j in pairs:
-        guard = next((b for b in setting.objects.budgets if covers(b, pods[j].namespace, pods[j].labels)), None)
+        guard = next(iter(setting.guards(j)), None)
         if guard is not None:
             return (
                 f"preemption: {workloads[i]} may drive out {workloads[j]}, which PDB {guard.name} guards: whom it "

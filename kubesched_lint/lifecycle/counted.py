@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.bounds import Counted, most_placed
@@ -11,11 +12,10 @@ from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.contest import outranks
 from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle.controllers.daemonset import targets
-from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions, covers
+from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions
 from kubesched_lint.lifecycle.least import least_daemons, least_placed
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import scaled_to, size_after, zones
-from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import ROLLED_OUT
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import as_checked
@@ -23,6 +23,8 @@ from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
 from kubesched_lint.scheduler.topology import counted_nodes
 
 _FEW_NODES = 64
+_STEPS = 100
+"""What it costs to count once, and beside how many others."""
 
 
 class Tally:
@@ -44,6 +46,7 @@ class Tally:
 
 def count(setting: Setting, event: str, number: int) -> Tally:
     """Sound for every scheduler that respects the filters and every order of events."""
+    work.spend(_STEPS + len(setting.workloads) // 4)
     told = _whoever_goes(setting, event, number)
     if _waits_in_turn(setting, number):
         told.least, told.never_stuck = Counted(0, "a pod of the old revision waits, and nobody replaces it"), False
@@ -286,7 +289,7 @@ def _without_one(setting: Setting, number: int, *, gone: bool) -> Tally:
         return _fewer_daemons(setting, number, nodes) if gone else _placed(setting, number, wanted)
     least = least_placed(setting, number, wanted, nodes_fewer=1, gone=gone)
     # A drain that a budget stops leaves pods where they are, and a cordon keeps out no pod that tolerates it.
-    surely = gone or not (_budgets(setting, number) or tolerates_any(setting.pods[number].tolerations, CORDON))
+    surely = gone or not (setting.guards(number) or tolerates_any(setting.pods[number].tolerations, CORDON))
     return Tally(
         wanted, least, _most_on_fewer(setting, number, wanted) if surely else most_placed(setting, number, wanted)
     )
@@ -358,18 +361,13 @@ def _drained(setting: Setting, number: int) -> Tally:
     told.never_stuck = True
     if setting.workloads[number].kind == "DaemonSet":
         return told
-    budgets = _budgets(setting, number)
+    budgets = setting.guards(number)
     if not budgets:
         return told
-    alone = [b for b in budgets if sum(covers(b, p.namespace, p.labels) for p in setting.pods) == 1]
+    alone = [b for b in budgets if setting.is_alone(b)]
     if len(budgets) > 1 or not alone or told.least.pods < told.wanted:
         told.never_stuck = False
     else:
         told.never_stuck = allowed_disruptions(budgets[0], told.wanted, told.wanted) > 0
         told.always_stuck = not told.never_stuck
     return told
-
-
-def _budgets(setting: Setting, number: int) -> list[DisruptionBudget]:
-    pod = setting.pods[number]
-    return [b for b in setting.objects.budgets if covers(b, pod.namespace, pod.labels)]

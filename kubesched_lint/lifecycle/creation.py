@@ -85,7 +85,7 @@ def beside_undecided(cell: Cell, setting: Setting, number: int) -> Cell:
     """The cell of a workload that meets pods of which nobody knows whether they are created."""
     if cell.verdict == NONE or not setting.decisions:
         return cell
-    members = next(c for c in setting.components if number in c)
+    members = setting.group(number)
     met = [setting.workloads[i] for i in members if i in setting.decisions and i != number]
     if not met:
         return cell

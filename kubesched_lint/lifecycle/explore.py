@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+from kubesched_lint import work
 from kubesched_lint.lifecycle.motion import Motion, Move
 from kubesched_lint.lifecycle.world import State, Step, settled
 
@@ -60,6 +61,7 @@ def explore(
             return found
         state = stack.pop()
         moved = False
+        work.spend(_STEP)
         for step, after in all_moves(motion, state, extra):
             moved = True
             most_moves -= 1
@@ -84,11 +86,11 @@ def run_once(
     """
     state = motion.settle(start)
     steps = [(Step("start"), state)]
-    work = 0
+    done = 0
     while True:
-        work += _work(state)
-        if work > most_work:
-            return [], work
+        done += _work(state)
+        if done > most_work:
+            return [], done
         move = None
         if extra is not None:
             evictions = list(extra(state))
@@ -98,7 +100,7 @@ def run_once(
         if move is None and extra is not None and evictions:
             move = random.choice(evictions)
         if move is None:
-            return steps, work
+            return steps, done
         steps.append(move)
         state = move[1]
 
@@ -114,10 +116,11 @@ def explore_by_runs(
     left = MOST_WORK
     for i in range(max(runs, len(starts)) if starts else 0):
         before: State | None = None
-        steps, work = run_once(motion, starts[i % len(starts)], random, extra, most_work=left)
-        left -= work
+        steps, done = run_once(motion, starts[i % len(starts)], random, extra, most_work=left)
+        left -= done
         if not steps:
             break
+        work.spend(len(steps))
         for step, state in steps:
             if state not in found.parents:
                 found.parents[state] = None if before is None else (before, step)

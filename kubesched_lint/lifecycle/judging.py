@@ -10,7 +10,6 @@ from kubesched_lint.findings import Path
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.blame import Blame, blame
 from kubesched_lint.lifecycle.controllers.daemonset import targets
-from kubesched_lint.lifecycle.controllers.pdb import covers
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.narrate import witness
 from kubesched_lint.lifecycle.setting import Setting
@@ -95,17 +94,11 @@ def _blamed(cell: Cell, told: Blame | None) -> Cell:
 
 def _refused(cell: Cell, setting: Setting, number: int) -> Cell:
     """A drain that gave up: the budget in its way, and what the eviction API answers."""
-    budgets = budgets_of(setting, number)
+    budgets = setting.guards(number)
     if not budgets:
         return cell
     message = VIOLATES if len(budgets) == 1 else MANY_BUDGETS
     return replace(cell, message=message, says=EVICTION_SAYS, blamed=budgets[0], at=_bound_of(budgets[0]))
-
-
-def budgets_of(setting: Setting, number: int) -> list[DisruptionBudget]:
-    """Those that select the workload's pods."""
-    pod = setting.pods[number]
-    return [b for b in setting.objects.budgets if covers(b, pod.namespace, pod.labels)]
 
 
 def _bound_of(budget: DisruptionBudget) -> Path:

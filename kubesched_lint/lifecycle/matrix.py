@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
+from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.lifecycle import creation, quotas
 from kubesched_lint.lifecycle.bounds import Counted
@@ -13,7 +14,7 @@ from kubesched_lint.lifecycle.contest import Contest, contest
 from kubesched_lint.lifecycle.counted import Tally, count
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.idle import idle
-from kubesched_lint.lifecycle.judging import budgets_of, explained, judged, known_by
+from kubesched_lint.lifecycle.judging import explained, judged, known_by
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.premises import has_unknown_class, premises
 from kubesched_lint.lifecycle.setting import Setting
@@ -33,6 +34,8 @@ MOST_RUN = 50_000
 MOST_DAEMONS = 200
 """On more nodes a DaemonSet's course has too many steps to be worth it."""
 
+MOST_STEPS, LEAST_STEPS = 4_000_000, 2_000
+"""Of one cell, and of one when those of the run are spent: see ``work``."""
 _FEW_PODS = 200
 _FEW_LOST = 3
 """Of more pods than that the loss of so many nodes is tried."""
@@ -78,7 +81,14 @@ class Simulation:
             yield Row(number, tuple(self.cell(event, number) for event in events))
 
     def cell(self, event: str, number: int) -> Cell:
-        """The cell of a workload by its place in ``whole``."""
+        """The cell of a workload by its place in ``whole``; unknown where it takes more than its share of the work."""
+        try:
+            with work.within(min(work.share(LEAST_STEPS), MOST_STEPS)):
+                return self._told(event, number)
+        except work.OutOfWorkError as reason:
+            return cut_short(event, self.whole.workloads[number].replicas, str(reason))
+
+    def _told(self, event: str, number: int) -> Cell:
         reason = idle(self.whole, event, number)
         if reason:
             return nothing(event, reason)
@@ -98,7 +108,7 @@ class Simulation:
 
     def _answer(self, event: str, number: int) -> Cell:
         told = count(self.setting, event, number)
-        members = next(c for c in self.setting.components if number in c)
+        members = self.setting.group(number)
         if told.is_fine and self._may_crowd(event, members, number):
             told.least, told.never_stuck = Counted(0, "pods of others that are driven out may come again here"), False
         if told.is_fine:
@@ -231,7 +241,7 @@ class Simulation:
         members = tuple(range(len(setting.workloads)))
         runs = effort.runs
         if len(setting.nodes) * sum(map(setting.most, members)) > FEW_RUN:
-            members = next(c for c in setting.acquainted if number in c)
+            members = setting.acquaintances(number)
             runs = 1
         if members not in self._ran:
             tell = partial(
@@ -342,7 +352,7 @@ class Simulation:
     def _budget(self, event: str, number: int, stuck: bool) -> str:
         if event != "drain" or not stuck:
             return ""
-        names = [b.name for b in budgets_of(self.setting, number)]
+        names = [b.name for b in self.setting.guards(number)]
         return f"PDB {', '.join(names)}" if names else ""
 
     def _quota(self, number: int) -> str:
@@ -352,8 +362,7 @@ class Simulation:
         return granted.why if granted is not None else "a quota keeps pods from being made"
 
     def _premises(self, number: int) -> tuple[str, ...]:
-        members = next(c for c in self.setting.components if number in c)
-        return tuple(premises(self.setting, number, self._contests[members]))
+        return tuple(premises(self.setting, number, self._contests[self.setting.group(number)]))
 
 
 def story_nodes(story: Story) -> dict[str, int]:
@@ -365,6 +374,13 @@ def story_nodes(story: Story) -> dict[str, int]:
                 name = story.nodes[position].name
                 found[name] = found.get(name, 0) + sum(n for _, n in held)
     return found
+
+
+def cut_short(event: str, wanted: int, reason: str) -> Cell:
+    """Of an event that was not followed to its end."""
+    bound = Range(0, wanted, "bound")
+    text = f"{words(event, wanted, bound, stuck=False, always_stuck=False)} ?"
+    return Cell(event, UNKNOWN, wanted, bound, text=text, why="it was not followed to its end", missing=(reason,))
 
 
 def _doubted(cell: Cell, missing: str) -> Cell:

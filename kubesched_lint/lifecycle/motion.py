@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from random import Random
 
+from kubesched_lint import work
 from kubesched_lint.lifecycle import ordinals, parallel, resizing
 from kubesched_lint.lifecycle.controllers import deployment, statefulset
 from kubesched_lint.lifecycle.daemons import Daemons, synced
@@ -30,6 +31,8 @@ from kubesched_lint.lifecycle.world import (
 from kubesched_lint.model.pod import Pod
 
 Move = tuple[Step, State]
+_STEPS = 12
+"""What it costs to ask a controller once."""
 MOST_WAYS = 200
 """Of those in which something may be deleted, one course draws among so many."""
 _REMAKING = frozenset(["Deployment", "ReplicaSet", "ReplicationController", "Job"])
@@ -273,6 +276,7 @@ class Motion:
     # --- creating ---------------------------------------------------------------------------------------------------
 
     def _created(self, wish: Wish, state: State) -> State:
+        work.spend(_STEPS)
         kind = self._kind(wish)
         if kind == "DaemonSet":
             return self._daemons[wish.workload].created(state)
@@ -322,6 +326,7 @@ class Motion:
     def _deletions(self, wish: Wish, state: State) -> Iterator[tuple[Step, State, tuple[int, ...]]]:
         """``(step, state, slots of the bound pods that went)`` for each thing the controller may do."""
         kind = self._kind(wish)
+        work.spend(_STEPS)
         if kind == "DaemonSet":
             yield from self._daemons[wish.workload].deletions(state)
         elif kind == "StatefulSet" and parallel.is_pooled(wish):

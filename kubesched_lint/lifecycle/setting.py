@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
+from kubesched_lint import work
 from kubesched_lint.admission.decision import Decision
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle.controllers.daemonset import targets
+from kubesched_lint.lifecycle.controllers.pdb import covers
+from kubesched_lint.lifecycle.coupling import joined, selecting, sharing
 from kubesched_lint.lifecycle.events import Story, revision_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
-from kubesched_lint.model.policy import Autoscaler, ResourceQuota
+from kubesched_lint.model.policy import Autoscaler, DisruptionBudget, ResourceQuota
 from kubesched_lint.model.storage import Claim, StorageClass
 from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.record import replace as replace_record
@@ -217,6 +221,24 @@ class Setting:
 
         return crowd(self)
 
+    def guards(self, number: int) -> Sequence[DisruptionBudget]:
+        """The budgets that select the pods of a workload."""
+        return self._guards[number]
+
+    def is_alone(self, budget: DisruptionBudget) -> bool:
+        """Whether a budget selects the pods of one workload only."""
+        return self._guarded[id(budget)] == 1
+
+    @cached_property
+    def _guards(self) -> Sequence[Sequence[DisruptionBudget]]:
+        work.spend(len(self.objects.budgets) * len(self.pods) // 4)
+        return [[b for b in self.objects.budgets if covers(b, p.namespace, p.labels)] for p in self.pods]
+
+    @cached_property
+    def _guarded(self) -> Mapping[int, int]:
+        """How many workloads a budget guards, by its ``id``."""
+        return Counter(id(budget) for guards in self._guards for budget in guards)
+
     # --- coupling ---------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -230,39 +252,29 @@ class Setting:
         """The same, but for room: workloads tied by selectors, host ports or claims."""
         return self._joined(self._pairs())
 
+    def group(self, number: int) -> tuple[int, ...]:
+        """The one of ``components`` that a workload is in."""
+        return self._group_of[number]
+
+    @cached_property
+    def _group_of(self) -> Mapping[int, tuple[int, ...]]:
+        return {i: members for members in self.components for i in members}
+
+    def acquaintances(self, number: int) -> tuple[int, ...]:
+        """The one of ``acquainted`` that a workload is in."""
+        return self._acquaintances_of[number]
+
+    @cached_property
+    def _acquaintances_of(self) -> Mapping[int, tuple[int, ...]]:
+        return {i: members for members in self.acquainted for i in members}
+
     def _joined(self, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
-        leader = list(range(len(self.workloads)))
-
-        def find(i: int) -> int:
-            while leader[i] != i:
-                leader[i] = leader[leader[i]]
-                i = leader[i]
-            return i
-
-        for a, b in pairs:
-            leader[find(a)] = find(b)
-        groups: dict[int, list[int]] = {}
-        for i in range(len(leader)):
-            groups.setdefault(find(i), []).append(i)
-        return tuple(map(tuple, groups.values()))
+        return joined(len(self.workloads), pairs)
 
     def _pairs(self) -> Iterator[tuple[int, int]]:
-        yield from self._selecting()
-        yield from _sharing([[("port", p.protocol, p.port) for p in pod.host_ports] for pod in self.pods])
-        yield from _sharing([[("claim", pod.namespace, v.claim) for v in pod.volumes if v.claim] for pod in self.pods])
-
-    def _selecting(self) -> Iterator[tuple[int, int]]:
-        for a, holder in enumerate(self.pods):
-            terms = (*holder.required_affinity, *holder.required_anti_affinity)
-            selectors = [c.selector for c in holder.spread if c.is_hard and c.selector is not None]
-            if not terms and not selectors:
-                continue
-            for b, other in enumerate(self.pods):
-                if a != b and (
-                    any(self.selects(t, holder, other) for t in terms)
-                    or (holder.namespace == other.namespace and any(s.matches(other.labels) for s in selectors))
-                ):
-                    yield a, b
+        yield from selecting(self.pods, self.cluster)
+        yield from sharing([[("port", p.protocol, p.port) for p in pod.host_ports] for pod in self.pods])
+        yield from sharing([[("claim", pod.namespace, v.claim) for v in pod.volumes if v.claim] for pod in self.pods])
 
     def selects(self, term: PodAffinityTerm, holder: Pod, other: Pod) -> bool:
         return selects_pod(term, holder.namespace, other, self.cluster)
@@ -371,10 +383,3 @@ class Setting:
 def _renumbered(values: Mapping[int, T], kept: Sequence[int]) -> dict[int, T]:
     """By place in ``kept`` what was by number."""
     return {place: values[number] for place, number in enumerate(kept) if number in values}
-
-
-def _sharing(keys: Sequence[Sequence[object]]) -> Iterator[tuple[int, int]]:
-    first: dict[object, int] = {}
-    for i, own in enumerate(keys):
-        for key in own:
-            yield first.setdefault(key, i), i

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from functools import cached_property
 
+from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
@@ -211,6 +212,7 @@ class Stage:
 
     def show(self, state: State) -> None:
         """Bring the cluster to a state, by the difference to the one shown before."""
+        work.spend(len(state.bound) // 8)  # before anything is moved: a state is shown as a whole
         if state.bound is not self._shown:
             for position, (before, after) in enumerate(zip(self._shown, state.bound, strict=True)):
                 if before is not after and before != after:
@@ -252,9 +254,11 @@ class Stage:
         self.show(state)
         mark = self.cluster.mark()
         before = self.cluster.storage
-        bind(pod, position, self.cluster)
-        after = self.cluster.storage
-        self.cluster.undo(mark)
+        try:
+            bind(pod, position, self.cluster)
+            after = self.cluster.storage
+        finally:
+            self.cluster.undo(mark)
         if after is before:
             return state.volumes
         fresh = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from kubesched_lint.lifecycle.controllers.pdb import covers
 from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.outcomes import Outcome, outcome
 from kubesched_lint.lifecycle.setting import Setting
@@ -103,8 +102,7 @@ class Telling:
         workload = self.setting.workloads[number]
         wish = story.wishes[story.numbers[workload.kind, workload.namespace, workload.name]]
         motion = story.phases[-1].motion
-        pod = self.setting.pods[number]
-        guarded = event == "drain" and any(covers(b, pod.namespace, pod.labels) for b in self.setting.objects.budgets)
+        guarded = event == "drain" and bool(self.setting.guards(number))
         seen: set[tuple[Outcome, bool, int]] = set()
         for state in story.states:
             here = outcome(motion, wish, state)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from kubesched_lint import work
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.storage import PersistentVolume
@@ -175,6 +176,7 @@ class Tally(NamedTuple):
 
 
 def tally(state: State) -> Tally:
+    work.spend((len(state.bound) + len(state.waiting)) // 4)
     bound: dict[int, int] = {}
     waiting: dict[int, int] = {}
     for held in state.bound:
@@ -196,6 +198,7 @@ def empty(nodes: int) -> State:
 
 
 def with_bound(state: State, position: int, slot: int, change: int) -> State:
+    work.spend(1 + len(state.bound) // 64)
     bound = list(state.bound)
     bound[position] = _added(bound[position], slot, change)
     return state._replace(bound=tuple(bound))
@@ -234,6 +237,7 @@ def _added(held: Held, slot: int, change: int) -> Held:
 
 
 def queued(queue: Queue, slot: int, status: int, change: int) -> Queue:
+    work.spend(1 + len(queue) // 2)
     counts = {(s, t): n for s, t, n in queue}
     counts[slot, status] = counts.get((slot, status), 0) + change
     if not counts[slot, status]:

@@ -26,11 +26,17 @@ def span_of(text: str, line: int, path: Path, *, key: bool = False, plain: bool 
     if plain:
         first, column, last, end = _in_plain(text, path, key)
         return Span(line + first, column + 1, line + last, end + 1)
-    root = _root(text)
-    if root is None:
+    found = _in_tree(text, path, key)
+    if found is None:
         return Span(line, 1, line, 1)
-    start, stop = _find(root, path, text, key)
+    start, stop = found
     return Span(*_place(text, start, line), *_place(text, stop, line))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _in_tree(text: str, path: Path, key: bool) -> _Ends | None:
+    root = _root(text)
+    return None if root is None else _find(root, path, text, key)
 
 
 @lru_cache(maxsize=_REMEMBERED)

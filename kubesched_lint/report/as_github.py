@@ -8,7 +8,7 @@ from kubesched_lint.findings import Finding, InputError, Report, Severity
 from kubesched_lint.report.causes import ordered
 from kubesched_lint.report.cells import visible
 from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import open_findings, verdict
+from kubesched_lint.report.footer import cut_short, open_findings, verdict
 from kubesched_lint.report.words import annotated, explanation
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -20,6 +20,9 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
         yield _input_error(error)
     for finding in ordered(open_findings(report)):
         yield _finding(finding)
+    left_out = cut_short(report)
+    if left_out:
+        yield _command("warning", {"title": "kubesched-lint left something out"}, left_out)
     yield f"kubesched-lint: {verdict(report)}\n"
 
 

@@ -13,11 +13,11 @@ from kubesched_lint.findings import Finding, InputError, Report, Severity
 from kubesched_lint.report.causes import ordered
 from kubesched_lint.report.cells import visible
 from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import open_findings
+from kubesched_lint.report.footer import cut_short, open_findings
 from kubesched_lint.report.paths import relative
 from kubesched_lint.report.words import annotated
 
-_UNREADABLE = "input-error"
+_UNREADABLE, _CUT_SHORT = "input-error", "left-out"
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
@@ -38,6 +38,10 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
 def _entries(report: Report, context: RenderContext) -> Iterator[dict[str, Any]]:
     for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
         yield _error(error, context)
+    left_out = cut_short(report)
+    if left_out:  # an entry has to have a file
+        path = relative(next(iter(context.files()), "."), context.root)
+        yield _entry(left_out, _CUT_SHORT, _digest(left_out), "info", path, 1)
     for finding in ordered(open_findings(report)):
         yield _finding(finding, context)
 

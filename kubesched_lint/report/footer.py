@@ -89,6 +89,13 @@ def skips(report: Report, most_names: int = _MOST_NAMES) -> Iterator[str]:
             yield f"{_named(named, most_names)}: {reason}"
 
 
+def cut_short(report: Report) -> str:
+    """The rules that were not followed to their end, as one sentence; empty where all were."""
+    rules = sorted({skip.rule for skip in report.skipped if skip.cut})
+    reason = next((skip.reason for skip in report.skipped if skip.cut), "")
+    return f"{_named(rules)}: {reason}" if rules else ""
+
+
 def skip_counts(report: Report) -> Iterator[str]:
     """One line for all that is lacking: ``9 rules: 6 need running pods, 3 need claims``; one for any other reason."""
     lacking = [(reason, len(named)) for reason, named in _reasons(report) if named and _lacks(reason)]

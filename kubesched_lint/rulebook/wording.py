@@ -78,19 +78,20 @@ def words(value: object) -> str:
     if isinstance(value, (set, frozenset)):
         return listed(sorted(words(item) for item in value))
     if isinstance(value, Iterable):
-        return listed(words(item) for item in value)
+        return listed(value)
     return str(value)
 
 
-def listed(items: Iterable[str], longest: int = LONGEST_LIST) -> str:
+def listed(items: Iterable[object], longest: int = LONGEST_LIST) -> str:
     """``a, b and c``; of a long list the first ``longest`` and how many more; ``none`` of an empty one."""
     every = list(items)
     if not every:
         return "none"
     # "and 1 more" is no shorter than the one it hides.
+    shown = [words(item) for item in (every[:longest] if len(every) > longest + 1 else every)]
     if len(every) > longest + 1:
-        return f"{', '.join(every[:longest])} … and {len(every) - longest} more"
-    return every[0] if len(every) == 1 else f"{', '.join(every[:-1])} and {every[-1]}"
+        return f"{', '.join(shown)} … and {len(every) - longest} more"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def _count(value: object, name: str) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.cluster.state import ClusterState
@@ -52,6 +53,8 @@ KUBELET_FILTERS: tuple[Plugin, ...] = (node_name, taint_toleration, node_affinit
 """What the kubelet looks at when a pod names its node."""
 PREFILTERS: tuple[PreFilterPlugin, ...] = (node_affinity, volume_restrictions, volume_binding, volume_zone)
 
+_STEPS = 80
+"""What it costs to ask all plugins of a pod."""
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
 
@@ -158,6 +161,7 @@ def _filter(
     pod: Pod, state: ClusterState, among: NodeSet, filters: tuple[Plugin, ...] = FILTERS
 ) -> tuple[NodeSet, list[Rejection]]:
     """Per node the first plugin that rejects wins (RunFilterPlugins)."""
+    work.spend(_STEPS + len(state.index) // 64)
     rejections: list[Rejection] = []
     for plugin in filters:
         if not among:
@@ -196,10 +200,12 @@ def filter_node(pod: Pod, state: ClusterState, position: int) -> list[Rejection]
     guests = _guests(pod, state, position)
     if guests:
         mark = state.mark()
-        for guest in guests:
-            state.place(guest, position)
-        _, rejections = _filter(pod, state, only(position))
-        state.undo(mark)
+        try:
+            for guest in guests:
+                state.place(guest, position)
+            _, rejections = _filter(pod, state, only(position))
+        finally:
+            state.undo(mark)
         if rejections:
             return rejections
     return _filter(pod, state, only(position))[1]

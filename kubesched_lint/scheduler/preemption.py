@@ -102,9 +102,11 @@ def _dry_run(
         if len(candidates) >= wanted and any(not c.violations for c in candidates):
             break
         mark = state.mark()
-        found = _select_victims(pod, position, allowed, state)
-        state.undo(mark)
-        state.removed_in_cycle.clear()
+        try:
+            found = _select_victims(pod, position, allowed, state)
+        finally:
+            state.undo(mark)
+            state.removed_in_cycle.clear()
         if isinstance(found, Candidate):
             candidates.append(found)
         else:
@@ -119,9 +121,11 @@ def victims_on(pod: Pod, position: int, ranked: Sequence[Placement], state: Clus
     caller's to choose.
     """
     mark = state.mark()
-    found = _select_victims(pod, position, (), state, ranked)
-    state.undo(mark)
-    state.removed_in_cycle.clear()
+    try:
+        found = _select_victims(pod, position, (), state, ranked)
+    finally:
+        state.undo(mark)
+        state.removed_in_cycle.clear()
     return found if isinstance(found, Candidate) else None
 
 

@@ -1,0 +1,133 @@
+"""How CPU grows with the size of inputs made to be slow: each shape at three sizes, each twice the last.
+
+``python benchmarks/hostile_shapes.py [SHAPE…] [--command lint,simulate,why] [--cluster both|with|without]`` from the
+repository. For each shape and command one line: bytes of the largest, CPU at the three sizes, and the exponent by which
+CPU beyond that of a tiny file grows with bytes. A run that takes longer than ``--limit`` seconds of CPU is ended and
+shown as such. Exit code 1 when a run took more than 10 s of CPU or did not end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from math import log2
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.hostile.shapes import SHAPES, Files  # noqa: E402
+
+GOAL = 10.0
+_NOTHING_TO_TELL = 0.3
+"""Seconds of CPU beyond a tiny file's, below which a growth is noise."""
+TINY = {"lint": 0.4, "simulate": 0.6, "why": 0.6}
+"""Seconds that a run on next to nothing takes."""
+_CODES = (0, 1, 2)
+
+
+class FailedError(Exception):
+    """A run that neither reported nor ran into its limit."""
+
+
+def arguments(command: str, files: Files, folder: Path) -> Iterator[str]:
+    yield from (sys.executable, "-m", "kubesched_lint", command)
+    if command == "why":
+        yield files.asks
+    yield from (str(folder / "m.yaml"), "--no-config")
+    if files.cluster:
+        yield from ("--cluster", str(folder / "c.yaml"))
+
+
+def cpu(command: str, files: Files, folder: Path, limit: int) -> float | None:
+    """Seconds of CPU of one run; None when it did not end within the limit."""
+    (folder / "m.yaml").write_text(files.manifests, encoding="utf-8")
+    (folder / "c.yaml").write_text(files.cluster, encoding="utf-8")
+
+    def bounded() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 1))
+        resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
+
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    with open(folder / "out", "wb") as out:
+        words = list(arguments(command, files, folder))
+        environment = {**os.environ, "KUBESCHED_CACHE": "", "XDG_CACHE_HOME": str(folder / "cache")}
+        run = subprocess.run(words, stdout=out, stderr=out, preexec_fn=bounded, cwd=ROOT, env=environment, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if run.returncode not in _CODES:
+        if run.returncode in (-9, -24):
+            return None
+        raise FailedError(f"exit code {run.returncode}: {(folder / 'out').read_text('utf-8', 'replace')[-300:]}")
+    if b"Traceback (most recent call last)" in (folder / "out").read_bytes():
+        raise FailedError((folder / "out").read_text("utf-8", "replace")[-300:])
+    return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+
+
+def growth(sizes: Sequence[int], seconds: Sequence[float | None], tiny: float) -> str:
+    """The exponent between the two largest, as a word."""
+    if seconds[-1] is None or seconds[-2] is None or seconds[-1] - tiny < _NOTHING_TO_TELL:
+        return "-"
+    below = max(seconds[-2] - tiny, 0.02)
+    return (
+        f"{log2((seconds[-1] - tiny) / below) / max(log2(sizes[-1] / sizes[-2]), 0.01):.1f}"
+        if sizes[-1] > 1.5 * sizes[-2]
+        else "-"
+    )
+
+
+def measured(
+    shape: str, command: str, with_cluster: bool, folder: Path, parts: Sequence[int], limit: int
+) -> tuple[str, bool]:
+    """One line, and whether it keeps the goal."""
+    largest, make = SHAPES[shape]
+    sizes, seconds = [], []
+    for part in parts:
+        files = make(max(1, largest // part))
+        files = files if with_cluster else files._replace(cluster="")
+        sizes.append(len(files.manifests) + len(files.cluster))
+        try:
+            seconds.append(cpu(command, files, folder, limit))
+        except FailedError as error:
+            return f"{shape:20} {command:9} FAILED {error}", False
+        if seconds[-1] is None:
+            break
+    told = " ".join("   never" if one is None else f"{one:8.2f}" for one in seconds)
+    whole = len(seconds) == len(parts)
+    exponent = growth(sizes, seconds, TINY[command]) if whole and len(parts) > 1 else "-"
+    keeps = whole and seconds[-1] is not None and seconds[-1] <= GOAL
+    name, late = shape if with_cluster else f"{shape} alone", "" if keeps else "  TOO SLOW"
+    return (
+        f"{name:26} {command:9} {sizes[-1] / 1e6:7.2f} MB {told:27} growth {exponent:>4}{late}",
+        keeps,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("shapes", nargs="*")
+    parser.add_argument("--command", default="lint,simulate,why")
+    parser.add_argument("--cluster", choices=("both", "with", "without"), default="with")
+    parser.add_argument("--parts", default="4,2,1", help="the sizes, as parts of the largest")
+    parser.add_argument("--limit", type=int, default=60)
+    asked = parser.parse_args()
+    parts = [int(part) for part in asked.parts.split(",")]
+    kept = True
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for shape in asked.shapes or SHAPES:
+            for command in asked.command.split(","):
+                for with_cluster in {"both": (True, False), "with": (True,), "without": (False,)}[asked.cluster]:
+                    if with_cluster or command == "lint":
+                        line, keeps = measured(shape, command, with_cluster, folder, parts, asked.limit)
+                        print(line, flush=True)
+                        kept = kept and keeps
+    sys.exit(0 if kept else 1)
+
+
+if __name__ == "__main__":
+    main()

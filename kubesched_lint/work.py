@@ -1,0 +1,58 @@
+"""How much a run may do: counted in steps, never by a clock, so that the same input always ends at the same place.
+
+A step is about a microsecond. Whoever starts something that may not end soon does so ``within`` a number of steps;
+whatever loops over pairs says what it costs by ``spend``. When the steps are gone, ``OutOfWorkError`` unwinds to him
+who set the limit, and he says in the report what was left out. Limits nest: what is spent within an inner one is spent
+of the outer one too. Outside of all limits nothing is counted.
+"""
+
+from __future__ import annotations
+
+from threading import local
+
+from kubesched_lint.findings import UncheckedError
+
+WHY = "the work for it has a limit, and this input goes beyond it"
+
+
+class OutOfWorkError(UncheckedError):
+    """The steps are used up: nothing is known, neither good nor bad."""
+
+
+class _Limits(local):
+    left: float = float("inf")
+    """Steps until the nearest limit."""
+
+
+_LIMITS = _Limits()
+
+
+def spend(steps: int = 1) -> None:
+    """Raises OutOfWorkError when the nearest limit is reached."""
+    left = _LIMITS.left - steps
+    _LIMITS.left = left
+    if left < 0:
+        raise OutOfWorkError(WHY)
+
+
+def share(least: int) -> float:
+    """For one of many parts: a quarter of the steps that are left, and ``least`` where these run out."""
+    return max(least, _LIMITS.left / 4)
+
+
+class within:  # noqa: N801 - reads as a sentence: with within(1_000)
+    """At most so many steps, and no more than are left outside."""
+
+    __slots__ = ("before", "given", "most", "spent")
+
+    def __init__(self, most: float) -> None:
+        self.most = most
+
+    def __enter__(self) -> within:
+        self.before = _LIMITS.left
+        self.given = _LIMITS.left = max(0.0, min(self.most, self.before))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.spent = self.given - max(_LIMITS.left, 0.0)
+        _LIMITS.left = self.before - self.spent

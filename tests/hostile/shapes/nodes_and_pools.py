@@ -1,0 +1,125 @@
+"""Nodes, what pods ask of them, and pools."""
+
+from __future__ import annotations
+
+from tests.hostile.shapes.parts import (
+    Files,
+    Json,
+    affinity,
+    isin,
+    nodes,
+    obj,
+    required_nodes,
+    sketch,
+    stream,
+    term,
+    workload,
+)
+
+
+def node_terms(n: int) -> Files:
+    """Terms of node affinity, each of its own values."""
+    terms: list[Json] = [
+        {"matchExpressions": [isin("disk", [f"v{i}", "ssd"]), isin("pool", [f"p{i}"], "NotIn")]} for i in range(n)
+    ]
+    return Files(stream([workload("w0", required_nodes(terms), replicas=3)]), nodes(2 * n // 5, labels={"disk": "hdd"}))
+
+
+def node_numbers(n: int) -> Files:
+    """Terms that compare numbers."""
+    terms: list[Json] = [{"matchExpressions": [isin("cores", [str(i + 100)], "Gt")]} for i in range(n)]
+    return Files(stream([workload("w0", required_nodes(terms))]), nodes(2 * n // 5, labels={"cores": "8"}))
+
+
+def node_values(n: int) -> Files:
+    """One expression with many values."""
+    terms: list[Json] = [{"matchExpressions": [isin("disk", [f"v{i}" for i in range(n)], "NotIn")]}]
+    return Files(stream(workload(f"w{i}", required_nodes(terms)) for i in range(10)), nodes(300))
+
+
+def taints(n: int) -> Files:
+    """Taints, and as many tolerations."""
+    found = [f"t{i}=x:NoSchedule" for i in range(n)]
+    some = [{"key": f"t{i}", "operator": "Equal", "value": "x", "effect": "NoSchedule"} for i in range(n)]
+    return Files(stream(workload(f"w{i}", {"tolerations": some[i:]}) for i in range(5)), nodes(n, taints=found))
+
+
+def node_kinds(n: int) -> Files:
+    """Nodes, each with a taint and labels of its own."""
+    entries: list[Json] = [
+        {
+            "name": f"n{i}",
+            "labels": {f"l{i}": "x", "row": f"r{i % 97}"},
+            "taints": [f"t{i}=x:NoSchedule"],
+            "allocatable": {"cpu": str(1 + i % 60), "memory": "8Gi"},
+        }
+        for i in range(n)
+    ]
+    some = [{"key": f"t{i}", "operator": "Exists"} for i in range(n)]
+    return Files(stream(workload(f"w{i}", {"tolerations": some}, replicas=3) for i in range(4)), sketch(entries))
+
+
+def daemons(n: int) -> Files:
+    """DaemonSets on many nodes."""
+    port = {"containers": [{"name": "c", "image": "i:1", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+    found = [workload(f"w{i}", port if i % 2 else {}, kind="DaemonSet", replicas=None) for i in range(6)]
+    return Files(stream(found), nodes(n))
+
+
+def many_nodes(n: int) -> Files:
+    """A plain set with everything in it, on many nodes."""
+    spread = {
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "topology.kubernetes.io/zone",
+                "whenUnsatisfiable": "DoNotSchedule",
+                "labelSelector": {"matchLabels": {"app": "w0"}},
+            }
+        ]
+    }
+    found = [
+        workload("w0", spread, replicas=10),
+        workload("w1", affinity([term("w1")], "podAntiAffinity"), replicas=10),
+        workload("w2", kind="StatefulSet", replicas=10, serviceName="w2"),
+        workload("w3", kind="DaemonSet", replicas=None),
+    ]
+    return Files(stream(found), nodes(n))
+
+
+def pools(n: int) -> Files:
+    """NodePools of Karpenter, each for one workload."""
+    reqs = [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot", "on-demand"]}]
+
+    def pool(i: int) -> Json:
+        template = {
+            "metadata": {"labels": {"pool": f"p{i}"}},
+            "spec": {
+                "requirements": reqs,
+                "nodeClassRef": {"group": "g", "kind": "EC2NodeClass", "name": "x"},
+                "taints": [{"key": "pool", "value": f"p{i}", "effect": "NoSchedule"}],
+            },
+        }
+        return obj("NodePool", f"p{i}", "karpenter.sh/v1", spec={"template": template, "limits": {"cpu": "100"}})
+
+    def one(i: int) -> Json:
+        tolerated = [{"key": "pool", "operator": "Equal", "value": f"p{i}"}]
+        return workload(f"w{i}", {"nodeSelector": {"pool": f"p{i}"}, "tolerations": tolerated})
+
+    return Files(stream([*map(pool, range(n)), *map(one, range(n))]), nodes(3))
+
+
+def sketched_pools(n: int) -> Files:
+    """Pools of a sketch, and workloads that fit on no node that is there."""
+    big = {"containers": [{"name": "c", "image": "i:1", "resources": {"requests": {"cpu": "12"}}}]}
+    found: list[Json] = [
+        {
+            "name": f"p{i}",
+            "zones": ["z0", "z1"],
+            "shapes": [{"name": f"s{i}", "allocatable": {"cpu": str(13 + i % 7), "memory": "64Gi"}}],
+            "max": 3,
+        }
+        for i in range(n)
+    ]
+    entry: Json = {"name": "n", "zones": ["z0"], "count": 3, "allocatable": {"cpu": "8", "memory": "32Gi"}}
+    return Files(stream(workload(f"w{i}", big, replicas=2) for i in range(n)), sketch([entry], pools=found))

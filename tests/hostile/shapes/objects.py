@@ -1,0 +1,122 @@
+"""Volumes, budgets, quotas and autoscalers."""
+
+from __future__ import annotations
+
+from tests.hostile.shapes.parts import Files, Json, isin, nodes, obj, stream, workload
+
+
+def claims(n: int) -> Files:
+    """Claims, volumes and workloads, each claim bound to a volume in one zone."""
+
+    def made(i: int) -> list[Json]:
+        where = {
+            "required": {
+                "nodeSelectorTerms": [{"matchExpressions": [isin("topology.kubernetes.io/zone", [f"z{i % 3}"])]}]
+            }
+        }
+        sizes = {"storage": "1Gi"}
+        ref = {"namespace": "default", "name": f"c{i}"}
+        volume = {
+            "capacity": sizes,
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "s",
+            "nodeAffinity": where,
+            "claimRef": ref,
+            "local": {"path": "/x"},
+        }
+        claim = {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": "s",
+            "resources": {"requests": sizes},
+            "volumeName": f"v{i}",
+        }
+        pod = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": f"c{i}"}}]}
+        return [
+            obj("PersistentVolume", f"v{i}", spec=volume),
+            obj("PersistentVolumeClaim", f"c{i}", spec=claim),
+            workload(f"w{i}", pod),
+        ]
+
+    lone = obj(
+        "StorageClass",
+        "s",
+        "storage.k8s.io/v1",
+        provisioner="kubernetes.io/no-provisioner",
+        volumeBindingMode="WaitForFirstConsumer",
+    )
+    return Files(stream([lone, *(one for i in range(n) for one in made(i))]), nodes(30))
+
+
+def loose_volumes(n: int) -> Files:
+    """Volumes that any of the claims may take."""
+    sizes = {"storage": "1Gi"}
+    volume = {"capacity": sizes, "accessModes": ["ReadWriteOnce"], "storageClassName": "s", "hostPath": {"path": "/x"}}
+    claim = {"accessModes": ["ReadWriteOnce"], "storageClassName": "s", "resources": {"requests": sizes}}
+    lone = obj(
+        "StorageClass",
+        "s",
+        "storage.k8s.io/v1",
+        provisioner="kubernetes.io/no-provisioner",
+        volumeBindingMode="WaitForFirstConsumer",
+    )
+
+    def made(i: int) -> list[Json]:
+        pod = {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": f"c{i}"}}]}
+        return [
+            obj("PersistentVolume", f"v{i}", spec=volume),
+            obj("PersistentVolumeClaim", f"c{i}", spec=claim),
+            workload(f"w{i}", pod),
+        ]
+
+    return Files(stream([lone, *(one for i in range(n) for one in made(i))]), nodes(30))
+
+
+def mounts(n: int) -> Files:
+    """One pod with many volumes."""
+    found = [{"name": f"d{i}", "persistentVolumeClaim": {"claimName": f"c{i}"}} for i in range(n)]
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    objects = [obj("PersistentVolumeClaim", f"c{i}", spec=claim) for i in range(n)]
+    return Files(stream([*objects, workload("w0", {"volumes": found})]), nodes(30))
+
+
+def templates_of_claims(n: int) -> Files:
+    """A StatefulSet with many claim templates."""
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    found = [{"metadata": {"name": f"d{i}"}, "spec": claim} for i in range(n)]
+    return Files(
+        stream([workload("w0", kind="StatefulSet", replicas=3, serviceName="w0", volumeClaimTemplates=found)]),
+        nodes(30),
+    )
+
+
+def disruption(n: int) -> Files:
+    """Budgets that each choose all workloads."""
+    spec = {"minAvailable": 1, "selector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]}}
+    budgets = [obj("PodDisruptionBudget", f"b{i}", "policy/v1", spec=spec) for i in range(n)]
+    return Files(stream([*budgets, *(workload(f"w{i}", replicas=2) for i in range(n))]), nodes(30))
+
+
+def quotas(n: int) -> Files:
+    """Quotas of one namespace, and workloads in it."""
+    found = [obj("ResourceQuota", f"q{i}", spec={"hard": {"pods": "100", f"x{i}.io/y": "1"}}) for i in range(n)]
+    return Files(stream([*found, *(workload(f"w{i}", replicas=2) for i in range(n))]), nodes(30))
+
+
+def ranges(n: int) -> Files:
+    """LimitRanges of one namespace, and workloads in it."""
+    limit = {"type": "Container", "default": {"cpu": "1"}, "defaultRequest": {"cpu": "100m"}, "max": {"cpu": "2"}}
+    found = [obj("LimitRange", f"q{i}", spec={"limits": [limit]}) for i in range(n)]
+    return Files(stream([*found, *(workload(f"w{i}") for i in range(n))]), nodes(30))
+
+
+def scalers(n: int) -> Files:
+    """Autoscalers up to as many replicas as there can be."""
+    far = 2**31 - 1
+
+    def one(i: int) -> Json:
+        target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": f"w{i}"}
+        return obj(
+            "HorizontalPodAutoscaler", f"w{i}", "autoscaling/v2", spec={"maxReplicas": far, "scaleTargetRef": target}
+        )
+
+    return Files(stream([*map(one, range(n)), *(workload(f"w{i}") for i in range(n))]), nodes(30))

@@ -1,0 +1,186 @@
+"""Every run ends: what inputs made to be slow cost, in counted steps, and that reports say what was left out."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+
+import kubesched_lint
+from kubesched_lint import work
+from kubesched_lint.analysis.reachability import Circles, blocked_workloads
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine import linter, simulate
+from kubesched_lint.engine.options import Options
+from kubesched_lint.engine.reading import ManifestSet, manifest_set
+from kubesched_lint.findings import Report
+from kubesched_lint.lifecycle import matrix
+from kubesched_lint.lifecycle.verdicts import UNKNOWN
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.report.context import RenderContext
+from kubesched_lint.report.formats import FORMATS, renderer
+from tests.hostile.shapes import SHAPES, Files, stream, workload
+
+MUCH = 1e12
+
+
+def cluster_of(files: Files) -> Cluster:
+    return kubesched_lint.load_cluster(text={"c.yaml": files.cluster})
+
+
+def set_of(files: Files) -> ManifestSet:
+    return manifest_set(documents("m.yaml", files.manifests.encode(), is_read), "default")
+
+
+def linted(files: Files) -> Report:
+    return kubesched_lint.lint(text={"m.yaml": files.manifests}, cluster=cluster_of(files))
+
+
+# --- the counter ------------------------------------------------------------------------------------------------------
+
+
+def test_what_an_inner_limit_spends_is_spent_of_the_outer_one() -> None:
+    with work.within(100) as outer:
+        with work.within(60):
+            work.spend(40)
+        with work.within(90) as inner, pytest.raises(work.OutOfWorkError):
+            work.spend(61)
+        assert inner.spent == 60, "no more than the outer one had left"
+        with pytest.raises(work.OutOfWorkError):
+            work.spend()
+    assert outer.spent == 100
+
+
+def test_outside_of_all_limits_nothing_ends() -> None:
+    work.spend(10**15)
+    assert work.share(5) == float("inf")
+
+
+def test_a_share_is_a_quarter_of_what_is_left_and_no_less_than_the_least() -> None:
+    with work.within(100):
+        assert work.share(5) == 25
+        work.spend(96)
+        assert work.share(5) == 5
+
+
+# --- how steps grow ---------------------------------------------------------------------------------------------------
+
+LINTED = {
+    "ring": 60,
+    "chain": 12,
+    "star": 30,
+    "crowd": 16,
+    "apart": 12,
+    "node-terms": 60,
+    "claims": 30,
+    "disruption": 30,
+}
+
+
+@pytest.mark.parametrize("name", LINTED)
+def test_linting_a_shape_costs_steps_in_proportion(name: str) -> None:
+    """Twice the size costs little more than twice the steps, or four times where each object names all the others."""
+    size, make = LINTED[name], SHAPES[name].make
+    spent = []
+    for times in (1, 2):
+        files = make(size * times)
+        with work.within(MUCH) as meter:
+            linted(files)
+        spent.append(meter.spent)
+    most = 4.6 if name in ("apart", "crowd", "chain") else 2.4
+    assert spent[1] <= most * spent[0] + 2_000, spent
+
+
+def test_blocked_workloads_are_found_at_once_however_long_the_chain() -> None:
+    """The last of a chain is answered, so all are: a round for each would take as many rounds as there are links."""
+    chain = list(set_of(SHAPES["chain"].make(400)).inventory.workloads)
+    after = {id(one): (other,) for one, other in pairwise(chain)}
+    asked = []
+
+    def targets(workload: Workload) -> tuple[Workload, ...]:
+        asked.append(workload)
+        return after[id(workload)]
+
+    assert blocked_workloads(chain[:-1], targets, lambda workload: False) == {}
+    assert len(asked) == len(chain) - 1
+
+
+def test_two_circles_and_those_who_wait_for_them_are_told_apart() -> None:
+    a, b, c, d, e, f = set_of(SHAPES["ring"].make(6)).inventory.workloads
+    edges = {id(a): (b,), id(b): (a, c), id(c): (d,), id(d): (c,), id(e): (a,), id(f): ()}
+    found = blocked_workloads([a, b, c, d, e, f], lambda workload: edges[id(workload)], lambda workload: False)
+    assert [found[id(w)].cause for w in (a, b, c, d, e, f)] == ["cycle", "cycle", "cycle", "cycle", "waits", "nothing"]
+    assert Circles(found).through(b) == (b, a)
+
+
+def test_a_long_circle_is_searched_once_and_told_of_each_member() -> None:
+    ring = list(set_of(SHAPES["ring"].make(300)).inventory.workloads)
+    after = {id(one): (ring[(i + 1) % 300],) for i, one in enumerate(ring)}
+    circles = Circles(blocked_workloads(ring, lambda workload: after[id(workload)], lambda workload: False))
+    with work.within(MUCH) as meter:
+        ways = [circles.through(workload) for workload in ring]
+    assert meter.spent < 20 * 300
+    assert all(way[0] is workload and len(set(map(id, way))) == 300 for way, workload in zip(ways, ring, strict=True))
+
+
+def test_a_finding_with_very_many_places_says_how_many_it_leaves_out() -> None:
+    report = linted(SHAPES["ring"].make(90))
+    cycle = next(f for f in report.findings if f.rule == "affinity-deadlock-cycle")
+    assert len(cycle.related) < 60
+    assert "more" in cycle.evidence.text
+    assert "83 more" in cycle.message
+
+
+# --- what was left out is said ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linter, "MOST_STEPS", 300)
+    monkeypatch.setattr(linter, "STEPS_EACH", 0)
+    monkeypatch.setattr(linter, "LEAST_STEPS", 10)
+    monkeypatch.setattr(simulate, "MOST_STEPS", 20_000)
+    monkeypatch.setattr(simulate, "STEPS_EACH", 0)
+    monkeypatch.setattr(matrix, "LEAST_STEPS", 10)
+
+
+@pytest.mark.usefixtures("few_steps")
+def test_a_rule_that_runs_out_of_work_counts_as_skipped_and_the_others_still_run() -> None:
+    files = SHAPES["crowd"].make(12)
+    blanket = stream([workload("blanket", {"tolerations": [{"operator": "Exists"}]})])
+    text = {"m.yaml": files.manifests, "n.yaml": blanket}
+    report = kubesched_lint.lint(text=text, cluster=cluster_of(files), profile="strict")
+    cut = {skip.rule for skip in report.skipped if skip.cut}
+    assert "deploy-leaves-pending" in cut
+    assert not report.errors
+    assert "toleration-blanket" in {finding.rule for finding in report.findings} - cut
+
+
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_says_which_rules_were_cut_short(name: str) -> None:
+    report = linted(SHAPES["crowd"].make(12))
+    assert "has a limit" in "".join(renderer(name)(report, RenderContext()))
+
+
+@pytest.mark.usefixtures("few_steps")
+def test_cells_that_run_out_of_work_are_unknown() -> None:
+    files = SHAPES["crowd"].make(12)
+    outlook = simulate.simulate(set_of(files), cluster_of(files), Options())
+    cells = [cell for row in outlook.rows for cell in row.cells]
+    cut = [cell for cell in cells if any(work.WHY in missing for missing in cell.missing)]
+    assert cut
+    assert {cell.verdict for cell in cut} == {UNKNOWN}
+    assert not any(cell.proven for cell in cut)
+    assert json.dumps([cell.text for cell in cut]).count("?") == len(cut)
+
+
+def test_the_shipped_rules_do_not_need_the_limit_on_ordinary_manifests() -> None:
+    files = SHAPES["many-nodes"].make(6)
+    with work.within(MUCH) as meter:
+        report = linted(files)
+    assert not [skip for skip in report.skipped if skip.cut]
+    assert meter.spent < linter.MOST_STEPS / 10

@@ -167,7 +167,7 @@ def simulate(
     that is not one.
     """
     from kubesched_lint.engine.simulate import simulate as tell
-    from kubesched_lint.lifecycle.matrix import Effort
+    from kubesched_lint.lifecycle.courses import Effort
 
     options = Options(
         namespace=namespace,

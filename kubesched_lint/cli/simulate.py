@@ -91,7 +91,7 @@ def simulate(
     from kubesched_lint.cluster.read import read_cluster
     from kubesched_lint.engine.session import read_manifests
     from kubesched_lint.engine.simulate import simulate as tell
-    from kubesched_lint.lifecycle.matrix import Effort
+    from kubesched_lint.lifecycle.courses import Effort
     from kubesched_lint.report.outlook import as_html_fragment, as_json, as_text
     from kubesched_lint.report.palette import terminal_width, wants_color
     from kubesched_lint.rulebook.own import rulebook_with

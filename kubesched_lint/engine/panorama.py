@@ -11,7 +11,7 @@ from kubesched_lint.engine.reading import ManifestSet
 from kubesched_lint.engine.scene import Scene, scene
 from kubesched_lint.engine.simulate import Outlook, simulate
 from kubesched_lint.findings import Finding, ObjectRef
-from kubesched_lint.lifecycle.matrix import Effort
+from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.model.node import Node
 from kubesched_lint.record import record
 

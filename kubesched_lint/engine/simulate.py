@@ -19,7 +19,8 @@ from kubesched_lint.engine.refuting_cells import established_cells
 from kubesched_lint.engine.scaling import scale_events, sizes
 from kubesched_lint.engine.weighing import weighed
 from kubesched_lint.findings import InputError, Location, ObjectRef
-from kubesched_lint.lifecycle.matrix import EVENTS, Effort, Row, Simulation, cut_short
+from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.lifecycle.matrix import EVENTS, Row, Simulation, cut_short
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting

@@ -109,12 +109,13 @@ class Story:
         kubernetes_version: str = "1.36",
         never_ready: Collection[ObjectRef] = (),
         preempting: bool = False,
+        precedence: Mapping[ObjectRef, int] | None = None,
     ) -> None:
         """``objects.pods`` stay where they are. ``foreseen`` are workloads and revisions that come later, ``marks``
         the nodes that events will single out: both keep nodes apart that look alike now. With ``runs`` nothing is
         searched: so many seeded courses stand for all. ``preempting``: waiting pods drive out others of lower
         priority, see lifecycle.preempting for when that is exact. Pods of ``never_ready`` workloads become ready until
-        ``from_now_unready`` is called."""
+        ``from_now_unready`` is called. ``precedence``: see Motion."""
         self.nodes = tuple(nodes)
         self.objects = objects
         self.admission = Admission(objects)
@@ -131,6 +132,7 @@ class Story:
         self.never_ready = frozenset(never_ready)
         self._unready = False
         self.preempting = preempting
+        self.precedence = dict(precedence or {})
         self.states: tuple[State, ...] = (empty(len(self.nodes)),)
         self.sound = True
         self.phases: list[Phase] = []
@@ -205,8 +207,13 @@ class Story:
         for number, wish in self.wishes.items():
             self.wishes[number] = wish._replace(unready=wish.spec.ref in self.never_ready)
 
+    def _precedence(self) -> dict[int, int]:
+        """By number of the workload."""
+        found = ((n, self.precedence.get(wish.spec.ref)) for n, wish in self.wishes.items() if self.precedence)
+        return {number: value for number, value in found if value is not None}
+
     def _run(self, name: str, stage: Stage, enter: Enter = _as_it_is, extra: Extra | None = None) -> Phase:
-        motion = Motion(stage, self.wishes.values())
+        motion = Motion(stage, self.wishes.values(), self._precedence())
         origins: dict[State, State] = {}
         draw = Random(f"{self.seed} {len(self.phases)}")
         whole = True

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
-from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
@@ -12,6 +11,7 @@ from kubesched_lint.lifecycle import creation, quotas
 from kubesched_lint.lifecycle.bounds import Counted
 from kubesched_lint.lifecycle.contest import Contest, contest
 from kubesched_lint.lifecycle.counted import Tally, count
+from kubesched_lint.lifecycle.courses import TURNS, Courses, Effort
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.idle import idle
 from kubesched_lint.lifecycle.judging import explained, judged, known_by
@@ -20,34 +20,14 @@ from kubesched_lint.lifecycle.premises import has_unknown_class, premises
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import End, Telling
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, nothing, words
-from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.record import record, replace
 
 EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")
 MOST_NODES = 24
 MOST_PODS = 80
 """Beyond these nobody tries to search."""
-FEW_RUN = 20_000
-"""Nodes times pods: beyond, seeded courses leave out the workloads that only share room."""
-MOST_RUN = 50_000
-"""Pods of one workload: a course of more takes too many steps."""
-MOST_DAEMONS = 200
-"""On more nodes a DaemonSet's course has too many steps to be worth it."""
-
 MOST_STEPS, LEAST_STEPS = 4_000_000, 2_000
 """Of one cell, and of one when those of the run are spent: see ``work``."""
-_FEW_PODS = 200
-_FEW_LOST = 3
-"""Of more pods than that the loss of so many nodes is tried."""
-
-
-class Effort(NamedTuple):
-    """How much to spend: states per search, seeded runs where there is no search, nodes whose loss they try."""
-
-    states: int = 4_000
-    runs: int = 4
-    nodes: int = 16
-    seed: int = 1
 
 
 @record
@@ -235,41 +215,13 @@ class Simulation:
 
     # --- counted ----------------------------------------------------------------------------------------------------
 
-    def _runs(self, number: int) -> Telling:
-        """Seeded courses of the whole set; where that is large, of the workload and those it is tied to."""
-        setting, effort = self.setting, self.effort
-        members = tuple(range(len(setting.workloads)))
-        runs = effort.runs
-        if len(setting.nodes) * sum(map(setting.most, members)) > FEW_RUN:
-            members = setting.acquaintances(number)
-            runs = 1
-        if members not in self._ran:
-            tell = partial(
-                setting.story,
-                members,
-                expected=True,
-                most_states=0,
-                runs=runs,
-                seed=effort.seed,
-                preempting=self._is_played(members),
-                guests=setting.guests.hosted,
-            )
-            stories = [tell(changed=changed) for changed in setting.worlds(members)]
-            unready = []
-            if setting.never_ready.intersection(members):
-                unready = [tell(unready=True, changed=changed) for changed in setting.worlds(members)]
-            few = sum(map(setting.most, members)) <= _FEW_PODS
-            nodes = _lost(stories[0], effort.nodes if few else min(effort.nodes, _FEW_LOST))
-            self._ran[members] = Telling(setting, members, stories, nodes, unready)
-        return self._ran[members]
+    def courses(self, event: str, number: int, turn: int = 0) -> list[End]:
+        """Where seeded courses of an event end for a workload (see Courses); none where a quota keeps pods from it."""
+        return self._courses.ends(event, number, turn) if self._is_made(self._everybody, number) else []
 
-    def courses(self, event: str, number: int) -> list[End]:
-        """Where seeded courses of an event end for a workload; none where they would take too many steps."""
-        if self.setting.workloads[number].kind == "DaemonSet" and len(self.setting.nodes) > MOST_DAEMONS:
-            return []
-        if not self._is_made(self._everybody, number) or max(map(self.setting.most, self._everybody)) > MOST_RUN:
-            return []
-        return self._runs(number).ends(event, number) or []
+    @cached_property
+    def _courses(self) -> Courses:
+        return Courses(self.setting, self.effort, self._is_played)
 
     def _from_bounds(self, event: str, number: int, told: Tally) -> Cell:
         wanted = told.wanted
@@ -298,6 +250,10 @@ class Simulation:
             raced = creation.raced(self.setting, number, told)
             if raced is not None:
                 return replace(raced, assumes=self._premises(number))
+        for turn in range(1, TURNS + 1) if ends else ():
+            if judged(event, ends)[0] == DEPENDS:
+                break
+            ends = [*ends, *self.courses(event, number, turn)]
         return self._from_runs(event, number, told, bound, blocked, ends)
 
     def _from_runs(self, event: str, number: int, told: Tally, bound: Range, blocked: str, ends: Sequence[End]) -> Cell:
@@ -338,13 +294,13 @@ class Simulation:
         """One seeded course: deployed, and after an event of the first workload that it concerns."""
         if event == "deploy" and self.setting.workloads:
             bare = Story(self.setting.nodes, self.setting.objects, runs=1)
-            deployed = self._runs(0).variants(event, 0)[0][1]
+            deployed = self._courses.telling(0).variants(event, 0)[0][1]
             return (bare, deployed) if deployed.states else (None, None)
         for number in range(len(self.setting.workloads)):
             if not idle(self.setting, event, number):
-                for _, story in self._runs(number).variants(event, number):
+                for _, story in self._courses.telling(number).variants(event, number):
                     if story.states:
-                        return self._runs(number).deployed[0], story
+                        return self._courses.telling(number).deployed[0], story
         return None, None
 
     # --- words ------------------------------------------------------------------------------------------------------
@@ -363,17 +319,6 @@ class Simulation:
 
     def _premises(self, number: int) -> tuple[str, ...]:
         return tuple(premises(self.setting, number, self._contests[self.setting.group(number)]))
-
-
-def story_nodes(story: Story) -> dict[str, int]:
-    """Node → pods of the set on it, over all ends of a story."""
-    found: dict[str, int] = {}
-    for state in story.states:
-        for position, held in enumerate(state.bound):
-            if held:
-                name = story.nodes[position].name
-                found[name] = found.get(name, 0) + sum(n for _, n in held)
-    return found
 
 
 def cut_short(event: str, wanted: int, reason: str) -> Cell:
@@ -397,17 +342,3 @@ def _taking_turns(cell: Cell) -> Cell:
     why = f"{cell.why}; a Job's pods end, and the others have their turn then"
     text = f"{cell.bound}/{cell.wanted} at once"
     return replace(cell, verdict=FINE, text=text, why=why, message="", blamed=None, at=(), worst=None)
-
-
-def _lost(story: Story, most: int) -> list[str]:
-    """Nodes whose loss and drain are tried: all, else one of each kind, then those with the most pods."""
-    pods = story_nodes(story)
-    ordered = sorted(story.nodes, key=lambda node: (-pods.get(node.name, 0), node.name))
-    if len(ordered) <= most:
-        return [node.name for node in ordered]
-    kinds: dict[Hashable, str] = {}
-    for node in ordered:
-        labels = frozenset((k, v) for k, v in node.labels.items() if k != HOSTNAME)
-        room = None if node.allocatable is None else frozenset(node.allocatable.items())
-        kinds.setdefault((labels, frozenset(node.taints), room), node.name)
-    return list(dict.fromkeys((*kinds.values(), *(node.name for node in ordered))))[:most]

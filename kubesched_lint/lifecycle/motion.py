@@ -5,7 +5,7 @@ Creating pods is done at once, for a pod that exists may still wait as long as i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from random import Random
 
@@ -79,8 +79,10 @@ def _restated(state: State, position: int, slot: int, status: int, other: int, c
 class Motion:
     """The moves of one phase: fixed nodes, fixed wishes."""
 
-    def __init__(self, stage: Stage, wishes: Iterable[Wish]) -> None:
+    def __init__(self, stage: Stage, wishes: Iterable[Wish], precedence: Mapping[int, int] | None = None) -> None:
+        """``precedence``: in courses drawn at random, pods of the workloads with the lowest value are tried first."""
         self.stage = stage
+        self.precedence = precedence or {}
         self.cast = stage.cast
         self.wishes = tuple(wishes)
         self._wish = {w.workload: w for w in self.wishes}
@@ -134,6 +136,8 @@ class Motion:
         for position, pinned in enumerate(state.pinned):
             queue += [(slot, status, position) for slot, status, _ in pinned if status <= FRESH]
         random.shuffle(queue)
+        if self.precedence:
+            queue.sort(key=lambda waiting: self.precedence.get(self.cast.slots[waiting[0]].workload, 0))
         for slot, status, position in queue:
             landings = self.stage.landings(state, slot, position)
             if landings:

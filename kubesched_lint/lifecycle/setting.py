@@ -347,6 +347,7 @@ class Setting:
         preempting: bool = False,
         changed: bool = False,
         guests: Sequence[Guest] = (),
+        precedence: Mapping[int, int] | None = None,
     ) -> Story:
         """The members deployed, with ``unready`` those of ``never_ready`` in vain; see ``Story`` for the options.
 
@@ -367,6 +368,7 @@ class Setting:
             kubernetes_version=self.kubernetes_version,
             never_ready=[self.workloads[i].ref for i in self.never_ready],
             preempting=preempting,
+            precedence={self.workloads[i].ref: value for i, value in (precedence or {}).items()},
         )
         for guest in guests:
             story.host(guest)

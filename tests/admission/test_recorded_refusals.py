@@ -14,7 +14,7 @@ from kubesched_lint.cluster.read import read_cluster
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.session import read_manifests
 from kubesched_lint.engine.simulate import simulate
-from kubesched_lint.lifecycle.matrix import Effort
+from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.model.workload import KINDS
 

@@ -17,7 +17,8 @@ from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import manifest_set
 from kubesched_lint.engine.simulate import Outlook, simulate
 from kubesched_lint.findings import Finding
-from kubesched_lint.lifecycle.matrix import EVENTS, Effort
+from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import FINE, NONE
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read

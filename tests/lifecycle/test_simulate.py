@@ -11,7 +11,8 @@ from kubesched_lint.cluster.read import read_cluster
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.session import read_manifests
 from kubesched_lint.engine.simulate import Outlook, simulate
-from kubesched_lint.lifecycle.matrix import EVENTS, Effort
+from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.report.outlook import as_html_fragment, as_json, as_text
 

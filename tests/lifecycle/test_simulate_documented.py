@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.lifecycle.matrix import EVENTS, MOST_NODES, MOST_PODS, Effort
+from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.lifecycle.matrix import EVENTS, MOST_NODES, MOST_PODS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/simulate.md").read_text()

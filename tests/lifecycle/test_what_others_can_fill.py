@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.matrix import EVENTS, Effort, Simulation
+from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.lifecycle.matrix import EVENTS, Simulation
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN
 from kubesched_lint.model.decode.workloads import decode_workload

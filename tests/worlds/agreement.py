@@ -27,7 +27,8 @@ from kubesched_lint.engine.question import Question, answer
 from kubesched_lint.engine.reading import ManifestSet, manifest_set
 from kubesched_lint.engine.simulate import Outlook, simulate
 from kubesched_lint.findings import Finding, Report
-from kubesched_lint.lifecycle.matrix import EVENTS, Effort
+from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell
 from kubesched_lint.manifests.loader import documents

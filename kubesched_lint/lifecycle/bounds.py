@@ -125,6 +125,50 @@ def domain_room(
     return {value: sum(room.get(p, 0) for p in positions(nodes)) for value, nodes in domains.items()}
 
 
+def most_beside(setting: Setting, number: int, wanted: int, *, moving: bool = False) -> Counted:
+    """No order binds more pods than fit into as many domains as there are pods that its required affinity selects.
+
+    A node without the topology key is in no domain, also for a first pod that selects itself (interpodaffinity's
+    satisfyPodAffinity). Pods that select themselves may open any domain.
+
+    ``moving``: an event may have made each of those leave one domain for another, and its own pods stay in both.
+    """
+    pod, index = as_checked(setting.pods[number]), setting.index
+    every = Counted(wanted, "all that are wanted")
+    if not pod.required_affinity or setting.running.get(number) or setting.leaving:
+        return every
+
+    def draws(other: Pod) -> bool:
+        return all(setting.selects(t, pod, other) for t in pod.required_affinity)
+
+    hosts = [i for i, other in enumerate(setting.pods) if draws(other)]
+    guests = sum(draws(bound.pod) for bound in setting.objects.pods)
+    running = sum(draws(bound.pod) for pods in setting.running.values() for bound in pods)
+    if guests and _drives_out(setting):
+        return every
+    times = 2 if moving else 1
+    found = (sum(map(setting.most, hosts)) + guests) * times + running
+    key = pod.required_affinity[0].topology_key
+    usable, daemon = setting.usable[number], setting.workloads[number].kind == "DaemonSet"
+    room = dict(copies(pod, setting.cluster, usable, 1 if daemon else wanted))
+    sizes = sorted(sum(room.get(p, 0) for p in positions(d & usable)) for d in index.domains(key).values())
+    if draws(pod) or any(_may_come_and_go(setting, i) for i in hosts) or found >= len(sizes):
+        return Counted(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
+    total = sum(sizes[len(sizes) - found :])
+    pods = "the 1 pod" if found == 1 else f"the {found} pods"
+    return Counted(min(total, wanted), f"room for {total} in the domains of {key} of {pods} that its affinity selects")
+
+
+def _may_come_and_go(setting: Setting, number: int) -> bool:
+    """Whether more pods of a workload may have run, one after the other, than it has at any time."""
+    rank, others = setting.pods[number].priority or 0, (p for p in setting.pods if p.preemption_policy != "Never")
+    return setting.workloads[number].kind == "Job" or any((p.priority or 0) > rank for p in others)
+
+
+def _drives_out(setting: Setting) -> bool:
+    return any(p.preemption_policy != "Never" and (p.priority or 0) > setting.guests.weakest for p in setting.pods)
+
+
 def number_of_domains(number: int) -> str:
     return "1 domain" if number == 1 else f"{number or 'no'} domains"
 

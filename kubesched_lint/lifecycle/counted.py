@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.lifecycle import quotas
-from kubesched_lint.lifecycle.bounds import Counted, most_placed
+from kubesched_lint.lifecycle.bounds import Counted, most_beside, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.contest import outranks
 from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds
@@ -25,6 +25,8 @@ from kubesched_lint.scheduler.topology import counted_nodes
 _FEW_NODES = 64
 _STEPS = 100
 """What it costs to count once, and beside how many others."""
+_MOVING = ("node-loss", "zone-loss", "drain")
+"""Events after which pods of others may be elsewhere."""
 
 
 class Tally:
@@ -78,7 +80,11 @@ _MADE_ROOM = "pods of others may have to go"
 
 
 def _as_told(setting: Setting, event: str, number: int) -> Tally:
-    return _as_held(setting, event, number) if setting.workloads[number].held else _count(setting, event, number)
+    told = _as_held(setting, event, number) if setting.workloads[number].held else _count(setting, event, number)
+    beside = most_beside(setting, number, told.wanted, moving=event in _MOVING)
+    if beside.pods < told.most.pods:
+        told.most, told.always_stuck = beside, told.always_stuck or event in ("deploy", "rollout")
+    return told
 
 
 def _waits_in_turn(setting: Setting, number: int) -> bool:

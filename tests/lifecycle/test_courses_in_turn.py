@@ -1,0 +1,63 @@
+"""Where a set is too large for a search, courses with some pods first and others last find both ends of an event."""
+
+from __future__ import annotations
+
+import yaml
+
+from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
+from tests.lifecycle.simulated import HOSTNAME, ZONE, asking, cell, sketch, told, workload
+
+
+def test_who_always_comes_early_comes_last_in_one_course():
+    """27 nodes with room for one pod each: 27 pods of one workload leave the other none when they are quicker."""
+    found = told(sketch(9, pods="1"), workload("Deployment", "one", 1), workload("Deployment", "many", 27))
+    alone = cell(found, "one", "deploy")
+    assert alone.verdict == DEPENDS
+    assert alone.worst is not None
+    assert alone.best is not None
+    assert (alone.worst.bound, alone.best.bound) == (0, 1)
+
+
+def test_who_always_comes_late_comes_first_in_one_course():
+    """20 pods of one workload find room beside 200 small ones only while no small one has taken it."""
+    small = workload("Deployment", "small", 216, asking("500m"))
+    large = workload("Deployment", "large", 20, asking("4"))
+    found = told(sketch(9), small, large)
+    assert cell(found, "large", "deploy").verdict == DEPENDS
+
+
+def test_with_room_to_spare_no_course_ends_badly():
+    found = told(sketch(9, pods="1"), workload("Deployment", "one", 1), workload("Deployment", "many", 26))
+    assert cell(found, "one", "deploy").verdict == FINE
+
+
+def test_what_ends_alike_in_every_turn_is_not_established():
+    """Any scheduler may fill each node with small pods; the default one leaves room on all of them in every course."""
+    small = workload("Deployment", "small", 60, asking("1"))
+    found = told(sketch(9), small, workload("DaemonSet", "agent", None, asking("500m")))
+    assert cell(found, "agent", "deploy").verdict in (UNKNOWN, FINE)
+
+
+def beside(app: str, key: str):
+    """Required affinity to pods of an app."""
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}
+    return {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+def test_no_more_run_than_fit_beside_those_that_they_must_be_near():
+    """3 pods stand on 3 nodes at most: of 30 that want to be on theirs, 2 cores each, 6 find room on 4 cores."""
+    hosts, many = workload("Deployment", "db", 3), workload("Deployment", "web", 30, beside("db", HOSTNAME))
+    many["spec"]["template"]["spec"]["containers"] = asking("2")["containers"]
+    found = cell(told(sketch(9), hosts, many), "web", "deploy")
+    assert (found.verdict, found.bound.most) == (BAD, 8)
+    assert found.why == "room for 8 in the domains of kubernetes.io/hostname of the 4 pods that its affinity selects"
+
+
+def test_a_daemonset_has_no_pod_where_the_key_of_its_affinity_is_missing():
+    zoned = [{"name": "z", "count": 24, "zones": ["a"], "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "9"}}]
+    bare = [{"name": "bare", "count": 2, "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "9"}}]
+    value = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": zoned + bare}
+    cluster = cluster_from([("cluster.yaml", yaml.safe_dump(value).encode())], "cluster.yaml")
+    found = cell(told(cluster, workload("DaemonSet", "agent", None, beside("agent", ZONE))), "agent", "deploy")
+    assert (found.verdict, found.bound.most, found.wanted) == (BAD, 24, 26)

@@ -106,6 +106,8 @@ class Reader:
             query = {**dict(resource.query), **({"limit": str(size)} if size else {})}
             page = self._page_of(path, {**query, **tokens.query()}, decoder, deadline)
             texts = list(self._texts(page.items or (), resource, head))
+            if self._redactor is not None:
+                texts.sort()  # they come in the order of their true names
             if texts:
                 self._keep(found, b",\n".join(texts), len(texts))
             seen += len(page.items or ())

@@ -14,6 +14,7 @@ from kubesched_lint.cluster.capture.connection import CaptureError, Connection
 from kubesched_lint.cluster.capture.lists import PAGE, Items, Progress, Reader, Unavailable
 from kubesched_lint.cluster.capture.resources import RESOURCES, Resource, served_versions
 from kubesched_lint.cluster.containers import SNAPSHOT
+from kubesched_lint.cluster.open_words import open_version
 from kubesched_lint.cluster.sketch import API_VERSION
 from kubesched_lint.model.decode.objects import READ_KINDS
 from kubesched_lint.record import record
@@ -133,7 +134,7 @@ def capture(
         gaps.append(f"namespaced objects: only of {', '.join(named)} (--namespace)")
     metadata = {
         "capturedAt": captured_at,
-        "kubernetesVersion": version,
+        "kubernetesVersion": open_version(version) if redactor else version,
         "kinds": kinds,
         "gaps": gaps,
         **({"redacted": True} if redactor else {"context": connection.context} if connection.context else {}),
@@ -159,7 +160,8 @@ def _found(
     if resource.optional and set(others) <= set(resource.versions):
         return []
     known = " or ".join(map(resource.api_version, resource.versions))
-    raise Unavailable(f"not served as {known}" + (f", only as {one_line(', '.join(others))}" if others else ""))
+    told = [v if _API_VERSION.fullmatch(v) else "an odd one" for v in others[:9]]
+    raise Unavailable(f"not served as {known}" + (f", only as {', '.join(told)}" if told else ""))
 
 
 class _Version(msgspec.Struct):
@@ -180,6 +182,7 @@ class _Groups(msgspec.Struct):
 
 
 _VERSION = re.compile(r"v?[0-9]{1,4}(?:\.[0-9]{1,6}){1,2}[A-Za-z0-9.+_-]{0,80}")
+_API_VERSION = re.compile("v[0-9]{1,3}(?:(?:alpha|beta)[0-9]{1,3})?")
 _UNSOUND = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 from kubesched_lint.record import record
 
@@ -114,6 +115,31 @@ def run(
     return Done(code, found[0], found[1].decode("utf-8", "replace"))
 
 
+def run_offline(command: Sequence[str], *, name: str, timeout: float = TIMEOUT) -> Done:
+    """As ``run``, for a program that needs no network: it gets none, where the system can see to that."""
+    environ = {**environment(), **OFFLINE, "KUBECONFIG": os.devnull}
+    return run((*_alone(), *command), name=name, environ=environ, timeout=timeout)
+
+
+@cache
+def _alone() -> tuple[str, ...]:
+    """What starts a program in a network of its own, which has not even a loopback; empty where there is no such thing.
+
+    Linux lets everybody make one, unless the container or the administrator forbids it: asked once, in some
+    milliseconds.
+    """
+    from shutil import which
+
+    unshare = which("unshare", path="/usr/bin:/bin")
+    if unshare is None:
+        return ()
+    command = (unshare, "--net", "--map-root-user", "--")
+    try:
+        return () if run((*command, "true"), name="unshare", environ=environment(), timeout=5).code else command
+    except ProgramError:
+        return ()
+
+
 def _end(process: int) -> None:
     """End the process and those that it has started: they are a session of their own."""
     import signal
@@ -181,7 +207,7 @@ class WorkTree:
 
     def _run(self, *arguments: str) -> Done:
         command = ["git", "--no-pager", "--no-optional-locks", *(self._harmless or ()), "-C", self.top, *arguments]
-        return run(command, name="git", environ={**_environ(), **OFFLINE, "LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1"})
+        return run(command, name="git", environ={**environment(), **OFFLINE, "LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1"})
 
     def _named(self) -> Iterator[tuple[str, str]]:
         """The programs that the configuration names for filters and kinds of files, each set to none."""
@@ -200,6 +226,6 @@ def _options(settings: Mapping[str, str]) -> Iterator[str]:
         yield f"{key}={value}"
 
 
-def _environ() -> Mapping[str, str]:
+def environment() -> Mapping[str, str]:
     """No variable of git: the hook that runs us may name another repository."""
     return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}

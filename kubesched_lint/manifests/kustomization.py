@@ -1,73 +1,54 @@
-"""What a kustomization lists: its patches, its resources, and whatever else it reads."""
+"""What a kustomization is, what it lists as patches and resources, and which of its entries are addresses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 from typing import Any
 
-from kubesched_lint.record import record
-
 _SUFFIXES = (".yaml", ".yml", ".json")
-_ADDRESSES = ("http://", "https://", "ssh://", "git://", "file://", "git::", "git@", "s3://", "oci://")
-_FOLDERS = ("resources", "bases", "components")
-_FILES = ("crds", "configurations", "transformers", "generators", "validators", "patchesStrategicMerge")
-_PATHS = ("patches", "patchesJson6902", "replacements")
-_CHARTS = ("helmCharts", "helmChartInflationGenerator")
+_ADDRESS = re.compile(
+    r"[:?\\\x00-\x1f\x7f]|^[^/]*@|^(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org)(?:/|$)|amazonaws\.com/|_git/",
+    re.IGNORECASE,
+)
+"""What some version of Kustomize reads as an address, whether or not there is a file of that name."""
 
 
-@record
-class Kustomization:
-    """``listed`` may be folders, files or addresses; ``read`` are files only, of which some may be written inline."""
-
-    listed: tuple[str, ...] = ()
-    read: tuple[str, ...] = ()
-    is_component: bool = False
-    has_charts: bool = False
-    value: Any = None
-
-
-def kustomization(data: bytes) -> Kustomization | None:
-    """None for what Kustomize would not take for one: other objects, empty files, and broken YAML."""
-    value = value_of(data)
+def is_kustomization(value: Any) -> bool:
+    """False for what Kustomize would not take for one: other objects, and empty files."""
     if not isinstance(value, dict) or not value:
-        return None
-    version, kind = value.get("apiVersion", ""), value.get("kind", "Kustomization")
+        return False
+    version, kind = value.get("apiVersion") or "", value.get("kind") or "Kustomization"
     if not isinstance(version, str) or kind not in ("Kustomization", "Component"):
-        return None
-    if version and not version.startswith("kustomize.config.k8s.io/"):
-        return None  # Flux calls an object of its own so
-    listed = [entry for field in _FOLDERS for entry in _list(value, field) if isinstance(entry, str)]
-    return Kustomization(
-        tuple(listed),
-        tuple(path for path in _read(value) if "\n" not in path),
-        kind == "Component",
-        any(value.get(field) for field in _CHARTS),
-        value,
-    )
-
-
-def _read(value: dict[str, Any]) -> Iterator[Any]:
-    for field in _FILES:
-        yield from (entry for entry in _list(value, field) if isinstance(entry, str))
-    for field in _PATHS:
-        yield from (p["path"] for p in _list(value, field) if isinstance(p, dict) and isinstance(p.get("path"), str))
-    schema = value.get("openapi")
-    if isinstance(schema, dict) and isinstance(schema.get("path"), str):
-        yield schema["path"]
-    for field in ("configMapGenerator", "secretGenerator"):
-        for generator in _list(value, field):
-            if isinstance(generator, dict):
-                named = (*_list(generator, "files"), *_list(generator, "envs"), generator.get("env"))
-                yield from (name.rpartition("=")[2] for name in named if isinstance(name, str))
+        return False
+    # Flux calls an object of its own so.
+    return not version or version.startswith("kustomize.config.k8s.io/")
 
 
 def is_address(entry: str) -> bool:
-    """Whether Kustomize would fetch this from elsewhere; asked of what does not exist as a file or folder."""
-    if entry.startswith(_ADDRESSES) or "://" in entry or "?ref=" in entry or "?version=" in entry:
-        return True
-    host = entry.partition("/")[0].partition(":")[0]
-    is_host = "." in host.strip(".") and not entry.endswith(_SUFFIXES)
-    return is_host and entry != host
+    """Whether Kustomize might fetch this from elsewhere, whatever lies in the folder."""
+    return _ADDRESS.search(entry) is not None
+
+
+def is_like_address(entry: str) -> bool:
+    """Whether a person means an address by it; asked of what does not exist as a file or folder."""
+    host, slash, _ = entry.partition("/")
+    return is_address(entry) or (bool(slash) and "." in host.strip(".") and not entry.endswith(_SUFFIXES))
+
+
+def text_to_read(data: bytes) -> str:
+    return data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
+
+
+def documents_of(text: str) -> list[dict[str, Any]] | None:
+    """The objects of a text; None where one of its documents is none."""
+    from kubesched_lint.manifests.building import BuildError
+    from kubesched_lint.manifests.parting import parts
+
+    try:
+        values = [value for part in parts(text) if (value := _value(part.text)) is not None]
+    except BuildError:
+        return None
+    return values if values and all(isinstance(value, dict) for value in values) else None
 
 
 def listing(data: bytes) -> tuple[frozenset[str], frozenset[str]]:
@@ -89,18 +70,23 @@ def listing(data: bytes) -> tuple[frozenset[str], frozenset[str]]:
 
 def value_of(data: bytes) -> Any:
     """The first document of a kustomization; None where it cannot be read."""
+    from kubesched_lint.manifests.building import BuildError
+
+    try:
+        return _value(text_to_read(data))
+    except BuildError:
+        return None
+
+
+def _value(text: str) -> Any:
     from kubesched_lint.manifests.plain import NotPlainError, read_plain
 
-    text = data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
     try:
         return read_plain(text)
     except NotPlainError:
-        from kubesched_lint.manifests.building import BuildError, build
+        from kubesched_lint.manifests.building import build
 
-        try:
-            return build(text)
-        except BuildError:
-            return None
+        return build(text)
 
 
 def _list(value: dict[str, Any], key: str) -> list[Any]:

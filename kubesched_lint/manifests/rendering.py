@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 
-from kubesched_lint.programs import OFFLINE, TIMEOUT, ProgramError, run
+from kubesched_lint.manifests.kustomize_tree import Tree, as_json
+from kubesched_lint.programs import TIMEOUT, ProgramError, run_offline
 from kubesched_lint.record import record
 
 _LONGEST_MESSAGE = 600
@@ -45,7 +45,7 @@ def helm() -> Tool | None:
 def render(tool: Tool, folder: str, *, timeout: float = TIMEOUT) -> str:
     """What the tool makes of a folder. Raises RenderError."""
     try:
-        done = run((*tool.command, folder), name=tool.name, environ={**os.environ, **OFFLINE}, timeout=timeout)
+        done = run_offline((*tool.command, folder), name=tool.name, timeout=timeout)
     except ProgramError as error:
         raise RenderError(str(error)) from None
     if done.code:
@@ -53,30 +53,55 @@ def render(tool: Tool, folder: str, *, timeout: float = TIMEOUT) -> str:
     return done.out.decode("utf-8", "surrogateescape")
 
 
-def render_with_origins(tool: Tool, folder: str, value: Mapping[str, object]) -> tuple[str, str]:
-    """As ``render``, of a kustomization, each object annotated with the file that it came from.
+@record
+class Rendered:
+    """What a tool made of a copy. With ``has_origins`` each object names its file, relative to ``around``."""
 
-    The second text is the folder to which the annotations' paths are relative. A kustomization of ours, in a folder
-    of its own, builds on the given one and asks for the annotations; what only the outermost can set is repeated.
-    Raises RenderError.
+    text: str
+    has_origins: bool
+    around: str
+    copy: str
+
+    def real(self, path: str) -> str:
+        """The real path of the file whose copy is meant."""
+        return os.path.join(os.sep, os.path.relpath(os.path.join(self.around, path), self.copy))
+
+
+def render_copy(tool: Tool, tree: Tree) -> Rendered:
+    """What the tool makes of a tree: it is given a copy of what was read and understood, and nothing else.
+
+    Each object is annotated with the file that it came from: a kustomization of ours, in a folder of its own, builds on
+    the given one and asks for that; what only the outermost can set is repeated. Raises RenderError.
     """
-    import json
     from tempfile import TemporaryDirectory
 
-    if "openapi" in value:  # a path of it would have to be inside our folder
-        raise RenderError("a schema of its own")
     with TemporaryDirectory(prefix="kubesched-lint-") as name:
-        around = os.path.realpath(name)
+        top = os.path.realpath(name)
+        copy, around = os.path.join(top, "copy"), os.path.join(top, "around")
+        folder = tree.copy_to(copy)
         try:
-            outer: dict[str, object] = {"resources": [os.path.relpath(os.path.realpath(folder), around)]}
-        except ValueError as error:  # on another drive
-            raise RenderError(str(error)) from None
-        outer["buildMetadata"] = ["originAnnotations"]
-        if "sortOptions" in value:
-            outer["sortOptions"] = value["sortOptions"]
-        with open(os.path.join(around, "kustomization.yaml"), "w", encoding="utf-8") as file:
-            json.dump(outer, file, default=str)
-        return render(tool, around), around
+            if "openapi" not in tree.value:  # a path of it would have to be inside our folder
+                try:
+                    _ask_for_origins(around, os.path.relpath(folder, around), tree.value.get("sortOptions"))
+                    return Rendered(render(tool, around), True, around, copy)
+                except RenderError:  # an old kubectl may know no annotations; its own words are about the folder itself
+                    pass
+            return Rendered(render(tool, folder), False, around, copy)
+        except RenderError as error:
+            raise RenderError(_of_the_original(str(error), folder, copy)) from None
+
+
+def _ask_for_origins(around: str, folder: str, sorting: object) -> None:
+    outer: dict[str, object] = {"resources": [folder], "buildMetadata": ["originAnnotations"]}
+    if sorting is not None:
+        outer["sortOptions"] = sorting
+    os.mkdir(around)
+    with open(os.path.join(around, "kustomization.yaml"), "w", encoding="utf-8") as file:
+        file.write(as_json(outer))
+
+
+def _of_the_original(words: str, folder: str, copy: str) -> str:
+    return words.replace(f"{folder}/", "").replace(folder, ".").replace(copy, "")
 
 
 def _message(error: str) -> str:

@@ -1,0 +1,349 @@
+"""What a kustomization is built from: every file read once, here, and every name checked before a tool sees it.
+
+The tool is given a copy: the kustomizations as they were understood, the files as they were read. So whatever a
+kustomization says in a way that is not understood here, the tool never reads, fetches or runs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kubesched_lint.files import content, is_within, root_of
+from kubesched_lint.findings import InputError, Path
+from kubesched_lint.manifests.document import Skipped
+from kubesched_lint.manifests.files import KUSTOMIZATIONS, LARGEST
+from kubesched_lint.manifests.kustomization import (
+    documents_of,
+    is_address,
+    is_kustomization,
+    is_like_address,
+    text_to_read,
+    value_of,
+)
+from kubesched_lint.manifests.kustomize_fields import KUSTOMIZATION, PLUGIN_FOLDER, PLUGINS, Shape
+from kubesched_lint.record import record
+
+_MOST_FOLDERS = 2000
+_MOST_BYTES = 256 * 1024 * 1024
+AS_IT_STANDS = "the files are read as they stand"
+_FETCHED = (
+    f"would have to be fetched from the network, which is never done: {AS_IT_STANDS}; to lint what is applied, render "
+    "it yourself and pipe the result (kubectl kustomize FOLDER | kubesched-lint lint -)"
+)
+# What go-yaml takes for the end of a line, or for no character of YAML.
+_NOT_AS_IT_IS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+
+
+@record
+class _Kustomization:
+    path: str
+    data: bytes
+    value: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Tree:
+    """What the kustomization in ``folder`` builds on: real paths, its own first."""
+
+    folder: str
+    value: dict[str, Any] = field(default_factory=dict)
+    """Its kustomization, as it was understood."""
+    kustomizations: dict[str, bytes] = field(default_factory=dict)
+    """Real path of each kustomization file → its text."""
+    folders: set[str] = field(default_factory=set)
+    files: dict[str, bytes] = field(default_factory=dict)
+    instead: dict[str, str] = field(default_factory=dict)
+    """Real path of a file that the tool reads in another spelling → that spelling."""
+    obstacle: Skipped | InputError | None = None
+
+    @property
+    def real(self) -> str:
+        return os.path.realpath(self.folder)
+
+    def copy_to(self, folder: str) -> str:
+        """Writes what the tool may read, below ``folder``; where the tree's own folder is in there."""
+        for real in self.folders:
+            os.makedirs(_below(folder, real), exist_ok=True)
+        for real, data in self.files.items():
+            _write(_below(folder, real), data)
+        for real, text in self.instead.items():
+            _write(_below(folder, real), text.encode())
+        return _below(folder, self.real)
+
+
+def _below(folder: str, real: str) -> str:
+    return os.path.join(folder, os.path.splitdrive(real)[1].lstrip(os.sep))
+
+
+def _write(path: str, data: bytes) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def tree_of(folder: str) -> Tree | None:
+    """Follows what the kustomization in ``folder`` names; None where there is none, or only a component."""
+    walk = _Walk(folder)
+    found = walk.kustomization(walk.tree.real)
+    if isinstance(found, str):
+        return _several(walk.tree, found)
+    if found.value.get("kind") == "Component":
+        return None
+    walk.run()
+    return walk.tree
+
+
+def _several(tree: Tree, why: str) -> Tree | None:
+    """A folder with more than one kustomization is an error; one that holds something else is no concern of ours."""
+    paths = _kustomizations(tree.real)
+    if len(paths) < 2:
+        return None
+    tree.kustomizations = {paths[0]: b""}
+    tree.obstacle = InputError(shown(paths[0], tree.folder), f"its folder {why}", 1, 1)
+    return tree
+
+
+def _kustomizations(folder: str) -> list[str]:
+    return [path for name in KUSTOMIZATIONS if os.path.lexists(path := os.path.join(folder, name))]
+
+
+def _repository_of(folder: str) -> str:
+    """What nothing may leave. Elsewhere a base may lie anywhere, as Kustomize has it."""
+    try:
+        root = root_of(folder)
+    except OSError:
+        return ""
+    return root if root and os.path.lexists(os.path.join(root, ".git")) else ""
+
+
+class _Walk:
+    """Folders are taken in the order in which they are met."""
+
+    def __init__(self, folder: str) -> None:
+        self.tree = Tree(folder)
+        self.waiting: list[tuple[str, Shape]] = [(self.tree.real, KUSTOMIZATION)]
+        self._met: set[tuple[str, int]] = set()
+        self._found: dict[str, _Kustomization | str] = {}
+        self._held = 0
+        self._root = _repository_of(folder)
+
+    def run(self) -> None:
+        for real, shape in self.waiting:  # grows
+            if (real, id(shape)) in self._met:
+                continue
+            self._met.add((real, id(shape)))
+            known = self.kustomization(real)
+            if not isinstance(known, _Kustomization):
+                continue
+            here = _Here(self, known, real)
+            if len(self._met) > _MOST_FOLDERS:
+                here.refuse(f"builds on more than {_MOST_FOLDERS} folders", ())
+                break
+            value = shape(known.value, (), here)
+            if not self.tree.folders:
+                self.tree.value = value
+            self.tree.folders.add(real)
+            self.tree.kustomizations[known.path] = known.data
+            self.tree.instead[known.path] = as_json(value)
+
+    def kustomization(self, real: str) -> _Kustomization | str:
+        """That of a folder; or why there is none, as the end of a sentence that names the folder."""
+        if real not in self._found:
+            self._found[real] = self._read_kustomization(real)
+        return self._found[real]
+
+    def _read_kustomization(self, real: str) -> _Kustomization | str:
+        paths = _kustomizations(real)
+        if not paths:
+            return "holds no kustomization"
+        if len(paths) > 1:
+            return f"holds more than one kustomization: {', '.join(map(os.path.basename, paths))}"
+        data = self.content(paths[0])
+        if isinstance(data, str):
+            return f"has a {os.path.basename(paths[0])} that {data}"
+        value = value_of(data)
+        if not is_kustomization(value):
+            return f"has a {os.path.basename(paths[0])} that Kustomize cannot read"
+        return _Kustomization(paths[0], data, value)
+
+    def is_inside(self, real: str) -> bool:
+        return not self._root or is_within(real, self._root)
+
+    def content(self, path: str) -> bytes | str:
+        """Of a regular file in the repository; or why it is not read, as the end of a sentence that names it."""
+        if not self.is_inside(os.path.realpath(path)):
+            return "is outside the repository, and is not read"
+        try:
+            data = content(path, LARGEST, root=self._root)
+        except OSError as error:
+            return f"is not read: {(error.strerror or str(error)).lower()}"
+        self._held += len(data)
+        if len(data) > LARGEST:
+            return f"is larger than {LARGEST // 1024**2} MiB"
+        if self._held > _MOST_BYTES:
+            return f"is not read: the files before it already hold {_MOST_BYTES // 1024**2} MiB"
+        return data
+
+
+class _Here:
+    """Reads what one kustomization names; what keeps it from being rendered is noted on the tree."""
+
+    def __init__(self, walk: _Walk, known: _Kustomization, real: str, told_at: Path | None = None) -> None:
+        self._walk = walk
+        self._known = known
+        self._real = real
+        self._told_at = told_at
+
+    def file(self, entry: str, where: Path) -> str:
+        path = self._local(entry, where)
+        if path is None or not os.path.lexists(path) or os.path.isdir(path):
+            return entry  # the tool says that it is not there
+        real = os.path.realpath(path)
+        if real not in self._walk.tree.files:
+            data = self._walk.content(path)
+            if isinstance(data, str):
+                self.refuse(f"{_short(entry)} {data}", where)
+                return entry
+            self._walk.tree.files[real] = data
+        return self._spelling(entry, real)
+
+    def resource(self, entry: str, where: Path) -> str:
+        return self._either(entry, where, self.file, KUSTOMIZATION)
+
+    def folder(self, entry: str, where: Path) -> str:
+        def file(entry: str, where: Path) -> str:
+            self.refuse(f"{_short(entry)} is a file, and components are folders", where)
+            return entry
+
+        return self._either(entry, where, file, KUSTOMIZATION)
+
+    def patch(self, entry: str, where: Path) -> str:
+        if self._inline(entry, where) is not None:
+            return _never_a_path(entry)
+        return self.file(entry, where) if self._is_there(entry, where) else entry
+
+    def plugin(self, entry: str, where: Path) -> str:
+        documents = self._inline(entry, where)
+        if documents is None:
+            return self._either(entry, where, self._plugin_file, PLUGIN_FOLDER)
+        self._check_plugins(documents, where)
+        return _never_a_path(entry)
+
+    def _inline(self, entry: str, where: Path) -> list[dict[str, Any]] | None:
+        """The objects that are written where others name a file; None for a name."""
+        documents = documents_of(entry)
+        if documents is None and "\n" in entry.strip():
+            self.refuse("neither a path nor objects that can be read", where)
+            return []
+        return documents
+
+    def _plugin_file(self, entry: str, where: Path) -> str:
+        read = self.file(entry, where)
+        real = os.path.normpath(os.path.join(self._real, read))
+        documents = documents_of(text_to_read(self._walk.tree.files.get(real, b"")))
+        if documents is None:
+            self.refuse(f"{_short(entry)} does not hold the settings of a plugin", where)
+        else:
+            self._check_plugins(documents, where)
+        return read
+
+    def _check_plugins(self, documents: list[dict[str, Any]], where: Path) -> None:
+        """What the settings name counts from the kustomization; all of it is told at the place that names them."""
+        inside = _Here(self._walk, self._known, self._real, where)
+        for value in documents:
+            kind = str(value.get("kind"))
+            if value.get("apiVersion") == "builtin" and kind in PLUGINS:
+                PLUGINS[kind](value, (), inside)
+            else:
+                self.skip(f"it needs a plugin, {kind}", where)
+
+    def _either(self, entry: str, where: Path, file: Callable[[str, Path], str], shape: Shape) -> str:
+        if not self._is_there(entry, where):
+            return entry
+        path = os.path.normpath(os.path.join(self._real, entry))
+        if not os.path.isdir(path):
+            return file(entry, where)
+        real = os.path.realpath(path)
+        found = self._walk.kustomization(real) if self._walk.is_inside(real) else "is outside the repository"
+        if isinstance(found, str):
+            self.refuse(f"it lists {_short(entry)}, a folder that {found}", where)
+        else:
+            self._walk.waiting.append((real, shape))
+        return self._spelling(entry, real)
+
+    def _is_there(self, entry: str, where: Path) -> bool:
+        path = self._local(entry, where)
+        if path is None or os.path.lexists(path):
+            return path is not None
+        if is_like_address(entry):
+            self.skip(f"{_short(entry)} {_FETCHED}", where)
+        else:
+            self.refuse(f"it lists {_short(entry)}, and there is no such file or folder", where)
+        return False
+
+    def _local(self, entry: str, where: Path) -> str | None:
+        """The path of what is named; None for what Kustomize might fetch."""
+        if is_address(entry):
+            self.skip(f"{_short(entry)} {_FETCHED}", where)
+            return None
+        return os.path.normpath(os.path.join(self._real, entry))
+
+    def _spelling(self, entry: str, real: str) -> str:
+        """Without links, for the copy has none. Settings of plugins stay as written: for them it has both."""
+        path = os.path.normpath(os.path.join(self._real, entry))
+        if path == real:
+            return entry
+        if self._told_at is not None:
+            self._walk.tree.files[path] = self._walk.tree.files[real]
+            return entry
+        return os.path.relpath(real, self._real).replace(os.sep, "/")
+
+    def refuse(self, words: str, where: Path, *, key: bool = False) -> None:
+        line, column = self._place(where, key)
+        self._stop(InputError(self._shown, words, line, column))
+
+    def skip(self, words: str, where: Path) -> None:
+        end = "" if AS_IT_STANDS in words else f": {AS_IT_STANDS}"
+        self._stop(Skipped(self._shown, self._place(where)[0], f"not rendered, for {words}{end}"))
+
+    def _stop(self, obstacle: Skipped | InputError) -> None:
+        self._walk.tree.obstacle = self._walk.tree.obstacle or obstacle
+
+    def _place(self, where: Path, key: bool = False) -> tuple[int, int]:
+        from kubesched_lint.manifests.places import span_of
+
+        if self._told_at is not None:
+            where, key = self._told_at, False
+        span = span_of(text_to_read(self._known.data), 1, where, key=key)
+        return span.line, span.column
+
+    @property
+    def _shown(self) -> str:
+        return shown(self._known.path, self._walk.tree.folder)
+
+
+def as_json(value: Any) -> str:
+    """In characters that go-yaml takes as they are."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return _NOT_AS_IT_IS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _never_a_path(objects: str) -> str:
+    """Should Kustomize not take them for objects, it takes nothing that begins so for an address."""
+    return f"---\n{objects}"
+
+
+def _short(entry: str) -> str:
+    line = entry.strip().partition("\n")[0]
+    return line if line == entry and len(line) <= 200 else f"{line[:200]} …"
+
+
+def shown(real: str, folder: str) -> str:
+    """A real path as seen from the folder as it was named."""
+    path = os.path.normpath(os.path.join(folder, os.path.relpath(real, os.path.realpath(folder))))
+    return path if os.path.realpath(path) == real else os.path.relpath(real)

@@ -1,6 +1,7 @@
 """How many pods of a workload one hard spread constraint lets in at most, by the counting of ``scheduler/topology``.
 
-Pods of others that may be preempted count for the minimum, and do not count against their own domain.
+Pods that run and may go, of others by preemption, of its own by a rollout, count for the minimum, and do not count
+against their own domain.
 """
 
 from __future__ import annotations
@@ -85,12 +86,12 @@ def _spread_room(
     too_few = topology.is_short_of_domains(constraint, len(domains))
     # A domain that only a pool could open holds nobody down: as long as no node is there, it does not count.
     existing = [d for d, nodes in domains.items() if nodes & counted & facts.today]
-    others = matching(facts.others)
+    there = matching(facts.running)  # pods of an older revision count as long as they stand
 
     def let_in(stay: Others) -> tuple[dict[str, int], dict[str, int]]:
         open_to_it = usable & ~repelled_by_running(facts, workload, stay)[0]
         capacity = {d: facts.copies(workload, most, nodes & open_to_it, beside=stay) for d, nodes in domains.items()}
-        least = 0 if too_few else min((others[d] + capacity[d] for d in existing), default=most)
+        least = 0 if too_few else min((there[d] + capacity[d] for d in existing), default=most)
         return capacity, topology.let_in(constraint, capacity, matching(stay), least)
 
     capacity, placeable = let_in(facts.staying(workload))

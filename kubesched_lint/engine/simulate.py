@@ -26,7 +26,7 @@ from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.skew import Skew, skews
 from kubesched_lint.lifecycle.telling import scaled_to, size_after
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, words
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.template import service_account
@@ -314,11 +314,21 @@ def _with_pools(
 
 def _helped(cell: Cell, more: Cell) -> Cell:
     """On nodes that come and go nothing is proven."""
-    if cell.verdict not in (FINE, NONE) and more.verdict == FINE:
-        return replace(more, proven=False, assumes=(*more.assumes, _MEANWHILE))
     if cell.verdict in (FINE, NONE):
         return replace(cell, proven=False)
+    if more.verdict == FINE:
+        return replace(more, proven=False, assumes=(*more.assumes, _MEANWHILE))
+    if cell.verdict == BAD and more.verdict != BAD:
+        return _perhaps_helped(cell, more)
     return replace(cell, proven=False, assumes=(*cell.assumes, "the pools add no more nodes than planned"))
+
+
+def _perhaps_helped(cell: Cell, more: Cell) -> Cell:
+    """What ends badly on the planned nodes, and nobody knows how on more of them."""
+    bound = Range(min(cell.bound.least, more.bound.least), max(cell.bound.most, more.bound.most), "bound")
+    text = words(cell.event, cell.wanted, bound, stuck=cell.stuck, always_stuck=False)
+    missing = (*more.missing, f"whether it ends well while {_MEANWHILE}")
+    return replace(cell, verdict=UNKNOWN, bound=bound, proven=False, text=f"{text} ?", missing=missing)
 
 
 def _pool_notes(facts: Facts, rows: Sequence[Row], pictured: str) -> Iterator[str]:

@@ -16,6 +16,7 @@ from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.index import RULES
 from tests.lifecycle.simulated import HOSTNAME, apart, sketch, workload
+from tests.lifecycle.test_adoption import with_node
 from tests.lifecycle.test_what_runs_already import running
 
 NOBODY = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": HOSTNAME, "labelSelector": {}}]}
@@ -119,3 +120,14 @@ def test_a_quota_counts_pods_that_none_of_the_set_evicts(priority, pending):
     one, two = (workload("Deployment", name, 2, {"containers": [{"name": "c", "image": "x:1"}]}) for name in ("a", "b"))
     (found,) = [f for f in findings(cluster, one, two) if f.rule == "quota-refuses-pods"]
     assert f"at least {pending} pod" in found.message
+
+
+@pytest.mark.parametrize(("stands", "said"), [("w", True), ("t", False)])
+def test_an_old_pod_in_a_domain_that_is_closed_counts_as_long_as_it_stands(stands, said):
+    """Two new ones go beside it, then it is deleted: no domain is empty until nobody needs another one."""
+    selector = {"labelSelector": {"matchLabels": {"app": "web"}}}
+    constraint = {"maxSkew": 1, "topologyKey": HOSTNAME, "whenUnsatisfiable": "DoNotSchedule", **selector}
+    web = written(2, {"topologySpreadConstraints": [constraint]})
+    tainted = {"name": "t", "zones": ["b"], "allocatable": {"cpu": "4", "pods": "110"}, "taints": ["x=y:NoSchedule"]}
+    cluster = with_node(sketch(1, "a", "4", "110", *running(written(2, {}), stands)), tainted)
+    assert ("spread-tainted-domain-blocks" in {f.rule for f in findings(cluster, web)}) == said

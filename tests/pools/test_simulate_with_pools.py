@@ -10,7 +10,9 @@ import pytest
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import manifest_set
-from kubesched_lint.engine.simulate import Outlook, simulate
+from kubesched_lint.engine.simulate import Outlook, _helped, simulate
+from kubesched_lint.lifecycle.outcomes import Range
+from kubesched_lint.lifecycle.verdicts import BAD, UNKNOWN, Cell
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 
@@ -65,3 +67,11 @@ def test_a_picture_without_the_nodes_that_come_meanwhile_says_so(deployment: Wri
 def test_what_is_fine_on_the_planned_nodes_assumes_nothing_of_pools(deployment: Writer) -> None:
     (row,) = outlook(deployment(replicas=2), NODES + POOL % 5, "deploy").rows
     assert not any("pools" in premise for premise in row.cells[0].assumes)
+
+
+def test_what_nobody_follows_on_the_nodes_that_may_come_is_not_called_bad() -> None:
+    bad = Cell("zone-loss", BAD, 2, Range(0, 0, "closed-form"), proven=True, why="no node that it may use")
+    unknown = Cell("zone-loss", UNKNOWN, 2, Range(0, 2, "bound"), missing=("a proof",))
+    told = _helped(bad, unknown)
+    assert (told.verdict, told.bound, told.proven) == (UNKNOWN, Range(0, 2, "bound"), False)
+    assert _helped(bad, bad).verdict == BAD

@@ -13,6 +13,7 @@ from kubesched_lint.lifecycle.contest import outranks
 from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle.controllers.daemonset import targets
 from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions
+from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.least import least_daemons, least_placed
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import scaled_to, size_after, zones
@@ -144,17 +145,22 @@ def _spares_none(setting: Setting, number: int) -> bool:
 
 
 def _count(setting: Setting, event: str, number: int) -> Tally:
-    if setting.workloads[number].kind == "Pod" and event in ("node-loss", "zone-loss", "drain"):
-        return Tally(1, Counted(0, "nobody makes a bare pod again"), most_placed(setting, number, 1))
-    if not setting.running.get(number):
-        return _from_nothing(setting, event, number)
-    told = _applied_again(setting, number) if event == "deploy" else _from_nothing(setting, event, number)
-    if stands_well(setting, number):
+    told = _foreseen(setting, event, number)
+    if not setting.running.get(number) or stands_well(setting, number):
         return told
     # Pods may stand where they would not be let in again: they stay all the same.
     told.always_stuck = event in ("deploy", "rollout") and told.most.pods < told.wanted
     told.most = Counted(told.wanted, "some pods stand where no other would be let in")
     return told
+
+
+def _foreseen(setting: Setting, event: str, number: int) -> Tally:
+    """The same where those that run would all be let in again."""
+    if setting.workloads[number].kind == "Pod" and event in ("node-loss", "zone-loss", "drain"):
+        return Tally(1, Counted(0, "nobody makes a bare pod again"), most_placed(setting, number, 1))
+    if setting.running.get(number) and event == "deploy":
+        return _applied_again(setting, number)
+    return _from_nothing(setting, event, number)
 
 
 def _from_nothing(setting: Setting, event: str, number: int) -> Tally:
@@ -202,8 +208,9 @@ def _rollout(setting: Setting, number: int) -> Tally:
         told.most = Counted(wanted, why)
         return told
     # Where pods may be missing, old ones make way while any runs: it suffices that fewer than wanted leave room for one
-    # more. Else the surging pods need room beside all that are wanted.
-    total = wanted if unavailable else wanted + surge
+    # more. Else, or where a pod that had to wait may overlook that, the surging pods need room beside all.
+    sees = not may_miss([setting.pods[number]], setting.cluster)
+    total = wanted if unavailable and sees else wanted + surge
     more = _least(setting, number, total, mixed=True)
     told.never_stuck = more.pods >= total
     if told.never_stuck:

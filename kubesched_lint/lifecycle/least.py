@@ -74,6 +74,8 @@ def least_placed(
     templates = setting.workloads[number].claim_templates
     if any(v.claim for v in pod.volumes) or (templates and not (fresh and _made_anywhere(setting, number, wanted))):
         return Counted(0, "its volumes may tie it to where they are")
+    if mixed and any(setting.repels_old_alone(term, number) for term in pod.required_anti_affinity):
+        return Counted(0, "its pods repel those of another revision")
     keyed = labelled_nodes((c for c in pod.spread if c.is_hard), index)
     open_ = diagnose(replace(pod, required_affinity=()), setting.cluster).feasible & keyed & ~without
     if not open_:
@@ -265,7 +267,9 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
             if home.bit_count() > ask.closed(wanted - 1, home) + ask.fewer:
                 return Counted(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
     if not matches(pod) and not any(
-        _is_sure(ask, i, without, gone=gone) for i in _others_that(setting, number, matches)
+        _is_sure(ask, i, without, gone=gone)
+        for i in _others_that(setting, number, matches)
+        if not setting.usable[i] & ~index.with_key(key)
     ):
         return Counted(0, "required pod affinity depends on where others land")
     reach = ask.open_ if matches(pod) else 0

@@ -12,6 +12,19 @@ _FEW = 3
 _GATED = "the feature gate MaxUnavailableStatefulSet is off by default up to 1.36 (pkg/features/kube_features.go)"
 
 
+_FEW = 3
+"""So many neighbours are named."""
+
+
+def _untold(setting: Setting, number: int) -> str:
+    """The workload and its neighbours, as far as nobody knows whether their templates change."""
+    untold = setting.untold(number)
+    own = number in setting.running and setting.changes.get(number, True) is None
+    few = [number] * own + [i for i in untold[: _FEW + 1] if i != number][:_FEW]
+    more = len(untold) - len(few)
+    return ", ".join(str(setting.workloads[i]) for i in few) + (f" and {more} more" if more else "")
+
+
 def premises(setting: Setting, number: int, rivals: Contest) -> Iterator[str]:
     """Of what is said about a workload; ``rivals`` says who drives out whom near it."""
     workload = setting.workloads[number]
@@ -23,8 +36,9 @@ def premises(setting: Setting, number: int, rivals: Contest) -> Iterator[str]:
     ignored = workload.strategy.max_unavailable
     if workload.kind == "StatefulSet" and ignored not in (None, 1):
         yield f"maxUnavailable {ignored} of a StatefulSet does nothing: {_GATED}"
-    if setting.worlds([number]) == (True, False):
-        yield f"whether the manifest changes the template of {workload} is not known: both are told"
+    untold = _untold(setting, number)
+    if untold:
+        yield f"whether the manifest changes the template of {untold} is not known: both are told"
     if has_unknown_class(workload):
         yield "volumes of a class that the snapshot does not tell of are made in their pod's zone, and stay there"
     if any(w.kind == "Job" for w in setting.workloads):

@@ -115,6 +115,11 @@ class Setting:
         """Whether a selector of the pods matches those of another revision too: none by a revision's hash does."""
         return selector is not None and selector.matches(self._later[number].labels)
 
+    def repels_old_alone(self, term: PodAffinityTerm, number: int) -> bool:
+        """Whether a term of its pods selects those of another revision, and not their own: mismatchLabelKeys."""
+        pod = self.pods[number]
+        return self.selects(term, pod, self._later[number]) and not self.selects(term, pod, pod)
+
     @cached_property
     def _later(self) -> tuple[Pod, ...]:
         book = Story((), self.objects)
@@ -271,10 +276,24 @@ class Setting:
     def _joined(self, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
         return joined(len(self.workloads), pairs)
 
+    @cached_property
+    def _kinds(self) -> tuple[tuple[Pod, ...], ...]:
+        """Per workload its pod, and those of other templates that run."""
+        running = self.running
+        return tuple(
+            (pod, *{id(b.pod): b.pod for b in running[i]}.values()) if i in running else (pod,)
+            for i, pod in enumerate(self.pods)
+        )
+
     def _pairs(self) -> Iterator[tuple[int, int]]:
-        yield from selecting(self.pods, self.cluster)
-        yield from sharing([[("port", p.protocol, p.port) for p in pod.host_ports] for pod in self.pods])
-        yield from sharing([[("claim", pod.namespace, v.claim) for v in pod.volumes if v.claim] for pod in self.pods])
+        kinds = self._kinds
+        owners = [i for i, own in enumerate(kinds) for _ in own]
+        pairs = selecting([pod for own in kinds for pod in own], self.cluster)
+        yield from ((owners[a], owners[b]) for a, b in pairs if owners[a] != owners[b])
+        yield from sharing([[("port", p.protocol, p.port) for pod in own for p in pod.host_ports] for own in kinds])
+        yield from sharing(
+            [[("claim", pod.namespace, v.claim) for pod in own for v in pod.volumes if v.claim] for own in kinds]
+        )
 
     def selects(self, term: PodAffinityTerm, holder: Pod, other: Pod) -> bool:
         return selects_pod(term, holder.namespace, other, self.cluster)
@@ -317,8 +336,10 @@ class Setting:
         return 2 if daemon_bounds(workload.strategy, 1)[0] else 1
 
     def _least_free(self, number: int) -> Iterator[tuple[str, float]]:
-        at = list(positions(self.usable[number]))
-        for resource in ("pods", *(r for r, amount in self.pods[number].requests.items() if amount)):
+        there = {self.index.positions.get(bound.node, -1) for bound in self.running.get(number, ())} - {-1}
+        at = there.union(positions(self.usable[number]))
+        asked = (r for pod in self._kinds[number] for r, amount in pod.requests.items() if amount)
+        for resource in dict.fromkeys(("pods", *asked)):
             free = self.cluster.ledger.free(resource)
             yield resource, min((free[p] for p in at), default=0)
 
@@ -332,6 +353,15 @@ class Setting:
         """Whether manifests of which nobody can tell change what runs: one answer for all of them, or both."""
         unknown = any(self.running.get(i) and self.changes.get(i, True) is None for i in members)
         return (True, False) if unknown else (False,)
+
+    def untold(self, number: int) -> tuple[int, ...]:
+        """Those in the group of a workload of which nobody can tell whether their manifests change what runs."""
+        return self._untold[self.group(number)]
+
+    @cached_property
+    def _untold(self) -> Mapping[tuple[int, ...], tuple[int, ...]]:
+        unknown = {i for i in self.running if self.changes.get(i, True) is None}
+        return {members: tuple(i for i in members if i in unknown) for members in self.components}
 
     # --- the story --------------------------------------------------------------------------------------------------
 

@@ -86,3 +86,21 @@ def test_a_replicaset_that_shrinks_takes_from_its_own_and_from_those_it_took_ove
     deployed = cell(told(cluster, web, db), "db", "deploy")
     assert (deployed.verdict, str(deployed.bound)) == ("fine", "1")
     assert cell(told(cluster, web, db), "web", "deploy").text == "1/1 ok"
+
+
+def test_pods_that_were_taken_over_take_the_room_that_they_ask_for():
+    """The template asks for nothing: still the pod that it took over fills the node for others."""
+    idle, web = workload("ReplicaSet", "idle", 1, {"containers": [{"name": "c"}]}), workload("ReplicaSet", "web", 2)
+    web["spec"]["template"]["spec"] = asking("3")
+    cluster = sketch(1, "ab", "4", "110", bare("lonely", "idle", "w-a", "2"))
+    assert cell(told(cluster, idle, web), "web", "deploy").text == "1/2 −1"
+
+
+def test_a_bare_pod_that_stands_where_no_other_would_be_let_in_stays_when_another_node_is_drained():
+    near = {"labelSelector": {"matchLabels": {"app": "gone"}}, "topologyKey": "topology.kubernetes.io/zone"}
+    lonely = other("Pod", "lonely", spec=asking("1"))
+    lonely["spec"]["affinity"] = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}
+    standing = bare("lonely", "x", "w-a", "1")
+    standing["spec"]["affinity"] = lonely["spec"]["affinity"]
+    drained = cell(told(sketch(1, "ab", "4", "110", standing), lonely, states=1), "lonely", "drain")
+    assert drained.bound.most == 1

@@ -15,6 +15,7 @@ from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
 from tests.lifecycle.simulated import apart, asking, cell, sketch, told, workload
+from tests.lifecycle.test_adoption import with_node
 
 DB = {"dedicated": "db"}
 
@@ -160,3 +161,46 @@ def test_each_node_of_a_small_cluster_is_lost_in_turn():
     found = simulation.cell("node-loss", 0)
     assert found.verdict == DEPENDS
     assert (found.bound.least, found.bound.most) == (1, 2)
+
+
+def apart_by(*terms: dict):
+    return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": list(terms)}}}
+
+
+def test_who_may_overlook_that_a_pod_made_way_needs_room_beside_all():
+    """The queueing hint of InterPodAffinity wakes a pod only when all of its terms select the one that goes."""
+    selecting = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOSTNAME}
+    others = {"labelSelector": {"matchLabels": {"app": "nobody"}}, "topologyKey": ZONE}
+    rolling = {"strategy": {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}}}
+    one, two = (
+        workload("Deployment", "web", 2, apart_by(*terms), **rolling) for terms in ([selecting], [selecting, others])
+    )
+    told_one, told_two = (cell(told(sketch(1, "ab"), w, states=1), "web", "rollout") for w in (one, two))
+    assert (told_one.verdict, told_one.proven) == (FINE, True)
+    assert (told_two.verdict, told_two.proven) == (DEPENDS, False)
+
+
+def test_a_new_pod_that_repels_the_old_revision_needs_a_place_without_it():
+    term = {"labelSelector": {}, "topologyKey": ZONE, "mismatchLabelKeys": ["pod-template-hash"]}
+    web = workload("Deployment", "web", 1, apart_by(term))
+    stuck = cell(told(sketch(2, "a"), web, states=1), "web", "rollout")
+    assert not stuck.proven
+    assert stuck.verdict != FINE
+
+
+def test_an_affinity_to_pods_that_may_stand_outside_every_domain_is_not_sure():
+    near = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "disk"}
+    web = workload(
+        "Deployment",
+        "web",
+        1,
+        {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}},
+    )
+    node = {"name": "d", "zones": ["a"], "labels": {"disk": "ssd"}, "allocatable": {"cpu": "4", "pods": "110"}}
+    everywhere, there = (
+        workload("Deployment", "db", 1),
+        workload("Deployment", "db", 1, {"nodeSelector": {"disk": "ssd"}}),
+    )
+    mixed = with_node(sketch(1, "a"), node)
+    assert not cell(told(mixed, web, everywhere, states=1), "web", "deploy").proven
+    assert cell(told(mixed, web, there, states=1), "web", "deploy").proven

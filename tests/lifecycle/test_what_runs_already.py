@@ -153,3 +153,9 @@ def test_pods_whose_affinity_nobody_answers_any_more_stay_when_another_node_is_d
     web = workload("Deployment", "web", 1, lonely)
     drained = cell(told(sketch(1, "ab", "4", "110", *running(web, "w-a")), web, states=1), "web", "drain")
     assert drained.bound.most == 1
+
+
+def test_others_say_too_that_nobody_knows_whether_a_template_changes():
+    db = workload("Deployment", "db", 1, apart("web", HOSTNAME))
+    outlook = told(sketch(1, "abc", "4", "110", *running(WEB, *NODES, with_sets=False)), WEB, db)
+    assert any("the template of Deployment default/web" in a for a in cell(outlook, "db", "deploy").assumes)

@@ -36,7 +36,8 @@ ENFORCE = "pod-security.kubernetes.io/enforce"
 class Admission:
     """``objects`` are the manifests laid over the cluster; of the kinds in ``known`` the cluster has no others.
 
-    ``is_snapshot``: what a snapshot does not tell may exist. A sketch is assumed to have no LimitRange more.
+    ``is_snapshot``: what a snapshot does not tell may exist or not. A sketch is assumed to have the classes that are
+    named, and no LimitRange more.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Admission:
         self.objects = objects
         self.known = known
         self.knows_limits = "LimitRange" in known
+        self.is_snapshot = is_snapshot
         self.assumes_no_limits = not self.knows_limits and not is_snapshot
         self.version = kubernetes_version
         self.minor = int(kubernetes_version.split(".")[1])
@@ -80,8 +82,11 @@ class Admission:
         refusal = next(self._refusals(workload, ranges), None)
         if refusal is not None:
             return Decision(refusal)
-        unknown = tuple(self._unknown(workload, ranges))
-        return Decision(unknown=unknown) if unknown else CREATED
+        untold = tuple(self._untold_classes(workload.pod))
+        unknown = [f"whether {named} exists" for named, _ in untold if self.is_snapshot]
+        unknown += self._unknown(workload, ranges)
+        assumed = tuple(f"{named} exists, {so}" for named, so in untold if not self.is_snapshot)
+        return Decision(unknown=tuple(unknown), assumed=assumed) if unknown or assumed else CREATED
 
     def _gone(self, source: Source | None) -> Refusal | None:
         """Why the server knows no objects of this kind and version; None where it does, or where nobody wrote it."""
@@ -276,12 +281,14 @@ class Admission:
 
     # --- what nobody told us ----------------------------------------------------------------------------------------
 
-    def _unknown(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[str]:
-        pod = workload.pod
+    def _untold_classes(self, pod: Pod) -> Iterator[tuple[str, str]]:
+        """Classes that a pod names and nobody told us of, each with what the model takes it to say."""
         if pod.priority_class and pod.priority_class not in self.priority_classes:
-            yield f"whether PriorityClass {pod.priority_class} exists"
+            yield f"PriorityClass {pod.priority_class}", "and gives priority 0"
         if pod.runtime_class and pod.runtime_class not in self.runtime_classes:
-            yield f"whether RuntimeClass {pod.runtime_class} exists"
+            yield f"RuntimeClass {pod.runtime_class}", "without overhead, nodeSelector and tolerations"
+
+    def _unknown(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[str]:
         for limits in ranges:
             if not isinstance(limits.source, Document) and any(map(_says_nothing, limits.items)):
                 yield f"which bounds LimitRange {limits.namespace}/{limits.name} sets, for the snapshot lacks them"

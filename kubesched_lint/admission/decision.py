@@ -55,6 +55,8 @@ class Decision:
     refusal: Refusal | None = None
     unknown: tuple[str, ...] = ()
     """What nobody told us and the creation hangs on, ``whether RuntimeClass gvisor exists``."""
+    assumed: tuple[str, ...] = ()
+    """The same where the cluster file leaves whole kinds out: ``RuntimeClass gvisor exists, …``."""
 
 
 CREATED = Decision()

@@ -35,6 +35,7 @@ def lacks_of(workload: Workload, facts: Facts) -> tuple[Lack, ...]:
     if not facts.cluster.knows_nodes:
         return (Lack("the nodes: the snapshot holds none, for they were not captured", True, narrows=False),)
     found = [*unmodelled(workload, facts), *_of_storage(workload, facts)]
+    found += [Lack(premise, False, narrows=False) for premise in facts.admission.decision(workload).assumed]
     if facts.cluster.origin == "snapshot":
         found += _of_gaps(workload, facts)
     return tuple(found)
@@ -58,6 +59,24 @@ def unmodelled(workload: Workload, facts: Facts) -> Iterator[Lack]:
     if pod.group:
         text = f"whether the pods of group {pod.group} start together or one by one: gangs are not modelled"
         yield Lack(text, True, narrows=False)
+
+
+def in_one_line(facts: Facts) -> Iterator[str]:
+    """What is assumed of classes and volumes, and what is not known of classes, for the whole set."""
+    assert facts.cluster is not None
+    asking = [w for w in facts.manifests.workloads if w.pod.priority_class or w.pod.runtime_class or _mounts(w, facts)]
+    if facts.cluster.origin == "snapshot":
+        found = dict.fromkeys(what for w in asking for what in facts.admission.decision(w).unknown)
+        said = "not known, so that nothing is said of whether pods are created"
+    else:
+        found = dict.fromkeys(lack.text for w in asking for lack in lacks_of(w, facts) if not lack.unknown)
+        said = "assumed, for the cluster file does not tell"
+    if found:
+        more = f"; and {len(found) - _FEW} more" if len(found) > _FEW else ""
+        yield f"{said}: {'; '.join(list(found)[:_FEW])}{more}"
+
+
+_FEW = 3
 
 
 def _of_storage(workload: Workload, facts: Facts) -> Iterator[Lack]:

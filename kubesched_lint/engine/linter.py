@@ -95,11 +95,20 @@ def _lint(
             notes=(
                 *(run.namesakes.notes() if run.namesakes else ()),
                 *no_longer_served(manifests.unread, options.kubernetes_version),
+                *_lack_notes(facts),
                 *_pool_notes(run.standing(facts)),
             ),
         ),
     )
     return report, judged
+
+
+def _lack_notes(facts: Facts) -> Iterator[str]:
+    """Classes and volumes that nobody told us of."""
+    if facts.cluster is not None and facts.manifests.workloads:
+        from kubesched_lint.analysis.lacks import in_one_line
+
+        yield from in_one_line(facts)
 
 
 def _pool_notes(facts: Facts) -> Iterator[str]:

@@ -85,8 +85,8 @@ def beside_undecided(cell: Cell, setting: Setting, number: int) -> Cell:
     """The cell of a workload that meets pods of which nobody knows whether they are created."""
     if cell.verdict == NONE or not setting.decisions:
         return cell
-    members = setting.group(number)
-    met = [setting.workloads[i] for i in members if i in setting.decisions and i != number]
+    doubtful = {i for i, decision in setting.decisions.items() if decision.unknown}
+    met = [setting.workloads[i] for i in setting.group(number) if i in doubtful and i != number]
     if not met:
         return cell
     premise = f"the pods of {', '.join(map(str, met))} are created, which is not known"

@@ -127,7 +127,7 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
             "so many pods are ready in the end, as those that the event makes never are",
         )
     if any(c.text.endswith(" *") for c in cells):
-        yield "*", "rests on what nobody tells of the pod's volumes: the assumption stands below"
+        yield "*", "rests on what nobody tells of the pod's volumes or classes: the assumption stands below"
     said = {_bare(c.text).partition(" (")[0].partition(",")[0] for c in cells}
     if any(c.text.endswith(" ?") for c in cells):
         further = any("--states" in m for c in cells for m in c.missing)

@@ -15,6 +15,7 @@ from kubesched_lint.lifecycle.matrix import Simulation
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.report.explanation import as_text
+from tests.lifecycle.simulated import snapshot
 
 EVERYTHING = frozenset(["PriorityClass", "RuntimeClass", "LimitRange", "Namespace"])
 
@@ -252,10 +253,30 @@ def test_nobody_is_proven_right_beside_pods_of_which_nothing_is_known() -> None:
     classed = workload({"priorityClassName": "none-such"}, {"requests": {"cpu": "3"}})
     other = workload(resources={"requests": {"cpu": "3"}})
     other["metadata"] = {"name": "other", "namespace": "shop"}
-    cluster = load_cluster(objects=NODES)
-    first, second = simulate(objects=[classed, other], cluster=cluster, events=["deploy"]).outcomes
+    kinds = ["Node", "Pod", "ResourceQuota", "LimitRange", "Namespace"]
+    first, second = simulate(
+        objects=[classed, other], cluster=snapshot(*NODES, kinds=kinds), events=["deploy"]
+    ).outcomes
     assert (first.verdict, first.proven, first.text) == ("unknown", False, "0–1/1 ?")
     assert not second.proven
+    notes = lint(objects=[classed, other], cluster=snapshot(*NODES, kinds=kinds)).summary.notes
+    said = "not known, so that nothing is said of whether pods are created: whether PriorityClass none-such exists"
+    assert said in notes
+
+
+def test_a_list_of_nodes_is_taken_to_have_the_classes_that_are_named() -> None:
+    """One assumption in the line of the verdict and in a note of lint, where a snapshot's gap leaves all open."""
+    classed = workload({"priorityClassName": "none-such"})
+    cluster = load_cluster(objects=NODES)
+    (outcome,) = simulate(objects=[classed], cluster=cluster, events=["deploy"]).outcomes
+    premise = "PriorityClass none-such exists, and gives priority 0"
+    assert (outcome.verdict, outcome.proven, outcome.text) == ("fine", False, "1/1 ok *")
+    assert premise in outcome.assumes
+    notes = lint(objects=[classed], cluster=cluster).summary.notes
+    assert notes == (f"assumed, for the cluster file does not tell: {premise}",)
+    nowhere = workload({"priorityClassName": "none-such", "nodeSelector": {"disk": "none"}})
+    found = lint(objects=[nowhere], cluster=cluster).findings
+    assert [f.severity.word for f in found if f.rule == "nodeselector-matches-nothing"] == ["error"], "whatever it says"
 
 
 def test_two_sample_folders_are_two_worlds() -> None:

@@ -253,6 +253,8 @@ class Summary:
     """Further lines for the footer: skipped Helm sources and Kustomize patches, passing taints, premises."""
     unreadable_cluster: str = ""
     """The path of a cluster that was named and could not be read."""
+    configuration: str = ""
+    """Which configuration was in force, and what makes the gate weaker; empty where nothing does."""
 
 
 @frozen_record

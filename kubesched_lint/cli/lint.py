@@ -177,6 +177,8 @@ def lint(
             cache=not no_cache and mending is None,
             jobs=jobs,
             mending=mending is not None,
+            configuration=settings.in_force,
+            config_file=settings.config.file,
             progress=progress,
         )
         try:

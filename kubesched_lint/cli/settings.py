@@ -49,6 +49,15 @@ class Settings:
         return cast("bool | None", self.values["elastic"].value)
 
     @property
+    def in_force(self) -> str:
+        """What reports say of the configuration."""
+        if not self.config.file:
+            return ""
+        from kubesched_lint.engine.weakening import in_force
+
+        return in_force(self.config, self.values)
+
+    @property
     def options(self) -> Options:
         return Options(
             profile=self.text("profile"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubesched_lint.engine.config import Config, ConfigError
-from kubesched_lint.files import content
+from kubesched_lint.files import content, is_own_stream, root_of
 from kubesched_lint.findings import InputError, Path
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -21,38 +21,36 @@ _MOST_PARTS = 1_000
 def find_config(paths: Sequence[str]) -> str | None:
     """The configuration for the first of ``paths``: the nearest ``kubesched.toml``, or pyproject.toml with our table.
 
-    Searched from that path's folder (the current one for standard input or no path) up to the folder that holds
-    ``.git``, else to the top of the file system.
+    Searched from that path's folder (the current one for standard input or no path) up to the root of its repository,
+    else up to the current folder: what lies above may be anybody's. Elsewhere only in that path's folder.
     """
     try:
         start = _start(paths)
-    except OSError:  # somebody removed the current folder
+        root = root_of(start)
+    except (OSError, ValueError):  # no current folder, or a path that is told as unreadable
         return None
-    for folder in _upwards(start):
+    for folder in _upwards(start, root):
         own = os.path.join(folder, NAME)
-        if os.path.isfile(own):
+        if os.path.lexists(own) and not os.path.isdir(own):  # a link that leads nowhere is told, not passed over
             return own
         shared = os.path.join(folder, SHARED)
         if os.path.isfile(shared) and _is_ours(shared):
             return shared
-        if os.path.exists(os.path.join(folder, ".git")):
-            return None
     return None
 
 
 def _start(paths: Sequence[str]) -> str:
-    first = paths[0] if paths and paths[0] != "-" else "."
+    first = paths[0] if paths and paths[0] != "-" and not is_own_stream(paths[0]) else "."
     absolute = os.path.abspath(first)
     return absolute if os.path.isdir(absolute) else os.path.dirname(absolute)
 
 
-def _upwards(folder: str) -> Iterator[str]:
-    while True:
+def _upwards(folder: str, root: str) -> Iterator[str]:
+    """The folder and those above it as far as ``root``; the folder alone where there is none."""
+    yield folder
+    while root and os.path.realpath(folder) != root and os.path.dirname(folder) != folder:
+        folder = os.path.dirname(folder)
         yield folder
-        above = os.path.dirname(folder)
-        if above == folder:
-            return
-        folder = above
 
 
 def _is_ours(path: str) -> bool:
@@ -101,7 +99,7 @@ def _config_in(text: str, file: str, path: str, rulebook: Rulebook) -> Config:
         if not isinstance(table, dict) or key not in table:
             raise ConfigError([InputError(file, "has no table [tool.kubesched-lint]")])
         table = table[key]
-    where = Where(file, os.path.dirname(os.path.abspath(path)), os.getcwd(), places(text), top)
+    where = Where(file, os.path.dirname(os.path.abspath(path)), os.getcwd(), places(text), top, root_of(path))
     if not isinstance(table, dict):
         raise ConfigError([InputError(file, "expected the table [tool.kubesched-lint]", where.spot(()).line, 1)])
     return config_of(table, where, rulebook)

@@ -30,6 +30,7 @@ from kubesched_lint.engine.rule_settings import (
     shown,
 )
 from kubesched_lint.engine.toml_places import Spot
+from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError, Path, Severity
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.guess import did_you_mean
@@ -47,6 +48,8 @@ class Where:
     spots: Mapping[Path, Spot] = field(default_factory=dict)
     top: Path = ()
     """The path of our table in the file: ``("tool", "kubesched-lint")`` in a pyproject.toml."""
+    root: str = ""
+    """The repository that the file lies in, by its path without links: it names nothing outside. Empty for none."""
 
     def spot(self, path: Path) -> Spot:
         return self.spots.get((*self.top, *path), Spot(1, 1, 1, 1))
@@ -108,7 +111,17 @@ class _Reading:
         if key.name == "cluster" and (value == "live" or value.startswith("live:")):
             self._wrong(path, "a configuration does not reach out to a cluster; ask for it with --cluster live")
             return None
-        return self._beside(value)
+        problem = self._leaves_the_repository(value)
+        if problem:
+            self._wrong(path, problem)
+        return None if problem else self._beside(value)
+
+    def _leaves_the_repository(self, name: str) -> str:
+        """What a repository brings along may not have us read, and quote, what else there is on this machine."""
+        real = os.path.realpath(os.path.join(self.where.folder, os.path.expanduser(name)))
+        if is_within(real, self.where.root):
+            return ""
+        return f"{shown(name)} lies outside {self.where.root}; name it with a flag if you mean it"
 
     def _beside(self, name: str) -> str:
         """A file name that is relative to the configuration, as the current folder sees it."""
@@ -131,6 +144,8 @@ class _Reading:
                 self.rulebook.resolve(item)
             except UnknownRuleError as error:
                 problem = str(error)
+        elif key.kind == "folders":
+            problem = self._leaves_the_repository(item)
         elif key.kind == "formats":
             problem = self._leaves_the_folder(item.partition("=")[2])
         if problem:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from kubesched_lint.engine.baseline import Entry
+    from kubesched_lint.engine.changed import Changes
     from kubesched_lint.engine.panorama import Panorama
     from kubesched_lint.manifests.files import InputFile, Progress
 
@@ -59,6 +60,9 @@ class Request:
     """Processes that may read and judge at the same time, this one included."""
     mending: bool = False
     """Whether fixes are tried anyhow, so that the report need not say what they might do."""
+    configuration: str = ""
+    """What ``engine.weakening`` says of the configuration in ``config_file``."""
+    config_file: str = ""
 
 
 @record
@@ -134,7 +138,7 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
     """
     rulebook.select(options.profile, options.select, options.ignore)  # before anything is read
     entries = None if request.baseline is None else read_baseline(request.baseline, rulebook)
-    narrow = None if request.changed is None else _narrowing(request.changed, request.paths)
+    changes = None if request.changed is None else _changes(request.changed, request.paths)
     paths = _not_excluded(request.paths, options) if request.force_exclude else request.paths
     files = files_of(paths, options, render=request.render, progress=request.progress)
     if request.cache:
@@ -151,9 +155,24 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
     gone: tuple[Entry, ...] = ()
     if entries is not None:
         report, gone = _known(report, entries, material, rulebook)
-    report = report if narrow is None else narrow(report, material.manifests, options.namespace)
+    judged = report
+    report = report if changes is None else _narrowed(changes, report, material.manifests, options.namespace)
     report = report if request.mending else _noting_fixes(report, rulebook, written)
+    report = _saying_what_is_weaker(report, judged, changes, request)
     return Checked(report, options, material, gone)
+
+
+def _saying_what_is_weaker(report: Report, judged: Report, changes: Changes | None, request: Request) -> Report:
+    """``judged`` has all findings, also those that no change touches."""
+    waived = any(finding.suppressed for finding in judged.findings)
+    if not (request.configuration or waived or changes):
+        return report
+    from kubesched_lint.engine.weakening import edited_by, line
+
+    judges = (request.config_file, request.cluster, request.baseline)
+    edited = () if changes is None else edited_by(changes, judges)
+    said = line(request.configuration, judged, request.baseline, edited)
+    return replace(report, summary=replace(report.summary, configuration=said))
 
 
 def _noting_fixes(report: Report, rulebook: Rulebook, written: Container[str]) -> Report:
@@ -288,13 +307,17 @@ def _known(
     return replace(held.report, summary=summary), held.gone
 
 
-def _narrowing(base: str, paths: Sequence[str]) -> Callable[[Report, ManifestSet, str], Report]:
-    """What leaves a report only that which has changed; git is asked at once, for it may say no."""
-    from functools import partial
+def _changes(base: str, paths: Sequence[str]) -> Changes:
+    """What has changed; git is asked before anything is read, for it may say no."""
+    from kubesched_lint.engine.changed import changes_since
 
-    from kubesched_lint.engine.changed import changes_since, only_changed
+    return changes_since(base, paths)
 
-    return partial(only_changed, changes_since(base, paths))
+
+def _narrowed(changes: Changes, report: Report, manifests: ManifestSet, namespace: str) -> Report:
+    from kubesched_lint.engine.changed import only_changed
+
+    return only_changed(changes, report, manifests, namespace)
 
 
 def read_manifests(paths: Sequence[str], options: Options, *, render: bool = True) -> ManifestSet:

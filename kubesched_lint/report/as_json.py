@@ -114,4 +114,5 @@ def _summary(report: Report) -> dict[str, Any]:
         "unreadKinds": dict(sorted(summary.unread_kinds.items())),
         "cluster": summary.cluster,
         "notes": list(summary.notes),
+        **({"configuration": summary.configuration} if summary.configuration else {}),
     }

@@ -69,8 +69,13 @@ def _invocation(report: Report) -> dict[str, Any]:
     return {
         "executionSuccessful": not report.errors,
         "toolExecutionNotifications": [_error(error) for error in sorted(report.errors, key=_error_order)],
-        "toolConfigurationNotifications": [_skip(skip) for skip in report.skipped],
+        "toolConfigurationNotifications": [*_configuration(report), *map(_skip, report.skipped)],
     }
+
+
+def _configuration(report: Report) -> Iterator[dict[str, Any]]:
+    if report.summary.configuration:
+        yield {"level": "note", "message": {"text": _message(f"configuration: {report.summary.configuration}")}}
 
 
 def _error_order(error: InputError) -> tuple[str, int, int, str]:

@@ -47,6 +47,8 @@ def footer(report: Report, most_names: int = _MOST_NAMES) -> Iterator[tuple[str,
     checked = f"{many(summary.files, 'file')} ({documents}), {many(summary.workloads, 'workload')}"
     yield "checked", f"{checked}, by {many(summary.rules, 'rule')}"
     yield "cluster", summary.cluster or _no_cluster(summary)
+    if summary.configuration:
+        yield "config", summary.configuration
     yield from (("skipped", line) for line in (skips(report, most_names) if most_names else skip_counts(report)))
     if summary.unread_kinds:
         kinds = sorted(summary.unread_kinds.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -119,6 +119,45 @@ def test_inputs_are_words_and_never_commands(tmp_path: Path) -> None:
     assert {path.name for path in work.iterdir()} == {"my manifests", "cluster.yaml"}
 
 
+def committed(folder: Path) -> None:
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
+    for args in (("init", "-q", "-b", "main"), ("add", "."), ("commit", "-q", "-m", "all")):
+        subprocess.run(["git", *who, *args], cwd=folder, check=True, capture_output=True)
+
+
+def weaken(work: Path) -> None:
+    """What a pull request does that wants to pass."""
+    (work / "kubesched.toml").write_text('fail-on = "never"\n')
+    (work / "cluster.yaml").write_text((work / "cluster.yaml").read_text().replace("count: 2", "count: 200"))
+    (work / ".kubesched-pinned.toml").symlink_to("kubesched.toml")
+
+
+@pytest.mark.parametrize("base", ['fail-on = "error"\n', None])
+def test_what_is_pinned_is_judged_as_the_base_says(tmp_path: Path, base: str | None) -> None:
+    work = runner(tmp_path)
+    if base:
+        (work / "kubesched.toml").write_text(base)
+    committed(work)
+    weaken(work)
+    inputs = {"paths": "my manifests\n", "cluster": "cluster.yaml", "pin": "main", "formats": "text"}
+    code, shown, outputs = run_step(tmp_path, work, step("Lint"), inputs | {"pin": ""})
+    assert code == 0, "the pull request has weakened the gate"
+    assert 'kubesched.toml makes the gate weaker: fail-on = "never"' in shown
+    code, shown, outputs = run_step(tmp_path, work, step("Lint"), inputs)
+    assert (code, outputs) == (1, {"exit-code": "1"}), shown
+    assert "makes the gate weaker" not in shown
+    assert (work / "kubesched.toml").read_text() == 'fail-on = "never"\n', "nothing is written through a link"
+
+
+@pytest.mark.parametrize("pin", ["nowhere", "--version", "-h"])
+def test_a_pin_that_is_no_commit_is_told(tmp_path: Path, pin: str) -> None:
+    work = runner(tmp_path)
+    committed(work)
+    code, shown, outputs = run_step(tmp_path, work, step("Lint"), {"paths": "my manifests\n", "pin": pin})
+    assert (code, outputs) == (2, {"exit-code": "2"})
+    assert "there is no such commit here" in shown
+
+
 def test_every_input_is_used_and_every_one_says_what_it_is_for() -> None:
     text = (ROOT / "action.yml").read_text()
     for name, one in action()["inputs"].items():
@@ -161,10 +200,32 @@ def test_the_container_runs_as_nobody_and_holds_no_build_tools() -> None:
     assert 'ENTRYPOINT ["kubesched-lint"]' in last
 
 
+def test_the_gitlab_job_judges_as_the_branch_says_that_is_pinned(tmp_path: Path) -> None:
+    config = yaml.safe_load((ROOT / "ci" / "gitlab-ci.yml").read_text())
+    _, pin, lint = config["kubesched-lint"]["script"]
+    base, work = tmp_path / "base", tmp_path / "work"
+    shutil.copytree(SHOP, base / "shop")
+    shutil.copy(SKETCH, base / "cluster.yaml")
+    committed(base)
+    subprocess.run(["git", "clone", "-q", base, work], check=True, capture_output=True)
+    weaken(work)
+    tool = work / ".kubesched" / "bin" / "kubesched-lint"
+    tool.parent.mkdir(parents=True)
+    tool.write_text(f'#!/bin/sh\nexec {sys.executable} -m kubesched_lint "$@"\n')
+    tool.chmod(0o755)
+    variables = config["variables"] | {"KUBESCHED_PATHS": "shop", "KUBESCHED_CLUSTER": "cluster.yaml"}
+    codes = []
+    for branch in ("", "main", "nowhere"):
+        environ = {**os.environ, **variables, "KUBESCHED_PIN": branch}
+        done = subprocess.run(["sh", "-c", f"{pin}\n{lint}"], cwd=work, env=environ, capture_output=True, check=False)
+        codes.append(done.returncode)
+    assert codes == [0, 1, 2]
+
+
 def test_the_gitlab_job_writes_the_reports_it_hands_over(tmp_path: Path) -> None:
     config = yaml.safe_load((ROOT / "ci" / "gitlab-ci.yml").read_text())
     job = config["kubesched-lint"]
-    install, lint = job["script"]
+    install, pin, lint = job["script"]
     assert '"$KUBESCHED_PACKAGE"' in install
     tool = tmp_path / ".kubesched" / "bin" / "kubesched-lint"
     tool.parent.mkdir(parents=True)
@@ -174,7 +235,12 @@ def test_the_gitlab_job_writes_the_reports_it_hands_over(tmp_path: Path) -> None
     shutil.copy(SKETCH, tmp_path / "my cluster.yaml")
     variables = config["variables"] | {"KUBESCHED_PATHS": "shop", "KUBESCHED_CLUSTER": "my cluster.yaml"}
     done = subprocess.run(
-        ["sh", "-c", lint], cwd=tmp_path, env={**os.environ, **variables}, capture_output=True, text=True, check=False
+        ["sh", "-c", f"{pin}\n{lint}"],
+        cwd=tmp_path,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 1, done.stdout + done.stderr
     quality = json.loads((tmp_path / job["artifacts"]["reports"]["codequality"]).read_text())

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from errno import ELOOP
 from typing import IO
 
@@ -149,6 +151,27 @@ def content_at(real: str, largest: int) -> bytes:
     return _all_of(_handle(real), largest)
 
 
+def content_in(folder: int, name: str, largest: int) -> bytes:
+    """As ``content``, of a file in a folder that is open."""
+    return _all_of(_handle(name, folder), largest)
+
+
+@contextmanager
+def own_folder(path: str) -> Iterator[int]:
+    """The descriptor of a folder that nobody but the user may enter: whatever takes its name later, it is this one.
+
+    A folder that others may enter, as a checkout makes them, may hold what others have put there. Raises OSError.
+    """
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        found = os.fstat(folder)
+        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+            raise UnreadableError("not the user's alone")
+        yield folder
+    finally:
+        os.close(folder)
+
+
 def opened(path: str, *, root: str = "") -> IO[bytes]:
     """A file to be read piece by piece; see ``content``."""
     return open(_handle(inside(path, root) if root else place_of(path).real), "rb")
@@ -165,9 +188,9 @@ def shipped(name: str) -> bytes:
         return file.read()
 
 
-def _handle(real: str) -> int:
-    _check(os.lstat(real).st_mode)  # to open a device may already do something
-    handle = os.open(real, _CAUTIOUS)
+def _handle(real: str, folder: int | None = None) -> int:
+    _check(os.stat(real, dir_fd=folder, follow_symlinks=False).st_mode)  # to open a device may already do something
+    handle = os.open(real, _CAUTIOUS) if folder is None else os.open(real, _CAUTIOUS, dir_fd=folder)
     try:
         _check(os.fstat(handle).st_mode)
     except OSError:

@@ -2,8 +2,8 @@
 
 A report follows from the files' names and bytes, the cluster's, the options and this very code: all of it is digested.
 What cannot be (a live cluster, own rules, rendered files) is never kept. An entry is a file of its own, written in one
-step: runs side by side cannot disturb each other, and one that is broken or gone is merely not found. Entries hold data
-only: to read one runs no code.
+step: runs side by side cannot disturb each other, and one that is gone, or of which a bit differs, is merely not found.
+Entries hold data only: to read one runs no code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cluster import Description
 from kubesched_lint.engine.options import Options
-from kubesched_lint.files import content_at
+from kubesched_lint.files import content_in, own_folder
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.files import InputFile, amount_to
@@ -31,6 +31,8 @@ WORTHWHILE = 256 * 1024
 LARGEST = 64 * 1024 * 1024
 """Bytes that all entries together may take; the ones longest unused go first."""
 _SUFFIX = ".report"
+_CHECKSUM = 32
+"""Bytes before each entry."""
 
 
 @record
@@ -43,7 +45,7 @@ class Kept:
 
 @record
 class Shelf:
-    """The entries in one folder."""
+    """The entries in one folder, which is the user's own, or else is not used."""
 
     folder: str
     largest: int = LARGEST
@@ -52,10 +54,15 @@ class Shelf:
         """The report kept under ``key``, its cluster described as of ``now``; None when there is none to trust."""
         import msgspec
 
-        path = self._path(key)
+        name = f"{key}{_SUFFIX}"
         try:
-            kept = msgspec.msgpack.decode(content_at(path, self.largest), type=Kept)
-            os.utime(path)
+            with own_folder(self.folder) as folder:
+                data = content_in(folder, name, self.largest)
+                packed = data[_CHECKSUM:]
+                if data[:_CHECKSUM] != _checksum(key, packed):
+                    return None
+                os.utime(name, dir_fd=folder, follow_symlinks=False)
+            kept = msgspec.msgpack.decode(packed, type=Kept)
         except (OSError, msgspec.MsgspecError, ValueError):
             return None
         if kept.cluster is None:
@@ -66,42 +73,57 @@ class Shelf:
         """Does nothing where the folder cannot be written: a cache is a convenience."""
         import msgspec
 
-        path = self._path(key)
-        temporary = f"{path}.{os.urandom(6).hex()}.tmp"
         try:
+            packed = msgspec.msgpack.encode(kept)
             os.makedirs(self.folder, mode=0o700, exist_ok=True)
-            with open(temporary, "xb") as file:
-                file.write(msgspec.msgpack.encode(kept))
-            os.replace(temporary, path)
-            self._shrink()
+            with own_folder(self.folder) as folder:
+                _put(folder, f"{key}{_SUFFIX}", _checksum(key, packed) + packed)
+                self._shrink(folder)
         except (OSError, ValueError):  # also for names that are no text, which msgspec does not write
-            _remove(temporary)
+            pass
 
-    def _path(self, key: str) -> str:
-        return os.path.join(self.folder, f"{key}{_SUFFIX}")
-
-    def _shrink(self) -> None:
+    def _shrink(self, folder: int) -> None:
         """Also what a killed run left half written is an entry here, of the size that it has."""
-        with os.scandir(self.folder) as listing:
-            entries = [(s.st_mtime_ns, s.st_size, e.path) for e in listing if (s := _stat(e)) is not None]
+        with os.scandir(folder) as listing:
+            entries = [(s.st_mtime_ns, s.st_size, e.name) for e in listing if (s := _stat(e)) is not None]
         total = sum(size for _, size, _ in entries)
-        for _, size, path in sorted(entries):
+        for _, size, name in sorted(entries):
             if total <= self.largest:
                 return
-            _remove(path)
+            _remove(folder, name)
             total -= size
+
+
+def _checksum(key: str, packed: bytes) -> bytes:
+    """Of the entry and its name: one that was copied to another name is another report."""
+    from hashlib import blake2b
+
+    return blake2b(packed, key=key.encode()[:64], digest_size=_CHECKSUM).digest()
+
+
+def _put(folder: int, name: str, data: bytes) -> None:
+    """In one step."""
+    temporary = f"{name}.{os.urandom(6).hex()}.tmp"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        _remove(folder, temporary)
+        raise
 
 
 def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:
     try:
-        return entry.stat() if entry.name.endswith((_SUFFIX, ".tmp")) else None
+        return entry.stat(follow_symlinks=False) if entry.name.endswith((_SUFFIX, ".tmp")) else None
     except OSError:  # another run was quicker to remove it
         return None
 
 
-def _remove(path: str) -> None:
+def _remove(folder: int, name: str) -> None:
     try:
-        os.unlink(path)
+        os.unlink(name, dir_fd=folder)
     except OSError:
         pass
 

@@ -340,15 +340,15 @@ def test_what_a_repository_names_may_not_leave_its_root(repository: Path) -> Non
 def test_nothing_is_opened_through_a_link_that_takes_the_place_of_a_file(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lstat = os.lstat
+    stat = os.stat
 
-    def swapping(path: str) -> os.stat_result:
-        found = lstat(path)
+    def swapping(path: str, **how: object) -> os.stat_result:
+        found = stat(path, **how)  # type: ignore[call-overload]
         os.unlink(path)
         os.symlink("/dev/zero", path)
         return found
 
-    monkeypatch.setattr("kubesched_lint.files.os.lstat", swapping)
+    monkeypatch.setattr("kubesched_lint.files.os.stat", swapping)
     monkeypatch.setattr("os.path.islink", lambda path: False)
     monkeypatch.setattr("os.path.lexists", lambda path: False)
     with pytest.raises(OSError, match="symbolic links"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.workload import Workload
 
 APPLY_ORDERS = ("kubectl", "helm", "kustomize", "argocd")
@@ -45,5 +46,4 @@ def _rank(kinds: tuple[str, ...], kind: str) -> int:
 
 def sync_wave(annotations: Mapping[str, str]) -> int:
     """Argo CD's wave: an integer annotation, 0 where absent or not a number."""
-    text = annotations.get(_WAVE, "0")
-    return int(text) if text.lstrip("+-").isdecimal() else 0
+    return go_int(annotations.get(_WAVE, "0")) or 0

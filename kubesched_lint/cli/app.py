@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from kubesched_lint.cli.parser import Group
+from kubesched_lint.printing import say, say_exactly
 
 _COMMANDS = ("lint", "why", "simulate", "fleet", "init", "snapshot", "baseline", "config", "rules", "verify")
 
@@ -48,7 +49,7 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         from kubesched_lint.version import __version__
 
-        typer.echo(f"kubesched-lint {__version__}")
+        say(f"kubesched-lint {__version__}")
         raise typer.Exit()
 
 
@@ -58,7 +59,7 @@ def _show_completion(shell: str | None) -> None:
 
         from kubesched_lint.cli import COMPLETE
 
-        typer.echo(get_completion_script(prog_name="kubesched-lint", complete_var=COMPLETE, shell=shell))
+        say_exactly([get_completion_script(prog_name="kubesched-lint", complete_var=COMPLETE, shell=shell), "\n"])
         raise typer.Exit()
 
 

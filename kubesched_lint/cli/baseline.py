@@ -27,6 +27,7 @@ from kubesched_lint.cli.options import (
     Sets,
 )
 from kubesched_lint.cli.parser import Command, Group
+from kubesched_lint.printing import tell
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
@@ -111,7 +112,7 @@ def write(
         new = sum((Counter(entries) - Counter(old)).values())
         gone = sum((Counter(old) - Counter(entries)).values())
         told += f"; {new} new, {gone} gone"
-    typer.echo(told, err=True)
+    tell(told)
 
 
 @app.command(cls=Command)
@@ -157,7 +158,7 @@ def prune(
     gone = _run(paths, settings, rulebook, file).gone
     if gone:
         _write(file, without(old, gone))
-    typer.echo(f"{file}: {_many(len(old) - len(gone))}; {len(gone)} gone", err=True)
+    tell(f"{file}: {_many(len(old) - len(gone))}; {len(gone)} gone")
 
 
 def _run(paths: list[str], settings: Settings, rulebook: Rulebook, baseline: str | None) -> Checked:
@@ -178,7 +179,7 @@ def _run(paths: list[str], settings: Settings, rulebook: Rulebook, baseline: str
         _give_up(str(error))
     for problem in run.report.errors:
         place = f"{problem.path}:{problem.line}:{problem.column}" if problem.line else problem.path
-        typer.echo(f"error: {place}: {problem.message}", err=True)
+        tell(f"error: {place}: {problem.message}")
     if run.report.errors:
         _give_up("nothing was written, for not everything could be read")
     return run
@@ -201,7 +202,8 @@ def _before(file: str, rulebook: Rulebook) -> tuple[Entry, ...] | None:
 
 def _write(file: str, entries: tuple[Entry, ...]) -> None:
     from kubesched_lint.engine.baseline import text_of
-    from kubesched_lint.report.writers import OutputError, write_file
+    from kubesched_lint.printing import OutputError
+    from kubesched_lint.report.writers import write_file
 
     try:
         write_file(file, [text_of(entries)])
@@ -214,5 +216,5 @@ def _many(number: int) -> str:
 
 
 def _give_up(message: str) -> NoReturn:
-    typer.echo(f"error: {message}", err=True)
+    tell(f"error: {message}")
     raise typer.Exit(2)

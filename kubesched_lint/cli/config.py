@@ -33,6 +33,7 @@ from kubesched_lint.cli.options import (
     StrictSkips,
 )
 from kubesched_lint.cli.parser import Command, Group
+from kubesched_lint.printing import json_text, say, say_exactly, visible
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
@@ -94,11 +95,9 @@ def show(
     settings = settle(context, paths or (), rulebook_with(rule_folders or ()))
     rulebook = settings.rulebook
     if form is Format.JSON:
-        import json
-
-        typer.echo(json.dumps(_as_json(settings, rulebook), indent=2, ensure_ascii=False))
+        say_exactly([json_text(_as_json(settings, rulebook), 2), "\n"])
     else:
-        typer.echo("\n".join(_as_text(settings, rulebook)))
+        say("\n".join(map(visible, _as_text(settings, rulebook))))
 
 
 @app.command("schema", cls=Command)
@@ -110,7 +109,7 @@ def print_schema() -> None:
     from kubesched_lint.engine.config_schema import text
     from kubesched_lint.rulebook.library import Rulebook
 
-    typer.echo(text(Rulebook.shipped()), nl=False)
+    say_exactly([text(Rulebook.shipped())])
 
 
 def _of_rules(settings: Settings, rulebook: Rulebook) -> Iterator[tuple[str, str, object, str]]:

@@ -32,6 +32,7 @@ from kubesched_lint.cli.options import (
     StrictSkips,
 )
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.printing import tell
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.baseline import Entry
@@ -92,9 +93,9 @@ def fleet(
     from kubesched_lint.engine.fleet import FleetError, clusters_in, lint_fleet
     from kubesched_lint.engine.options import BaselineError
     from kubesched_lint.engine.session import read_baseline
+    from kubesched_lint.printing import OutputError
     from kubesched_lint.report.exit_code import FAIL_ON
     from kubesched_lint.report.fleet import FORMATS, worst_exit_code
-    from kubesched_lint.report.writers import OutputError
     from kubesched_lint.rulebook.library import UnknownRuleError
     from kubesched_lint.rulebook.own import rulebook_with
 
@@ -115,13 +116,13 @@ def fleet(
                 crew=crew,
                 elastic=settings.elastic,
                 render=settings.flag("render"),
-                lost=lambda reason: typer.echo(f"warning: {reason}", err=True),
+                lost=lambda reason: tell(f"warning: {reason}"),
             )
         if entries is not None:
             outcomes = tuple(_held(outcome, entries, known or "") for outcome in outcomes)
         _show(outcomes, format_, output, color.value)
     except (BaselineError, FleetError, OutputError, UnknownRuleError) as error:
-        typer.echo(f"error: {error}", err=True)
+        tell(f"error: {error}")
         raise typer.Exit(2) from None
     raise typer.Exit(worst_exit_code(outcomes, FAIL_ON[settings.text("fail-on")], settings.flag("strict-skips")))
 
@@ -139,10 +140,11 @@ def _show(outcomes: tuple[Outcome, ...], format_: str, output: str | None, color
     import os
     import sys
 
+    from kubesched_lint.printing import write_stream
     from kubesched_lint.report.context import RenderContext
     from kubesched_lint.report.fleet import render_json, render_text
     from kubesched_lint.report.palette import terminal_width, wants_color
-    from kubesched_lint.report.writers import write_file, write_stream
+    from kubesched_lint.report.writers import write_file
 
     render = render_json if format_ == "json" else render_text
     if output is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.printing import say_exactly, tell
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
@@ -65,14 +66,14 @@ def init(
     sketch = sketch_of(cluster, within=within)
     entries = _entries(sketch)
     if output is None:
-        typer.echo(sketch, nl=False)
+        say_exactly([sketch])
     else:
         _write(output, sketch, force)
-        typer.echo(f"{output}: {len(cluster.inventory.nodes)} nodes in {entries} entries", err=True)
+        tell(f"{output}: {len(cluster.inventory.nodes)} nodes in {entries} entries")
     if entries > 10 and not within:
         joined = _entries(sketch_of(cluster, within=1))
         if joined < entries:
-            typer.echo(f"{entries} entries; `--within 1` makes {joined}, joining nodes of nearly equal size", err=True)
+            tell(f"{entries} entries; `--within 1` makes {joined}, joining nodes of nearly equal size")
 
 
 def _entries(sketch: str) -> int:
@@ -113,7 +114,7 @@ def _node_pools() -> bytes | None:
     """None if they cannot be had, which is said: the nodes alone make a sketch too."""
     output, fault = _ran(_POOLS)
     if fault:
-        typer.echo(f"{fault}; pools are suggested from the labels of nodes", err=True)
+        tell(f"{fault}; pools are suggested from the labels of nodes")
         return None
     return output
 
@@ -122,7 +123,7 @@ def _ran(command: tuple[str, ...]) -> tuple[bytes, str]:
     """What it prints, and what went wrong; empty if nothing did."""
     from kubesched_lint.programs import ProgramError, run
 
-    typer.echo(f"running {' '.join(command)}", err=True)
+    tell(f"running {' '.join(command)}")
     try:
         done = run(command, name="kubectl", largest=1 << 30)  # it asks the user's cluster, which has its own network
     except ProgramError as error:
@@ -141,5 +142,5 @@ def _write(output: str, sketch: str, force: bool) -> None:
 
 
 def _failed(message: str) -> typer.Exit:
-    typer.echo(f"error: {message}", err=True)
+    tell(f"error: {message}")
     return typer.Exit(2)

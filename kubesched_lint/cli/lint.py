@@ -38,6 +38,7 @@ from kubesched_lint.cli.options import (
     Verbose,
 )
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.printing import tell
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Report
@@ -149,9 +150,10 @@ def lint(
     from kubesched_lint.cli.settings import settle
     from kubesched_lint.engine.options import BaselineError, ChangedError
     from kubesched_lint.engine.session import Request, checked
+    from kubesched_lint.printing import OutputError
     from kubesched_lint.report.exit_code import FAIL_ON, exit_code
     from kubesched_lint.report.formats import FormatError
-    from kubesched_lint.report.writers import OutputError, targets
+    from kubesched_lint.report.writers import targets
     from kubesched_lint.rulebook.library import UnknownRuleError
     from kubesched_lint.rulebook.own import rulebook_with
 
@@ -202,7 +204,7 @@ def lint(
         if quiet:
             _tell_of_missing_cluster(run.report)
     except (BaselineError, ChangedError, FormatError, OutputError, UnknownRuleError) as error:
-        typer.echo(f"error: {error}", err=True)
+        tell(f"error: {error}")
         raise typer.Exit(2) from None
     raise typer.Exit(max(least, exit_code(run.report, failing, settings.flag("strict-skips"))))
 
@@ -213,4 +215,4 @@ def _tell_of_missing_cluster(report: "Report") -> None:
     if missing and not report.summary.unreadable_cluster:
         from kubesched_lint.report.footer import many
 
-        typer.echo(f"no cluster given (--cluster): {many(missing, 'rule')} skipped", err=True)
+        tell(f"no cluster given (--cluster): {many(missing, 'rule')} skipped")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,8 +13,8 @@ from kubesched_lint.engine.desk import Sheet, WriteError, write
 from kubesched_lint.engine.fixing import Mended, placed
 from kubesched_lint.engine.session import Checked
 from kubesched_lint.manifests.files import STDIN
+from kubesched_lint.printing import is_obeyed, tell, write_bytes
 from kubesched_lint.record import replace
-from kubesched_lint.report.cells import visible
 from kubesched_lint.rulebook.library import Rulebook
 
 
@@ -51,10 +50,8 @@ def mend(run: Checked, mending: Mending, rulebook: Rulebook, again: Callable[[],
 
 def _shown(run: Checked, mended: Mended) -> Checked:
     """Prints what would change. The run with the fixes in its findings."""
-    sys.stdout.flush()
     for sheet in mended.sheets:
-        sys.stdout.buffer.write("".join(_diff(sheet)).encode("utf-8", "surrogateescape"))
-    sys.stdout.buffer.flush()
+        _print(sheet)
     _tell("would fix", mended)
     findings = (
         replace(finding, fixes=(mended.fixes[placed(finding)],)) if placed(finding) in mended.fixes else finding
@@ -70,20 +67,29 @@ def _written(run: Checked, mended: Mended, again: Callable[[], Checked]) -> tupl
         try:
             write(sheet)
         except WriteError as error:
-            typer.echo(f"error: {visible(str(error))}", err=True)
+            tell(f"error: {error}")
             failed += 1
     if failed:
-        typer.echo(f"{len(mended.sheets) - failed} of {len(mended.sheets)} files written", err=True)
+        tell(f"{len(mended.sheets) - failed} of {len(mended.sheets)} files written")
     else:
         _tell("fixed", mended)
     return (again() if mended.sheets else run), (2 if failed else 0)
 
 
+def _print(sheet: Sheet) -> None:
+    """The diff as it is, for a patch that was changed fits no file; or not at all. Raises OutputError."""
+    lines = list(_diff(sheet))
+    if any(is_obeyed(line.removesuffix("\n").removesuffix("\r")) for line in lines):
+        tell(f"note: the diff of {sheet.path} is left out: it has characters that terminals or CI runners obey")
+        return
+    write_bytes(line.encode("utf-8", "surrogateescape") for line in lines)
+
+
 def _tell(verb: str, mended: Mended) -> None:
     for words in mended.refused:
-        typer.echo(f"note: {visible(words)}", err=True)
+        tell(f"note: {words}")
     if not mended.findings:
-        typer.echo("no findings: nothing to fix", err=True)
+        tell("no findings: nothing to fix")
         return
     files = len(mended.sheets)
     count = f"{mended.fixed}" if mended.fixed else "none"
@@ -91,7 +97,7 @@ def _tell(verb: str, mended: Mended) -> None:
     further = f"{'' if mended.counted else 'at least '}{mended.unsafe}{' more' if mended.fixed else ''}"
     more = f" ({further} with --unsafe-fixes)" if mended.unsafe else ""
     of = f"{mended.findings} {'finding' if mended.findings == 1 else 'findings'}"
-    typer.echo(f"{verb} {count} of {of}{where}{more}", err=True)
+    tell(f"{verb} {count} of {of}{where}{more}")
 
 
 def _diff(sheet: Sheet) -> Iterator[str]:

@@ -11,6 +11,7 @@ import typer
 
 from kubesched_lint.cli.options import rule_slugs
 from kubesched_lint.cli.parser import Command, Group
+from kubesched_lint.printing import json_text, say, say_exactly, tell, visible, visible_lines
 
 if TYPE_CHECKING:
     from kubesched_lint.rulebook.frontmatter import CardError
@@ -63,11 +64,9 @@ def list_rules(
     except UnknownRuleError as error:
         _give_up(str(error))
     if form is Format.JSON:
-        import json
-
-        typer.echo(json.dumps([_as_json(rule) for rules in families.values() for rule in rules], indent=2))
+        say_exactly([json_text([_as_json(rule) for rules in families.values() for rule in rules], 2), "\n"])
     else:
-        typer.echo("\n".join(_table(families)))
+        say("\n".join(_table(families)))
     if book.faults:
         raise typer.Exit(UNUSABLE)
 
@@ -93,10 +92,8 @@ def explain(
     book = _book(own)
     if slug in book.families and slug not in book.rules:
         rules = book.family(slug)
-        typer.echo(
-            f"`{slug}` is a family; `kubesched-lint rules explain RULE` tells of one of its {len(rules)} rules.\n"
-        )
-        typer.echo("\n".join(_table({slug: rules})))
+        say(f"`{slug}` is a family; `kubesched-lint rules explain RULE` tells of one of its {len(rules)} rules.\n")
+        say("\n".join(_table({slug: rules})))
         return
     try:
         rule, card = book.get(slug), book.card(slug)
@@ -104,7 +101,7 @@ def explain(
         _give_up(f"{error}{'' if own else ' (rules of your own: --rules DIR)'}")
     except (CardError, OSError) as error:
         _give_up(str(error))
-    text = as_markdown(rule, card)
+    text = visible_lines(as_markdown(rule, card)).removesuffix("\n")
     if sys.stdout.isatty():
         from rich.console import Console
         from rich.markdown import Markdown
@@ -112,7 +109,7 @@ def explain(
         console = Console()
         console.print(Markdown(text, code_theme="ansi_dark"), width=min(console.width, 110))
     else:
-        typer.echo(text, nl=False)
+        say(text)
 
 
 @app.command("test", cls=Command)
@@ -146,9 +143,10 @@ def run_examples(
         _give_up(f"{where} holds no card")
     failed = tuple(_failures(trial))
     for problem in (*trial.faults, *failed):
-        typer.echo(str(problem))
-    typer.echo(_verdict(trial, len(failed)), err=bool(trial.faults or failed))
-    raise typer.Exit(UNUSABLE if trial.faults or failed else 0)
+        say(visible(str(problem)))
+    bad = bool(trial.faults or failed)
+    (tell if bad else say)(_verdict(trial, len(failed)))
+    raise typer.Exit(UNUSABLE if bad else 0)
 
 
 @app.command("new", cls=Command)
@@ -186,16 +184,16 @@ def new_rule(
             file.parent.mkdir(parents=True, exist_ok=True)
             with file.open("x", encoding="utf-8") as opened:
                 opened.write(text)
-            typer.echo(f"wrote {file}")
+            say(f"wrote {visible(str(file))}")
     except NewRuleError as error:
         _give_up(str(error))
     except OSError as error:
         _give_up(f"{error.filename}: cannot be written: {error.strerror}")
     card = next(file for file in files if file.suffix == ".md")
     if python:
-        typer.echo(f"next: pip install -e {where} && kubesched-lint rules test {card.parent}")
+        say(f"next: pip install -e {where} && kubesched-lint rules test {card.parent}")
     else:
-        typer.echo(f"next: kubesched-lint rules test {where} && kubesched-lint lint manifests/ --rules {where}")
+        say(f"next: kubesched-lint rules test {where} && kubesched-lint lint manifests/ --rules {where}")
 
 
 def _book(own: list[str] | None) -> Rulebook:
@@ -204,7 +202,7 @@ def _book(own: list[str] | None) -> Rulebook:
 
     book = rulebook_with(own or ())
     for fault in book.faults:
-        typer.echo(f"error: {fault}", err=True)
+        tell(f"error: {fault}")
     return book
 
 
@@ -261,5 +259,5 @@ def _as_json(rule: Rule) -> dict[str, object]:
 
 
 def _give_up(message: str) -> NoReturn:
-    typer.echo(f"kubesched-lint rules: {message}", err=True)
+    tell(f"kubesched-lint rules: {message}")
     raise typer.Exit(UNUSABLE)

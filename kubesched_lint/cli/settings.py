@@ -15,6 +15,7 @@ from kubesched_lint.engine.config_file import find_config, read_config
 from kubesched_lint.engine.globs import Globs
 from kubesched_lint.engine.options import KUBERNETES_VERSIONS, Options
 from kubesched_lint.findings import Severity
+from kubesched_lint.printing import tell
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -87,7 +88,7 @@ def settle(context: typer.Context, paths: Sequence[str], rulebook: Rulebook) -> 
         params, severities = _of_rules(context, config, rulebook)
     except ConfigError as error:
         for line in str(error).split("\n"):
-            typer.echo(f"error: {line}", err=True)
+            tell(f"error: {line}")
         raise typer.Exit(2) from None
     values = {}
     for key in KEYS:

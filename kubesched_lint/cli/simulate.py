@@ -23,6 +23,7 @@ from kubesched_lint.cli.options import (
     Render,
 )
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.printing import say, say_exactly, tell
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -90,7 +91,7 @@ def simulate(
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.cluster.read import read_cluster
     from kubesched_lint.engine.session import read_manifests
-    from kubesched_lint.engine.simulate import simulate as tell
+    from kubesched_lint.engine.simulate import simulate as simulated
     from kubesched_lint.lifecycle.courses import Effort
     from kubesched_lint.report.outlook import as_html_fragment, as_json, as_text
     from kubesched_lint.report.palette import terminal_width, wants_color
@@ -102,7 +103,7 @@ def simulate(
     try:
         nodes = read_cluster(cluster_of(context, settings), elastic=settings.elastic)
         manifests = read_manifests(paths, options, render=settings.flag("render"))
-        outlook = tell(
+        outlook = simulated(
             manifests,
             nodes,
             options,
@@ -113,14 +114,14 @@ def simulate(
             scale=scale or (),
         )
     except (ClusterError, ValueError) as error:
-        typer.echo(f"error: {error}", err=True)
+        tell(f"error: {error}")
         raise typer.Exit(2) from None
     match output:
         case Format.TEXT:
             painted = wants_color(color.value, sys.stdout, os.environ)
-            typer.echo(as_text(outlook, color=painted, room=terminal_width(sys.stdout, os.environ)), color=painted)
+            say(as_text(outlook, color=painted, room=terminal_width(sys.stdout, os.environ)), painted=painted)
         case Format.JSON:
-            typer.echo(as_json(outlook))
+            say_exactly([as_json(outlook), "\n"])
         case Format.HTML:
-            typer.echo(as_html_fragment(outlook))
+            say_exactly([as_html_fragment(outlook), "\n"])
     raise typer.Exit(2 if outlook.errors else 1 if outlook.is_bad else 0)

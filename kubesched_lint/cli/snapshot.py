@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.printing import safe_json, tell, write_bytes
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.capture import Snapshot
@@ -84,15 +85,15 @@ def snapshot(
         raise _failed(f"{why}: without nodes nothing is written (docs/snapshot.md has the ClusterRole)")
     if found.failures and not allow_gaps:
         for gap in found.gaps:
-            typer.echo(f"missing: {gap}", err=True)
+            tell(f"missing: {gap}")
         raise _failed("the API server failed, so nothing is written; --allow-gaps writes what is there")
     size = _write(found, output)
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.counts.items())
-    typer.echo(f"{output}: {kinds or 'no objects'}{f' ({size / 1024:,.0f} KiB)' if size else ''}", err=True)
+    tell(f"{output}: {kinds or 'no objects'}{f' ({size / 1024:,.0f} KiB)' if size else ''}")
     for gap in found.gaps:
-        typer.echo(f"missing: {gap}", err=True)
+        tell(f"missing: {gap}")
     if any("(403)" in gap for gap in found.gaps):
-        typer.echo("docs/snapshot.md has the ClusterRole that allows all of it", err=True)
+        tell("docs/snapshot.md has the ClusterRole that allows all of it")
 
 
 def _redactor(key: str | None) -> Redactor:
@@ -110,12 +111,9 @@ def _redactor(key: str | None) -> Redactor:
 
 def _write(found: Snapshot, output: str) -> int:
     """The size of the file in bytes; 0 for standard output."""
-    import sys
-
     try:
         if output == "-":
-            sys.stdout.buffer.writelines(found.pieces())
-            sys.stdout.buffer.flush()
+            write_bytes(safe_json(piece.decode()).encode() for piece in found.pieces())
             return 0
         return found.write(output)
     except OSError as error:
@@ -123,5 +121,5 @@ def _write(found: Snapshot, output: str) -> int:
 
 
 def _failed(message: str) -> typer.Exit:
-    typer.echo(f"error: {message}", err=True)
+    tell(f"error: {message}")
     return typer.Exit(2)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.printing import say, say_exactly, tell
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -50,7 +51,10 @@ def verify_command(
     try:
         accounts = verify_files(cases, predictions, kubernetes_version)
     except CaseError as error:
-        typer.echo(f"error: {error}", err=True)
+        tell(f"error: {error}")
         raise typer.Exit(2) from None
-    typer.echo((as_text if output is Format.TEXT else as_json)(accounts, show))
+    if output is Format.TEXT:
+        say(as_text(accounts, show))
+    else:
+        say_exactly([as_json(accounts, show), "\n"])
     raise typer.Exit(1 if any(account.open for account in accounts) else 0)

@@ -21,6 +21,7 @@ from kubesched_lint.cli.options import (
     Render,
 )
 from kubesched_lint.cli.parser import Command
+from kubesched_lint.printing import say, say_exactly, tell
 
 if TYPE_CHECKING:
     from kubesched_lint.model.inventory import Inventory
@@ -110,20 +111,20 @@ def why(
         found = answer(question, manifests.inventory, live)
     except NamingError as error:
         hint = _hint(name, manifests.inventory, settings.text("namespace")) if paths else _NO_MANIFESTS
-        typer.echo(f"error: {error}{hint}", err=True)
+        tell(f"error: {error}{hint}")
         raise typer.Exit(2) from None
     except (ClusterError, ValueError) as error:
-        typer.echo(f"error: {error}", err=True)
+        tell(f"error: {error}")
         raise typer.Exit(2) from None
     for problem in manifests.errors:
         place = f"{problem.path}:{problem.line}:{problem.column}" if problem.line else problem.path
-        typer.echo(f"error: {place}: {problem.message}", err=True)
+        tell(f"error: {place}: {problem.message}")
     if output is Format.JSON:
-        typer.echo(as_json(found))
+        say_exactly([as_json(found), "\n"])
     else:
         painted = wants_color(color.value, sys.stdout, os.environ)
         width = terminal_width(sys.stdout, os.environ)
-        typer.echo(as_text(found, color=painted, width=width, each=each), color=painted)
+        say(as_text(found, color=painted, width=width, each=each), painted=painted)
     raise typer.Exit(2 if manifests.errors else 0 if found.fitting else 1)
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.template import difference, written_template
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import Autoscaler, ReplicaSet
 from kubesched_lint.model.workload import Workload
@@ -163,8 +164,8 @@ def _hash_of(workload: Workload, bound: BoundPod) -> str:
 
 
 def _ordinal(bound: BoundPod) -> int:
-    digits = bound.name.rpartition("-")[2]
-    return int(digits) if digits.isdigit() else -1
+    ordinal = go_int(bound.name.rpartition("-")[2])
+    return -1 if ordinal is None else ordinal
 
 
 def live_replicas(workload: Workload, cluster: Cluster) -> int | None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from kubesched_lint.engine.fleet import Crew, FleetError
+from kubesched_lint.model.labels import go_int
 
 _DASK_SECONDS = 10.0
 KNOWN = "processes[:N], threads[:N], serial or dask://HOST:PORT"
@@ -24,19 +25,20 @@ def crew_of(name: str, clusters: int) -> Iterator[Crew]:
     if name == "serial" or (kind in ("processes", "threads") and clusters == 1):
         yield Crew()
         return
-    if kind not in ("processes", "threads") or (rest and not (rest.isdigit() and int(rest))):
+    wanted = go_int(rest) or 0 if rest else os.cpu_count() or 1
+    if kind not in ("processes", "threads") or wanted < 1:
         raise FleetError(f"--executor {name}: is none of {KNOWN}")
     from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 
-    hands = min(int(rest) if rest else os.cpu_count() or 1, clusters)
-    if kind == "processes":
-        from kubesched_lint.engine.workers import serve
+    hands = min(wanted, clusters)
+    from kubesched_lint.engine.workers import hired, serve
 
+    if kind == "processes":
         made: Executor = ProcessPoolExecutor(hands, initializer=serve)
     else:
         made = ThreadPoolExecutor(hands)
-    with made as executor:
-        yield Crew(executor, hands)
+    with hired(made):
+        yield Crew(made, hands)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from typing import Any
 
 from kubesched_lint.engine.reading import ManifestSet, manifest_set, refused_of
-from kubesched_lint.engine.workers import serve
+from kubesched_lint.engine.workers import hired, serve
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.manifests.files import InputFile, amount_to
@@ -48,11 +48,9 @@ def read_together(files: Sequence[Found], jobs: int, namespace: str, version: st
     pool = ProcessPoolExecutor(
         jobs - 1, multiprocessing.get_context("fork"), initializer=_begin, initargs=(chunks, version)
     )
-    try:
+    with hired(pool):
         reading = _Reading(chunks, pool)
         return manifest_set(reading.entries(), namespace, version, reading.refused_of)
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _chunks(files: Sequence[Found]) -> Iterator[list[Found]]:

@@ -136,5 +136,5 @@ def operations(found: Fragment) -> Iterator[tuple[Path, Path, Any]]:
     for number, entry in enumerate(found.value):
         if isinstance(entry, dict) and entry.get("op") in ("add", "replace") and isinstance(entry.get("path"), str):
             steps = (step.replace("~1", "/").replace("~0", "~") for step in entry["path"].split("/")[1:])
-            where = tuple(int(step) if step.isdigit() else step for step in steps)
+            where = tuple(int(step) if step.isdecimal() and len(step) < 10 else step for step in steps)
             yield (number, "value"), where, entry.get("value")

@@ -12,6 +12,8 @@ _FORM = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|[nu
 _POWER_OF_TEN = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _POWER_OF_TWO = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _LARGEST = (1 << 63) - 1
+LONGEST = 1000
+"""Characters of a quantity that are read; the API server knows no limit, and Python's are some thousand digits."""
 
 
 class QuantityError(ValueError):
@@ -22,8 +24,10 @@ class QuantityError(ValueError):
 def nanos(text: str) -> tuple[int, int]:
     """A quantity as an exact fraction ``(numerator, denominator)``.
 
-    Raises QuantityError where the API server's parser would.
+    Raises QuantityError where the API server's parser would, and where the text is too long for ours.
     """
+    if len(text) > LONGEST:
+        raise QuantityError(f"a quantity of {len(text):,} characters: no more than {LONGEST:,} are read")
     found = _FORM.fullmatch(text)
     if found is None:
         raise QuantityError(

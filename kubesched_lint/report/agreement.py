@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.engine.agreement import Agreement, Disagreement, first
 from kubesched_lint.engine.verify import SOURCE_ONLY
+from kubesched_lint.printing import json_text, visible
 
 
 def as_text(accounts: Sequence[Agreement], show: int) -> str:
@@ -15,7 +15,7 @@ def as_text(accounts: Sequence[Agreement], show: int) -> str:
     if any(account.pods for account in accounts):
         lines += ["", "Checked against the v1.36 sources only, for the shared recordings exercise none of it:"]
         lines += [f"  {item}" for item in SOURCE_ONLY]
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def _account(account: Agreement, show: int) -> Iterator[str]:
@@ -58,7 +58,7 @@ def _count(number: int, noun: str) -> str:
 
 def as_json(accounts: Sequence[Agreement], show: int) -> str:
     """``{"kinds": [{"kind", "cases", "pods", "differing", "questions", "figures", "disagreements"}], …}``."""
-    return json.dumps(
+    return json_text(
         {
             "kinds": [
                 {
@@ -88,6 +88,5 @@ def as_json(accounts: Sequence[Agreement], show: int) -> str:
             ],
             "checkedAgainstSourceOnly": list(SOURCE_ONLY),
         },
-        indent=2,
-        ensure_ascii=False,
+        2,
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kubesched_lint.findings import Finding, InputError, Report, Severity
+from kubesched_lint.printing import visible
 from kubesched_lint.report.causes import ordered
-from kubesched_lint.report.cells import visible
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import cut_short, open_findings, verdict
 from kubesched_lint.report.words import annotated, explanation
@@ -63,9 +63,12 @@ def _command(name: str, properties: Mapping[str, object], message: str) -> str:
 
 
 def _data(text: str) -> str:
-    lines = "\n".join(visible(line) for line in text.split("\n"))
-    return lines.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return _on_one_line(text.replace("%", "%25"))
 
 
 def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return _on_one_line(text.replace("%", "%25").replace(":", "%3A").replace(",", "%2C"))
+
+
+def _on_one_line(text: str) -> str:
+    return "%0A".join(map(visible, text.split("\n")))

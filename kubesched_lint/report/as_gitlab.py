@@ -5,13 +5,12 @@ The properties are those of "Code Quality report format" in GitLab's documentati
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from kubesched_lint.findings import Finding, InputError, Report, Severity
+from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.causes import ordered
-from kubesched_lint.report.cells import visible
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import cut_short, open_findings
 from kubesched_lint.report.paths import relative
@@ -30,7 +29,7 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
             number += 1
             entry["fingerprint"] = _digest(f"{stem}|{number}")
         seen.add(entry["fingerprint"])
-        yield lead + json.dumps(entry, ensure_ascii=False)
+        yield lead + json_text(entry)
         lead = ",\n"
     yield "[]\n" if lead == "[\n" else "\n]\n"
 

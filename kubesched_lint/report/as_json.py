@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.findings import Evidence, Finding, Fix, Location, Report
+from kubesched_lint.printing import json_text
 from kubesched_lint.report.causes import ordered
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, open_findings, suppressed
@@ -38,7 +38,7 @@ def _lines(items: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _compact(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json_text(value)
 
 
 def location(where: Location) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubesched_lint.findings import Finding, InputError, Report, Skip
+from kubesched_lint.printing import escaped, visible
 from kubesched_lint.record import record
 from kubesched_lint.report.causes import ordered
-from kubesched_lint.report.cells import visible
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer
 from kubesched_lint.report.paths import relative
@@ -139,6 +139,5 @@ _NO_XML = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
 
 def _text(text: str) -> str:
     """Escaped; what XML 1.0 cannot hold in any spelling (section 2.2) becomes visible marks."""
-    shown = "\n".join(visible(line) for line in text.split("\n")).translate(_NO_XML)
-    shown = shown.encode("utf-8", "backslashreplace").decode()  # lone surrogates stand for bytes of odd file names
-    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    text = text.encode("utf-8", "backslashreplace").decode()  # lone surrogates stand for bytes of odd file names
+    return "\n".join(map(visible, escaped(text).split("\n"))).translate(_NO_XML)

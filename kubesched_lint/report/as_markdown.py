@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from kubesched_lint.engine.simulate import Outlook
 from kubesched_lint.findings import Finding, Fix, InputError, Report, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.printing import escaped, visible
 from kubesched_lint.record import record
 from kubesched_lint.report.behind import event_title, needs_a_word, verdict_words
 from kubesched_lint.report.causes import Cause, causes, ordered
-from kubesched_lint.report.cells import visible
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer, many, open_findings
 from kubesched_lint.report.paths import relative
@@ -224,8 +224,8 @@ _MARKUP = {
 
 def _plain(text: str) -> str:
     """Text in which nothing is markup; an ``@`` is parted from its name, or it would call somebody."""
-    shown = visible(text).encode("utf-8", "backslashreplace").decode().translate(_MARKUP)
-    return shown.replace("://", ":<!-- -->//")
+    shown = text.encode("utf-8", "backslashreplace").decode().translate(_MARKUP)
+    return visible(shown.replace("://", ":<!-- -->//").replace("::", ":&#58;"))
 
 
 def _code(text: str) -> str:
@@ -238,8 +238,8 @@ def _code(text: str) -> str:
 
 def _html(text: str) -> str:
     """Text inside ``<summary>``, where Markdown does not reach."""
-    shown = visible(text).encode("utf-8", "backslashreplace").decode()
-    return shown.translate({sign: told for sign, told in _MARKUP.items() if chr(sign) in "&<>@"})
+    shown = text.encode("utf-8", "backslashreplace").decode()
+    return visible(escaped(shown).replace("@", _MARKUP[ord("@")]))
 
 
 def _run(lines: Iterable[str]) -> int:

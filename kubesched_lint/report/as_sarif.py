@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubesched_lint.findings import Finding, Fix, InputError, Location, Report, Severity, Skip, Span
+from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.as_json import evidence
 from kubesched_lint.report.causes import ordered
 from kubesched_lint.report.context import CardView, RenderContext
@@ -31,7 +31,7 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
         ],
     }
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    yield json.dumps(log, ensure_ascii=False, indent=1)
+    yield json_text(log, 1)
     yield "\n"
 
 
@@ -194,6 +194,7 @@ def _artifact(path: str) -> dict[str, str]:
 
 def _message(text: str) -> str:
     """``{0}`` is a placeholder in a SARIF message (section 3.11.5): numbers in braces are doubled."""
+    text = "\n".join(map(visible, text.split("\n")))
     if "{" not in text:
         return text or " "
     import re

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.findings import Evidence, Finding, InputError, Location, Report, Severity, Span
+from kubesched_lint.printing import visible_lines
 from kubesched_lint.report.causes import Cause, causes, difference, distinct_place, ordered
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.context import RenderContext
@@ -22,6 +23,10 @@ _ELSEWHERE = "--format json lists them all"
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
     """Yields the report in pieces, each ending with a line end."""
+    return (visible_lines(piece, painted=context.color) for piece in _pieces(report, context))
+
+
+def _pieces(report: Report, context: RenderContext) -> Iterator[str]:
     paint = Palette(context.color)
     for cause in causes(ordered(open_findings(report))):
         yield _block(_finding(cause, context, paint))

@@ -1,33 +1,16 @@
-"""How wide text is on a terminal, and which characters may reach one: manifests must not drive the terminal."""
+"""How wide text is on a terminal, and which part of a line fits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.printing import cells_of, visible
 from kubesched_lint.record import record
 
 _TAB = "    "
-_REPLACEMENT = "\ufffd"
 _ELLIPSIS = "…"
 _REACH = 2_000
 """Code points of a line that are looked at around its mark: a JSON file may be one line of many megabytes."""
-
-# Control characters become their pictures; what turns or hides text (CVE-2021-42574) becomes a visible mark.
-_VISIBLE = {
-    **{code: chr(0x2400 + code) for code in range(0x20)},
-    0x7F: "\u2421",
-    **dict.fromkeys(range(128, 160), _REPLACEMENT),
-    **dict.fromkeys((8203, 8206, 8207, 8232, 8233, 65279), _REPLACEMENT),
-    **dict.fromkeys(range(8234, 8239), _REPLACEMENT),
-    **dict.fromkeys(range(8294, 8298), _REPLACEMENT),
-}
-
-
-def visible(text: str) -> str:
-    """One line of ``text`` that a terminal prints and does not obey."""
-    if text.isprintable():
-        return text
-    return text.replace("\r\n", " ").replace("\n", " ").replace("\t", " ").translate(_VISIBLE)
 
 
 def width(text: str) -> int:
@@ -75,7 +58,8 @@ def window(line: str, column: int, end_column: int, room: int) -> Window:
     offset = 0
     if len(line) > _REACH:
         offset = max(0, min(column - 1, len(line)) - _REACH // 4)
-    pieces = [_piece(character) for character in line[offset : offset + _REACH]]
+    part = line[offset : offset + _REACH]
+    pieces = [_TAB if sign == "\t" else cell for sign, cell in zip(part, cells_of(part), strict=True)]
     starts = [0]
     for piece in pieces:
         starts.append(starts[-1] + width(piece))
@@ -112,12 +96,6 @@ def _between(pieces: list[str], starts: list[int], first: int, last: int) -> str
         elif end > first and start < last:
             shown.append(" " * (min(end, last) - max(start, first)))
     return "".join(shown)
-
-
-def _piece(character: str) -> str:
-    if character.isprintable():
-        return character
-    return _TAB if character == "\t" else character.translate(_VISIBLE)
 
 
 def wrapped(text: str, room: int, hang: int = 0) -> Iterator[str]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.picture import Box, Picture
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.report.cells import visible, width
+from kubesched_lint.printing import visible
+from kubesched_lint.report.cells import width
 from kubesched_lint.report.palette import Palette
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

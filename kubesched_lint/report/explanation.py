@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.why import Explanation, NodeVerdict, Obstacle
-from kubesched_lint.report.cells import visible, wrapped
+from kubesched_lint.printing import json_text, visible
+from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.palette import Palette
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ def as_json(found: Explanation) -> str:
 
     A node has ``obstacles`` or ``scores`` and ``total``; the scores are absent where there is nothing to choose.
     """
-    return json.dumps(
+    return json_text(
         {
             "subject": found.subject,
             "fits": [node.node for node in found.fitting],
@@ -251,7 +251,7 @@ def as_json(found: Explanation) -> str:
             **({"created": False} if found.not_created else {}),
             "nodes": [_node(node) for node in found.nodes],
         },
-        indent=2,
+        2,
     )
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from kubesched_lint.engine.fleet import Outcome
 from kubesched_lint.findings import Finding, Severity
+from kubesched_lint.printing import json_text, visible, visible_lines
 from kubesched_lint.record import record
 from kubesched_lint.report.as_json import VERSION
 from kubesched_lint.report.as_json import render as as_json
-from kubesched_lint.report.cells import visible, width
+from kubesched_lint.report.cells import width
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.exit_code import exit_code
 from kubesched_lint.report.footer import counts, many, open_findings, verdict
@@ -33,6 +33,10 @@ def worst_exit_code(outcomes: Sequence[Outcome], fail_on: Severity | None, stric
 
 def render_text(outcomes: Sequence[Outcome], context: RenderContext) -> Iterator[str]:
     """The distinct findings with the clusters that have them, problems with the input, then the table."""
+    return (visible_lines(piece, painted=context.color) for piece in _text(outcomes, context))
+
+
+def _text(outcomes: Sequence[Outcome], context: RenderContext) -> Iterator[str]:
     paint = Palette(context.color)
     told = False
     for line in (*_problems(outcomes, paint), *_findings(outcomes, paint)):
@@ -52,11 +56,11 @@ def render_text(outcomes: Sequence[Outcome], context: RenderContext) -> Iterator
 
 def render_json(outcomes: Sequence[Outcome], context: RenderContext) -> Iterator[str]:
     """``clusters`` hold the reports as ``lint`` has them; ``table``: rule → cluster → severity → how many."""
-    yield f'{{"version": {VERSION},\n"table": {json.dumps(_counted(outcomes), ensure_ascii=False)},\n"clusters": ['
+    yield f'{{"version": {VERSION},\n"table": {json_text(_counted(outcomes))},\n"clusters": ['
     for number, outcome in enumerate(outcomes):
         head = {"name": outcome.name, "path": outcome.path, "exitCode": exit_code(outcome.report)}
         yield ",\n" if number else "\n"
-        yield f'{json.dumps(head, ensure_ascii=False)[:-1]}, "report": '
+        yield f'{json_text(head)[:-1]}, "report": '
         yield "".join(as_json(outcome.report, context)).rstrip("\n") + "}"
     yield "\n]}\n"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.findings import Location, Severity, Span
+from kubesched_lint.printing import visible
 from kubesched_lint.record import record
-from kubesched_lint.report.cells import Window, visible, width, window, wrapped
+from kubesched_lint.report.cells import Window, width, window, wrapped
 from kubesched_lint.report.palette import Palette
 
 _TALLEST = 6

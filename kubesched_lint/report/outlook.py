@@ -8,9 +8,10 @@ from kubesched_lint.engine.simulate import Outlook
 from kubesched_lint.lifecycle.skew import Skew, skew_of
 from kubesched_lint.lifecycle.verdicts import NONE, Cell
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.behind_cells import details as behind
 from kubesched_lint.report.behind_cells import shown, title
-from kubesched_lint.report.cells import visible, width, wrapped
+from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.cluster_picture import drawn, legend
 from kubesched_lint.report.palette import Palette
 
@@ -33,7 +34,7 @@ def _lines(outlook: Outlook, palette: Palette, details: bool, room: int) -> Iter
         yield ""
         yield from _pictures(outlook, palette, room)
     for error in outlook.errors:
-        yield f"error: {error.path}{f':{error.line}' if error.line else ''}: {error.message}"
+        yield visible(f"error: {error.path}{f':{error.line}' if error.line else ''}: {error.message}")
     if details:
         yield from _premises(outlook, room)
     if outlook.notes:
@@ -188,7 +189,7 @@ def _premises(outlook: Outlook, room: int) -> Iterator[str]:
 
 
 def _skew(workload: Workload, skew: Skew) -> Iterator[str]:
-    yield f"{workload}: pods per {skew.topology_key} after {skew.event}, {skew.runs} seeded runs"
+    yield f"{visible(str(workload))}: pods per {visible(skew.topology_key)} after {skew.event}, {skew.runs} seeded runs"
     yield f"  {'/'.join(map(visible, skew.domains))}"
     for counts, times in skew.ends:
         apart = "/".join(map(str, skew_of(counts)))
@@ -213,8 +214,6 @@ def _pictures(outlook: Outlook, palette: Palette, room: int) -> Iterator[str]:
 
 def as_json(outlook: Outlook) -> str:
     """One JSON object: ``workloads``, each with its ``cells``; ``skews``; ``notes`` and ``errors``."""
-    import json
-
     value = {
         "workloads": [
             {"object": str(outlook.workloads[r.number]), "cells": [_cell(outlook, c) for c in r.cells]}
@@ -234,7 +233,7 @@ def as_json(outlook: Outlook) -> str:
         "notes": outlook.notes,
         "errors": [{"path": e.path, "line": e.line, "message": e.message} for e in outlook.errors],
     }
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    return json_text(value, 2)
 
 
 def _cell(outlook: Outlook, cell: Cell) -> dict[str, object]:
@@ -261,15 +260,13 @@ def _cell(outlook: Outlook, cell: Cell) -> dict[str, object]:
 
 def as_html_fragment(outlook: Outlook) -> str:
     """A table to put into a page: each cell has its verdict as class, and what is behind it as title."""
-    from html import escape
+    from kubesched_lint.report.html.tags import esc
 
-    head = "".join(f"<th>{escape(title(e))}</th>" for e in outlook.events)
+    head = "".join(f"<th>{esc(title(e))}</th>" for e in outlook.events)
     rows = []
     for row in outlook.rows:
         workload = outlook.workloads[row.number]
-        cells = "".join(f'<td class="{c.verdict}" title="{escape(c.why)}">{escape(c.text)}</td>' for c in row.cells)
-        rows.append(
-            f"<tr><th>{escape(f'{workload.namespace}/{workload.name}')}</th><td>{workload.kind}</td>{cells}</tr>"
-        )
+        cells = "".join(f'<td class="{c.verdict}" title="{esc(c.why)}">{esc(c.text)}</td>' for c in row.cells)
+        rows.append(f"<tr><th>{esc(f'{workload.namespace}/{workload.name}')}</th><td>{workload.kind}</td>{cells}</tr>")
     body = "\n".join(rows)
     return f'<table class="kubesched-matrix">\n<tr><th></th><th></th>{head}</tr>\n{body}\n</table>'

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from kubesched_lint.findings import Report
+from kubesched_lint.printing import OutputError, write_stream
 from kubesched_lint.record import record
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.formats import FormatError, renderer
@@ -18,10 +19,6 @@ class Target:
 
     format: str
     file: str = ""
-
-
-class OutputError(Exception):
-    """A report that could not be written; its text is for the user."""
 
 
 def targets(formats: Sequence[str]) -> tuple[Target, ...]:
@@ -84,31 +81,3 @@ def _replace(path: str, pieces: Iterable[str]) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
-
-
-def write_stream(stream: TextIO, pieces: Iterable[str]) -> None:
-    """Writes to ``stream`` in its encoding. When the reader has gone, stops and lets the run end as it would.
-
-    Raises OutputError when there is no room left to write to.
-    """
-    encoding = getattr(stream, "encoding", None) or "utf-8"
-    try:
-        for piece in pieces:
-            stream.write(piece.encode(encoding, "backslashreplace").decode(encoding))
-        stream.flush()
-    except BrokenPipeError:
-        _forget(stream)
-    except OSError as error:
-        _forget(stream)
-        raise OutputError(f"standard output: {error.strerror or error}") from error
-
-
-def _forget(stream: TextIO) -> None:
-    """Sends what is still buffered nowhere, or the interpreter would complain of the pipe when it ends."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, stream.fileno())
-    except (OSError, ValueError):  # not a stream of the operating system
-        pass
-    finally:
-        os.close(nowhere)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import DisruptionBudget
 
@@ -44,5 +45,5 @@ def resolved(bound: int | str, total: int) -> int:
     """An IntOrPercent of ``total``, rounded up; text that is neither counts as 0."""
     if isinstance(bound, int):
         return bound
-    percent = bound.removesuffix("%")
-    return -(-int(percent) * total // 100) if percent.isdigit() and percent != bound else 0
+    share = go_int(bound[:-1]) if bound.endswith("%") and bound[:-1].isdigit() else None
+    return 0 if share is None else -(-share * total // 100)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.findings import Path
+from kubesched_lint.model.labels import go_int
 from kubesched_lint.validation.causes import Cause, invalid
 
 
@@ -17,8 +18,7 @@ def family(text: str) -> str:
     """``IPv4`` or ``IPv6``; empty when the text is no address."""
     if ":" not in text:
         parts = text.split(".")
-        fine = len(parts) == 4 and all(part.isascii() and part.isdigit() and int(part) < 256 for part in parts)
-        return "IPv4" if fine else ""
+        return "IPv4" if len(parts) == 4 and all(_is_number(part, 255) for part in parts) else ""
     from ipaddress import AddressValueError, IPv6Address
 
     try:
@@ -33,9 +33,13 @@ def ip_address(text: str, path: Path, *, field: str | None = None) -> Iterator[C
         yield invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)", field=field)
 
 
+def _is_number(text: str, most: int) -> bool:
+    number = go_int(text) if text.isdigit() else None
+    return number is not None and number <= most
+
+
 def cidr(text: str, path: Path, *, field: str | None = None) -> Iterator[Cause]:
     address, slash, length = text.partition("/")
     kind = family(address)
-    fine = kind and slash and length.isascii() and length.isdigit() and int(length) <= (32 if kind == "IPv4" else 128)
-    if not fine:
+    if not (kind and slash and _is_number(length, 32 if kind == "IPv4" else 128)):
         yield invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)", field=field)

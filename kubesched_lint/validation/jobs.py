@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from kubesched_lint.findings import Path
+from kubesched_lint.model.labels import go_int
 from kubesched_lint.record import replace
 from kubesched_lint.validation.causes import (
     Cause,
@@ -331,11 +332,12 @@ def _count_indexes(text: str, completions: int) -> int:
             raise ValueError(f"the fragment {quoted(interval)} {rule}")
         ends = []
         for part in parts:
-            if not (part.isascii() and part.isdigit()):
+            index = go_int(part) if part.isdigit() else None
+            if index is None:
                 raise ValueError(f"cannot convert string to integer for index: {quoted(part)}")
-            if int(part) >= completions:
+            if index >= completions:
                 raise ValueError(f"too large index: {quoted(part)}")
-            ends.append(int(part))
+            ends.append(index)
         if len(ends) == 2 and ends[0] >= ends[1]:
             raise ValueError(f"non-increasing order, previous: {ends[0]}, current: {ends[1]}")
         if last >= ends[0]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.findings import Path
+from kubesched_lint.model.labels import go_int
 from kubesched_lint.validation.affinity import with_pod_labels
 from kubesched_lint.validation.causes import Cause, Key, field_of, forbidden, invalid
 from kubesched_lint.validation.containers import image_spaces
@@ -142,7 +143,8 @@ def _annotations(annotations: Mapping[str, str], spec: Value, path: Path, field:
 
 def _is_cost(text: str) -> bool:
     """A 32-bit integer without a plus sign or leading zeros."""
-    return re.fullmatch("0|-[0-9]+|[1-9][0-9]*", text) is not None and -(1 << 31) <= int(text) < 1 << 31
+    cost = go_int(text) if re.fullmatch("0|-[0-9]+|[1-9][0-9]*", text) else None
+    return cost is not None and -(1 << 31) <= cost < 1 << 31
 
 
 def _seccomp(profile: str, path: Path, field: str) -> Iterator[Cause]:

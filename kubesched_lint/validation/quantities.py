@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from kubesched_lint.model.quantity import LONGEST
 from kubesched_lint.record import record
 
 _FORM = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[+-]?[0-9]*)")
@@ -106,7 +107,7 @@ def parse(text: str) -> Quantity:
     if text == "0":
         return Quantity(0, written="0")
     sign, number, fraction, suffix = found.groups("")
-    number = number.lstrip("0") or "0"
+    number, fraction = _bounded(number.lstrip("0") or "0", fraction)
     mantissa = int(number + fraction)
     binary = _BINARY.get(suffix)
     if binary is not None:
@@ -122,6 +123,15 @@ def parse(text: str) -> Quantity:
     kept = len(digits) <= 18 and scale >= -9 and scale % 3 == 0 and digits[-3:] != "000" and digits[0] != "0"
     form = "DecimalSI" if suffix in _DECIMAL else "DecimalExponent"
     return Quantity(-size if sign == "-" else size, form, text if kept else "")
+
+
+def _bounded(number: str, fraction: str) -> tuple[str, str]:
+    """Hostile digits must cost nothing either: what is larger is as large, and what is finer rounds the same way."""
+    if len(number) > LONGEST:
+        number = "9" * LONGEST
+    if len(fraction) > LONGEST:
+        fraction = fraction[:LONGEST] + ("1" if fraction[LONGEST:].strip("0") else "")
+    return number, fraction
 
 
 def _power_of_ten(suffix: str) -> int:

@@ -292,7 +292,7 @@ def positive_int_or_percent(value: int | str, path: Path) -> Iterator[Cause]:
 
 
 def at_most_all(value: int | str, path: Path) -> Iterator[Cause]:
-    if isinstance(value, str) and not percent(value) and int(value[:-1]) > 100:
+    if isinstance(value, str) and not percent(value) and (go_int(value[:-1]) or 0) > 100:
         yield invalid(path, int_or_string(value), "must not be greater than 100%")
 
 

@@ -202,7 +202,7 @@ def test_github_commands_survive_any_character(context: Context) -> None:
         "endColumn": "9",
         "title": "some-rule: Deployment a,b/c:d",
     }
-    assert data == "100% of a, b: c\n::error::injected\nhelp: do, this: 5%"
+    assert data == "100% of a, b: c\n: :error: :injected\nhelp: do, this: 5%"
 
 
 def test_github_annotates_errors_of_the_input_and_leaves_out_what_is_waived(

@@ -23,9 +23,10 @@ from kubesched_lint.findings import (
     pattern,
     witness,
 )
+from kubesched_lint.printing import visible
 from kubesched_lint.report.as_text import render
 from kubesched_lint.report.causes import causes, ordered
-from kubesched_lint.report.cells import visible, width, window, wrapped
+from kubesched_lint.report.cells import width, window, wrapped
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer, statistics
 

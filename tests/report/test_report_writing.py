@@ -27,11 +27,12 @@ from kubesched_lint.findings import (
     Suppression,
     pattern,
 )
+from kubesched_lint.printing import OutputError, write_stream
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.exit_code import FAIL_ON, exit_code
 from kubesched_lint.report.formats import FormatError
 from kubesched_lint.report.palette import terminal_width, wants_color
-from kubesched_lint.report.writers import OutputError, Target, targets, write, write_file, write_stream
+from kubesched_lint.report.writers import Target, targets, write, write_file
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -126,7 +127,7 @@ def test_a_stream_that_cannot_encode_gets_escapes() -> None:
 def test_a_reader_that_leaves_makes_no_noise_and_does_not_change_the_exit_code() -> None:
     program = textwrap.dedent("""
         import sys
-        from kubesched_lint.report.writers import write_stream
+        from kubesched_lint.printing import write_stream
         write_stream(sys.stdout, ("x" * 1000 + chr(10) for _ in range(10000)))
         sys.exit(7)
     """)

@@ -6,6 +6,7 @@ Mirrors ``k8s.io/apimachinery/pkg/util/intstr`` GetScaledValueFromIntOrPercent a
 
 from __future__ import annotations
 
+from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.workload import Strategy
 
 
@@ -15,10 +16,11 @@ def scaled(bound: int | str | None, total: int, *, up: bool) -> int:
         return 0
     if isinstance(bound, int):
         return bound
-    digits = bound.strip().removesuffix("%")
-    if not digits.isdigit() or digits == bound.strip():
+    text = bound.strip()
+    share = go_int(text[:-1]) if text.endswith("%") and text[:-1].isdigit() else None
+    if share is None:
         return 0
-    product = int(digits) * total
+    product = share * total
     return -(-product // 100) if up else product // 100
 
 

@@ -20,6 +20,7 @@ from kubesched_lint.model.decode.fields import (
     texts,
 )
 from kubesched_lint.model.decode.pods import toleration
+from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.policy import (
     Autoscaler,
     DeviceClass,
@@ -181,8 +182,8 @@ def decode_replica_set_revision(value: Value, namespace: str, source: Source | N
         ),
         ("", ""),
     )
-    revision = labels(meta, "annotations", _META).get("deployment.kubernetes.io/revision", "0")
-    if not revision.isdigit():
+    revision = go_int(labels(meta, "annotations", _META).get("deployment.kubernetes.io/revision", "0"))
+    if revision is None:
         raise DecodeError((*_META, "annotations"), "the revision annotation is not a number")
     replicas = integer(spec, "replicas", _SPEC)
     return ReplicaSet(
@@ -191,7 +192,7 @@ def decode_replica_set_revision(value: Value, namespace: str, source: Source | N
         owner,
         1 if replicas is None else replicas,
         labels(meta, "labels", _META).get("pod-template-hash", ""),
-        int(revision),
+        revision,
         owner_kind,
         # Old revisions are kept by the dozen; only one that still has replicas can be the newest.
         mapping(spec, "template", _SPEC) if replicas != 0 else None,

@@ -5,22 +5,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kubesched_lint.report.cells import visible
-
-_ESCAPES = {ord("&"): "&amp;", ord("<"): "&lt;", ord(">"): "&gt;", ord('"'): "&quot;", ord("'"): "&#39;"}
+from kubesched_lint.printing import escaped, safe_json, visible
 
 
 def esc(text: str) -> str:
     """``text`` for content and for quoted attributes; control characters become visible marks."""
-    shown = visible(text)
-    if not shown.isascii():  # lone surrogates stand for bytes of odd file names
-        shown = shown.encode("utf-8", "backslashreplace").decode()
-    return shown.translate(_ESCAPES)
+    if not text.isascii():  # lone surrogates stand for bytes of odd file names
+        text = text.encode("utf-8", "backslashreplace").decode()
+    return visible(escaped(text).replace("'", "&#39;"))
 
 
 def data(value: Any) -> str:
     """JSON for a ``<script type="application/json">``: without any sign that could end it."""
-    text = json.dumps(value, separators=(",", ":"))  # ASCII alone: surrogates and separators are escaped
+    text = safe_json(json.dumps(value, separators=(",", ":")))  # ASCII alone: surrogates and separators are escaped
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 

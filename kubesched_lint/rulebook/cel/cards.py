@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from kubesched_lint.findings import Path
+from kubesched_lint.model.labels import go_int
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.card import Card, to_rule
 from kubesched_lint.rulebook.cel.each import EACH
@@ -74,7 +75,8 @@ def _text(written: object) -> str:
 
 
 def _step(text: str) -> str | int:
-    return int(text) if text.isascii() and text.isdigit() else text
+    number = go_int(text) if text.isdigit() else None
+    return text if number is None else number
 
 
 def _implied(card: Card, told: set[str]) -> Mapping[str, str]:

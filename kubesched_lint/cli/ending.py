@@ -1,0 +1,196 @@
+"""How a run ends, whatever befalls it: by an answer (0, 1), or by one line that says why there is none.
+
+1 is a negative answer and never a failure. 2 is a failure, 128 + n the end by signal n.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn, TextIO
+
+from kubesched_lint.printing import OutputError, forget, tell
+
+FAILED = 2
+TRACEBACK = "KUBESCHED_LINT_TRACEBACK"
+"""The variable that asks for the traceback of what went wrong."""
+_LONGEST = 500
+_BROKEN_PIPE = 128 + 13
+_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+class Interrupted(BaseException):
+    """A signal that ends the run; the argument is its number."""
+
+
+def ended_by(command: Callable[[], int]) -> NoReturn:
+    """Runs the command and leaves the process with its exit code, or with the code of what befell it."""
+    _open_what_is_closed()
+    try:
+        _heed_signals()
+        code = _outcome(command)
+        # Nothing that was read waits to be taken apart, and nobody waits for threads.
+        os._exit(code if _is_flushed() else FAILED)
+    except Interrupted as signal:
+        os._exit(128 + int(signal.args[0]))
+
+
+def _outcome(command: Callable[[], int]) -> int:
+    try:
+        return _answer(command)
+    except OutputError as error:
+        return _failed(error, str(error))
+    except BrokenPipeError:  # the reader has seen enough
+        forget(sys.stdout)
+        return _BROKEN_PIPE
+    except MemoryError as error:
+        return _failed(error, "not enough memory")
+    except OSError as error:
+        return _failed(error, _of_the_system(error))
+    except Exception as error:
+        if hasattr(error, "format_message"):  # of the parser: what was asked for is wrong
+            return _misused(error)
+        return _failed(error, _bug(error))
+
+
+def _answer(command: Callable[[], int]) -> int:
+    try:
+        return command()
+    except KeyboardInterrupt:
+        raise Interrupted(2) from None
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # the parser ends so
+            raise end.__context__ from None
+        if isinstance(end.code, str):
+            tell(f"error: {end.code}")
+        return end.code if isinstance(end.code, int) else FAILED if end.code else 0
+
+
+def _failed(error: BaseException, message: str) -> int:
+    if os.environ.get(TRACEBACK):
+        from traceback import format_exception
+
+        for line in "".join(format_exception(error)).rstrip("\n").split("\n"):
+            tell(line)
+    tell(f"error: {message}")
+    return FAILED
+
+
+def _of_the_system(error: OSError) -> str:
+    from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC
+
+    words = error.strerror or str(error) or type(error).__name__
+    if error.filename is not None:
+        return f"{os.fsdecode(error.filename)}: {words}"
+    return f"standard output: {words}" if error.errno in (EBADF, EDQUOT, EFBIG, EIO, ENOSPC) else words
+
+
+def _bug(error: BaseException) -> str:
+    from kubesched_lint.version import __version__
+
+    said = f"{type(error).__name__}: {error}".removesuffix(": ")
+    if len(said) > _LONGEST:
+        said = f"{said[:_LONGEST]}…"
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    where = f" ({os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno})" if place else ""
+    return (
+        f"kubesched-lint {__version__} failed: {said}{where}. This is a bug: please report it, with the input "
+        f"and with the traceback that {TRACEBACK}=1 in the environment shows"
+    )
+
+
+def _misused(error: Any) -> int:
+    """As the parser tells it: usage, a hint and the error."""
+    from io import StringIO
+
+    from kubesched_lint.printing import visible
+
+    text = StringIO()
+    if type(error).__name__ != "NoArgsIsHelpError":  # whose message is the help
+        said = visible(error.format_message())
+        error.format_message = lambda: said
+    error.show(file=text)
+    for line in text.getvalue().rstrip("\n").split("\n"):
+        tell(line)
+    return FAILED
+
+
+# --- streams --------------------------------------------------------------------------------------------------------
+
+
+def _open_what_is_closed() -> None:
+    """A file that we open must not become standard output; to read or write a closed stream fails as it should."""
+    if sys.stdin is not None and sys.stdout is not None and sys.stderr is not None:
+        return
+    for number, (name, way) in enumerate([("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)]):
+        if getattr(sys, name) is None:
+            found = os.open(os.devnull, way)
+            if found != number:
+                os.dup2(found, number)
+                os.close(found)
+            setattr(sys, name, _unreadable() if not number else open(number, "w", closefd=False))  # noqa: SIM115
+
+
+def _unreadable() -> TextIO:
+    from errno import EBADF
+    from io import BufferedReader, RawIOBase, TextIOWrapper
+
+    class Closed(RawIOBase):
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, _: object) -> int:
+            raise OSError(EBADF, "is closed", "standard input")
+
+    return TextIOWrapper(BufferedReader(Closed()))
+
+
+def _is_flushed() -> bool:
+    """Whether everything has been written that was said."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        forget(sys.stdout)
+    except (OSError, ValueError) as error:
+        forget(sys.stdout)
+        tell(f"error: {_of_the_system(error) if isinstance(error, OSError) else error}")
+        return False
+    try:
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        pass
+    return True
+
+
+# --- signals --------------------------------------------------------------------------------------------------------
+
+
+def _heed_signals() -> None:
+    """Makes a signal unwind the run, so that temporary files go, and end the processes that work for us at once."""
+    import signal
+
+    here = os.getpid()
+    heeded: list[int] = []
+
+    def end(number: int, _: object) -> None:
+        for each in heeded:
+            signal.signal(each, signal.SIG_DFL)  # a second one does not wait
+        if os.getpid() != here:
+            os._exit(128 + number)
+        _end_workers()
+        raise Interrupted(number)
+
+    for name in _SIGNALS:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, end)
+            heeded.append(number)
+
+
+def _end_workers() -> None:
+    processes = sys.modules.get("multiprocessing.process")
+    for worker in processes.active_children() if processes else ():
+        worker.kill()

@@ -1,0 +1,183 @@
+"""What may reach a terminal, a log or a CI runner: strings from outside are made visible here, and written here.
+
+A manifest, a file name or the message of a server must not drive a terminal, turn or hide text (CVE-2021-42574), or
+command a CI runner, which obeys lines such as ``::add-mask::x`` (GitHub) and ``##vso[task.complete]`` (Azure).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TextIO
+
+_REPLACEMENT = "\ufffd"
+# Controls, bidi controls, ends of lines, blanks without width, fillers, tags and selectors that carry hidden data.
+_HIDDEN = (
+    "[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_OBEYED = "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+_JOINER = "(?<![\u0590-\U0010ffff])[\u200c\u200d\ufe00-\ufe0f]"  # scripts and emoji need them; `web` does not
+_COMMAND = "(?i::(?=:+[a-z])|#(?=#+[a-z]*\\[))"  # of GitHub, Azure, TeamCity: parted, it is no command
+_PAINT = r"\x1b\[[0-9;]*m"
+
+_MARKUP = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&quot;",
+    "::": ":&#58;",
+    "##": "#&#35;",
+}
+
+
+class OutputError(Exception):
+    """Output that could not be written; its text is for the user."""
+
+
+def visible(text: str) -> str:
+    """One line of ``text`` that a terminal prints and does not obey, nor does a CI runner."""
+    if _is_plain(text):
+        return text
+    text = text.replace("\r\n", " ").replace("\n", " ").replace("\t", " ")
+    return _unsafe().sub(lambda found: _shown(found[0]), text)
+
+
+def visible_lines(text: str, *, painted: bool = False) -> str:
+    """The same of several lines, which stay; where we have ``painted`` them, the colours stay."""
+    if _is_plain(text):
+        return text
+    kept = re.compile(rf"{_PAINT}|[\n\t]" if painted else "[\n\t]")
+    pieces = []
+    at = 0
+    for found in kept.finditer(text):
+        pieces += [text[at : found.start()], found[0]]
+        at = found.end()
+    pieces.append(text[at:])
+    pieces[::2] = (_unsafe().sub(lambda found: _shown(found[0]), piece) for piece in pieces[::2])
+    return "".join(pieces)
+
+
+def cells_of(text: str) -> list[str]:
+    """For each character of ``text`` what stands for it."""
+    cells = list(text)
+    if not _is_plain(text):
+        for found in _unsafe().finditer(text):
+            cells[found.start()] = _shown(found[0])
+    return cells
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """JSON whose strings hold as escapes what else would be hidden or a command; it means the same."""
+    from json import dumps
+
+    return safe_json(dumps(value, ensure_ascii=False, indent=indent))
+
+
+def safe_json(text: str) -> str:
+    """The same JSON, in escapes where it needs them."""
+    if text.isascii() and not any(sign in text for sign in ("::", "##", "\x7f")):
+        return text
+    return _unsafe(json=True).sub(lambda found: _escaped(found[0]), text)
+
+
+def escaped(text: str) -> str:
+    """``text`` for XML and HTML, where no CI runner finds a command: it is displayed as it was."""
+    for sign, told in _MARKUP.items():
+        if sign in text:
+            text = text.replace(sign, told)
+    return text
+
+
+def is_obeyed(text: str) -> bool:
+    """Whether a terminal or a CI runner would do something with a line, or turn it, that it should print."""
+    return not _is_plain(text) and re.search(f"{_OBEYED}|{_COMMAND}", text) is not None
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() and text.isprintable() and "::" not in text and "##" not in text
+
+
+@lru_cache(maxsize=2)
+def _unsafe(json: bool = False) -> re.Pattern[str]:
+    """Matches one character each time."""
+    hidden = _HIDDEN.replace("\x00-\x1f", "") if json else _HIDDEN  # between strings there may be line ends
+    return re.compile(f"{hidden}|{_JOINER}|{_COMMAND}")
+
+
+def _shown(character: str) -> str:
+    if character in ":#":
+        return f"{character} "
+    code = ord(character)
+    return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else _REPLACEMENT
+
+
+def _escaped(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+
+
+def say(text: str, *, painted: bool = False) -> None:
+    """Lines of text on standard output. Raises OutputError."""
+    write_stream(sys.stdout, [visible_lines(text, painted=painted), "\n"])
+
+
+def say_exactly(pieces: Iterable[str]) -> None:
+    """What has its own way of being safe, such as JSON, on standard output. Raises OutputError."""
+    write_stream(sys.stdout, pieces)
+
+
+def tell(message: str) -> None:
+    """One line on standard error; where nobody can be told, the exit code has to do."""
+    try:
+        sys.stderr.write(f"{visible(message)}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        pass
+
+
+def write_stream(stream: TextIO, pieces: Iterable[str]) -> None:
+    """Writes to ``stream`` in its encoding. When the reader has gone, stops and lets the run end as it would.
+
+    Raises OutputError when there is no room left to write to.
+    """
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        for piece in pieces:
+            stream.write(piece.encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()
+    except BrokenPipeError:
+        forget(stream)
+    except OSError as error:
+        forget(stream)
+        raise OutputError(f"standard output: {error.strerror or error}") from error
+
+
+def write_bytes(pieces: Iterable[bytes]) -> None:
+    """Bytes on standard output. Raises OutputError."""
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.writelines(pieces)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        forget(sys.stdout)
+    except OSError as error:
+        forget(sys.stdout)
+        raise OutputError(f"standard output: {error.strerror or error}") from error
+
+
+def forget(stream: TextIO) -> None:
+    """Sends what is still buffered nowhere, or the interpreter would complain of the pipe when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, stream.fileno())
+    except (OSError, ValueError):  # not a stream of the operating system
+        pass
+    finally:
+        os.close(nowhere)

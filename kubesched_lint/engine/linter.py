@@ -364,7 +364,8 @@ class _Run:
         if rule.slug not in self.failed:
             where = f" on {workload}" if workload else ""
             text = f"rule {rule.slug} failed{where} with {type(error).__name__}: {error}"
-            self.failed[rule.slug] = InputError(rule.card or f"rules/{rule.slug}.md", text)
+            line = getattr(error, "line", 0)  # an expression knows where it stands in its card
+            self.failed[rule.slug] = InputError(rule.card or f"rules/{rule.slug}.md", text, line, min(line, 1))
 
     def _judge(self, rule: Rule, workload: Workload | None, hazard: Hazard, facts: Facts) -> Judged:
         source = hazard.source or (workload.source if workload else None)

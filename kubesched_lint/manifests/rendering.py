@@ -111,8 +111,8 @@ def _message(error: str) -> str:
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     lines = [line for line in lines if not line.startswith(("# Warning", "WARNING", "walk.go", "Use --debug"))]
     text = " ".join(lines)
-    logged = re.search(r'\berr="(.*)"$', text)
+    logged = re.search(r'\berr=(?:"(?P<line>.*)"|<\s*(?P<lines>.*?)\s*>)$', text)
     if logged:
-        text = logged[1].replace('\\"', '"')
+        text = logged["lines"] or (logged["line"] or "").replace('\\"', '"')
     text = text.removeprefix("error: ").removeprefix("Error: ")
     return text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]} …"

@@ -344,6 +344,14 @@ def test_what_kubectl_refuses_is_one_error_and_the_rest_is_checked(tmp_path: Pat
     assert "lone" in [w.name for w in manifests.inventory.workloads]
 
 
+@has_kubectl
+def test_what_kubectl_says_in_several_lines_is_told_without_its_log(tmp_path: Path) -> None:
+    shop(tmp_path, "patches: [{patch: 'a: [', target: {kind: Deployment}}]\n")
+    (error,) = read_manifests([str(tmp_path / "prod")], Options()).errors
+    assert error.message.startswith("kubectl kustomize: trouble configuring builtin PatchTransformer")
+    assert "run.go" not in error.message
+
+
 def test_a_resource_that_is_not_there_is_told_at_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shop(tmp_path, "")
     (tmp_path / "base/kustomization.yaml").write_text("resources:\n- web.yaml\n- db.yaml\n")

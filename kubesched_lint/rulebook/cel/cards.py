@@ -66,7 +66,13 @@ def _texts(card: Card) -> Texts:
         put=_text(front.get("put", "")),
         remove="remove" in front,
         safe=front.get("fix") == "safe",
+        lines={path: card.front.line(path) for path in _expressions(front)},
     )
+
+
+def _expressions(front: Mapping[str, Any]) -> Iterator[Path]:
+    yield from ((key,) for key in ("where", "require", "put") if key in front)
+    yield from (("values", name) for name in front.get("values", {}))
 
 
 def _text(written: object) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kubesched_lint.findings import Evidence, Hazard, Path, pattern, policy
-from kubesched_lint.record import record
+from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.cel.each import EACH, variables
 from kubesched_lint.rulebook.cel.language import PARAM_TYPES, Expression, ExpressionError, Language
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
@@ -44,6 +44,15 @@ class Texts:
     """What a fix writes at what is to blame."""
     remove: bool = False
     safe: bool = False
+    lines: Mapping[Path, int] = field(default_factory=dict)
+    """Where the expressions begin in their card, by their paths in its front matter."""
+
+
+class _Look(NamedTuple):
+    """How to show each variable that some expressions read, and which of these may cost more than that."""
+
+    shows: Mapping[str, Show]
+    costly: Sequence[Expression]
 
 
 class UnusableError(Exception):
@@ -107,9 +116,9 @@ class _Compiled:
         self.uses = _joined([*asked, self._require, *told])
         self._evidence = _evidence(texts)
         # What is not asked for is not shown: facts of things that are not meant would cost most of the time.
-        self._to_pick = _shows(each, _joined(asked))
-        self._to_judge = _shows(each, _joined([self._require]))
-        self._to_tell = _shows(each, _joined(told))
+        self._to_pick = _look(each, asked)
+        self._to_judge = _look(each, [self._require])
+        self._to_tell = _look(each, told)
 
     def needs(self) -> Iterator[tuple[str, str]]:
         """What the card must list among its needs, each with the fact that asks for it."""
@@ -144,14 +153,16 @@ class _Compiled:
                     victim=place.owner,
                 )
 
-    def _bound(self, shows: Mapping[str, Show], place: Place, view: View, bare: Mapping[str, Any]) -> Any:
-        """The variables of some expressions with their values."""
+    def _bound(self, look: _Look, place: Place, view: View, bare: Mapping[str, Any]) -> Any:
+        """The variables of some expressions with their values, after a look at what these may cost."""
         values = dict(bare)
-        for name, show in shows.items():
+        for name, show in look.shows.items():
             if name == self._each.variable:
                 values[name] = show(place.thing, view)
             else:
                 values[name] = show(view.facts if name == "cluster" else view.workload, view)
+        for expression in look.costly:
+            expression.pay(values)
         return self._language.bind(values)
 
     def _blamed(self, place: Place, view: View) -> Path:
@@ -177,7 +188,8 @@ class _Compiled:
 
     def _compile(self, text: str, path: Path) -> Expression:
         try:
-            return self._language.compile(text)
+            line = self._texts.lines.get(path, 0)
+            return replace(self._language.compile(text), name=".".join(map(str, path)), line=line)
         except ExpressionError as error:
             raise UnusableError(path, error) from None
 
@@ -202,9 +214,10 @@ def _joined(expressions: Iterable[Expression]) -> Uses:
     return uses
 
 
-def _shows(each: Each, uses: Uses) -> Mapping[str, Show]:
-    """How to show each variable that is read."""
-    return {name: show_of(struct, uses, STRUCTS) for name, struct in variables(each).items() if struct in uses}
+def _look(each: Each, expressions: Sequence[Expression]) -> _Look:
+    uses = _joined(expressions)
+    shows = {name: show_of(struct, uses, STRUCTS) for name, struct in variables(each).items() if struct in uses}
+    return _Look(shows, [expression for expression in expressions if not expression.cost.is_free])
 
 
 def _evidence(texts: Texts) -> Evidence:

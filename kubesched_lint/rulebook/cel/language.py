@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from kubesched_lint.record import record
+from kubesched_lint.rulebook.cel.cost import MOST_BYTES, MOST_TURNS, Cost, cost_of
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
 from kubesched_lint.rulebook.cel.structs import AMOUNTS, BOOL, INT, LABELS, STRING, STRINGS, Uses
 from kubesched_lint.rulebook.cel.syntax import selects
@@ -40,7 +41,14 @@ class ExpressionError(Exception):
 
 
 class EvaluationError(Exception):
-    """An expression that fails on a value: a key that a map does not have, a division by zero."""
+    """An expression that fails on a value: a key that a map does not have, a division by zero, too much to do.
+
+    ``line`` is where the expression begins in its card; 0 where it is in none.
+    """
+
+    def __init__(self, message: str, line: int = 0) -> None:
+        super().__init__(message)
+        self.line = line
 
 
 class MissingCelError(Exception):
@@ -49,19 +57,38 @@ class MissingCelError(Exception):
 
 @record
 class Expression:
-    """A checked expression. ``uses`` are the fields it reads, ``type`` is what it yields, in our words."""
+    """A checked expression. ``uses`` are the fields it reads, ``type`` is what it yields, in our words.
+
+    ``name`` and ``line`` say where it stands in its card.
+    """
 
     text: str
     type: str
     uses: Uses
     program: Any
+    cost: Cost
+    name: str = ""
+    line: int = 0
+
+    def pay(self, values: Mapping[str, Any]) -> None:
+        """Raises EvaluationError where it might take too much on these values; to be asked unless its cost is free."""
+        if self.cost.pay(values):
+            raise self._failed(f"it may build more than {MOST_BYTES // 1024**2} MiB of text from what it looks at")
+
+    def _failed(self, words: str) -> EvaluationError:
+        return EvaluationError(f"{self.name}: {words}" if self.name else words, self.line)
 
     def __call__(self, activation: Any) -> Any:
         """Its value as Python knows it. Raises EvaluationError."""
-        value = self.program.eval(activation)
+        try:
+            value = self.program.eval(activation)
+        except RuntimeError as error:
+            if "Iteration budget exceeded" in str(error):
+                raise self._failed(f"its loops take more than {MOST_TURNS:,} turns") from None
+            raise self._failed(_told(str(error))) from None
         plain = value.plain_value()
         if plain is not True and plain is not False and value.type() == _types().ERROR:
-            raise EvaluationError(_told(str(plain)))
+            raise self._failed(_told(str(plain)))
         return plain
 
 
@@ -93,7 +120,8 @@ class Language:
                 if select.is_has:
                     raise _always_there(select.struct, select.field, text, select.at)
                 uses[select.struct] = uses.get(select.struct, frozenset()) | {select.field}
-        return Expression(text, _type_name(checked.return_type()), uses, self._runner.deserialize(serialized))
+        kind = _type_name(checked.return_type())
+        return Expression(text, kind, uses, self._runner.deserialize(serialized), cost_of(serialized, text))
 
     def bind(self, values: Mapping[str, Any]) -> Any:
         """Variables and ``params.…`` with their values, for any number of expressions."""

@@ -15,6 +15,10 @@ _ID, _SELECT = 2, 5
 _MESSAGE_TYPE = 9
 
 
+Part = tuple[int, int | bytes]
+"""A field's number and its value."""
+
+
 class Select(NamedTuple):
     """``operand.field``, or ``has(operand.field)``; ``struct`` is the operand's, empty when it is no struct.
 
@@ -27,29 +31,35 @@ class Select(NamedTuple):
     at: int
 
 
+def tree_of(serialized: bytes) -> tuple[bytes, Mapping[int, bytes]]:
+    """The Expr of a checked expression, and the type of each in it by its number. Raises ValueError for other bytes."""
+    checked = list(parts(first(parts(serialized), _ANY_VALUE)))
+    types = {number(entry, 1): first(parts(entry), 2) for entry in values_in(checked, _TYPE_MAP)}
+    return first(checked, _EXPR), types
+
+
 def selects(serialized: bytes) -> Iterator[Select]:
     """Every select of a checked expression, in the order of the syntax tree. Raises ValueError for other bytes."""
-    checked = _first(_fields(serialized), _ANY_VALUE)
-    parts = list(_fields(checked))
-    types = {_number(entry, 1): _message_type(_first(_fields(entry), 2)) for entry in _all(parts, _TYPE_MAP)}
-    info = list(_fields(_first(parts, _SOURCE_INFO)))
-    positions = {_number(entry, 1): _number(entry, 2) for entry in _all(info, _POSITIONS)}
-    yield from _selects(_first(parts, _EXPR), types, positions)
+    expr, types = tree_of(serialized)
+    checked = parts(first(parts(serialized), _ANY_VALUE))
+    info = list(parts(first(checked, _SOURCE_INFO)))
+    positions = {number(entry, 1): number(entry, 2) for entry in values_in(info, _POSITIONS)}
+    yield from _selects(expr, {id_: _message_type(type_) for id_, type_ in types.items()}, positions)
 
 
 def _selects(expr: bytes, types: Mapping[int, str], positions: Mapping[int, int]) -> Iterator[Select]:
     """Walks one Expr: all that is nested in its calls, lists, structs and comprehensions is of the same kind."""
-    for number, value in _fields(expr):
-        if number == _SELECT and isinstance(value, bytes):
-            operand = _first(_fields(value), 1)
-            name = _first(_fields(value), 2).decode()
-            struct = types.get(_number(operand, _ID), "")
-            yield Select(struct, name, bool(_number(value, 3)), positions.get(_number(expr, _ID), 0))
+    for kind, value in parts(expr):
+        if kind == _SELECT and isinstance(value, bytes):
+            operand = first(parts(value), 1)
+            name = first(parts(value), 2).decode()
+            struct = types.get(number(operand, _ID), "")
+            yield Select(struct, name, bool(number(value, 3)), positions.get(number(expr, _ID), 0))
             yield from _selects(operand, types, positions)
-        elif isinstance(value, bytes) and number in _CHILDREN:
-            for inner, child in _fields(value):
-                if isinstance(child, bytes) and inner in _CHILDREN[number]:
-                    yield from _nested(number, child, types, positions)
+        elif isinstance(value, bytes) and kind in _CHILDREN:
+            for inner, child in parts(value):
+                if isinstance(child, bytes) and inner in _CHILDREN[kind]:
+                    yield from _nested(kind, child, types, positions)
 
 
 # call: target, args; list: elements; struct: entries; comprehension: range, start, condition, step, result.
@@ -62,35 +72,39 @@ _CHILDREN: Mapping[int, frozenset[int]] = {
 _STRUCT = 8
 
 
-def _nested(number: int, child: bytes, types: Mapping[int, str], positions: Mapping[int, int]) -> Iterator[Select]:
-    if number != _STRUCT:
+def _nested(kind: int, child: bytes, types: Mapping[int, str], positions: Mapping[int, int]) -> Iterator[Select]:
+    if kind != _STRUCT:
         yield from _selects(child, types, positions)
         return
-    for inner, value in _fields(child):  # an entry: its key in a map, its value
+    for inner, value in parts(child):  # an entry: its key in a map, its value
         if inner in (3, 4) and isinstance(value, bytes):
             yield from _selects(value, types, positions)
 
 
 def _message_type(type_: bytes) -> str:
     """The struct's name without its package."""
-    return _first(_fields(type_), _MESSAGE_TYPE).decode().rpartition(".")[2]
+    return first(parts(type_), _MESSAGE_TYPE).decode().rpartition(".")[2]
 
 
-def _first(fields: Iterator[tuple[int, int | bytes]] | list[tuple[int, int | bytes]], wanted: int) -> bytes:
-    return next(_all(fields, wanted), b"")
+def first(fields: Iterator[Part] | list[Part], wanted: int) -> bytes:
+    return next(values_in(fields, wanted), b"")
 
 
-def _all(fields: Iterator[tuple[int, int | bytes]] | list[tuple[int, int | bytes]], wanted: int) -> Iterator[bytes]:
-    for number, value in fields:
-        if number == wanted and isinstance(value, bytes):
+def values_in(fields: Iterator[Part] | list[Part], wanted: int) -> Iterator[bytes]:
+    for kind, value in fields:
+        if kind == wanted and isinstance(value, bytes):
             yield value
 
 
-def _number(message: bytes, wanted: int) -> int:
-    return next((v for n, v in _fields(message) if n == wanted and isinstance(v, int)), 0)
+def number(message: bytes, wanted: int) -> int:
+    return next((v for n, v in parts(message) if n == wanted and isinstance(v, int)), 0)
 
 
-def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+def values_of(message: bytes, wanted: int) -> Iterator[bytes]:
+    return values_in(parts(message), wanted)
+
+
+def parts(message: bytes) -> Iterator[Part]:
     """The fields of a protocol buffer: numbers, and lengths as bytes."""
     at = 0
     while at < len(message):

@@ -1,0 +1,185 @@
+"""How much an expression may cost on the values that it is shown: bounded before it runs, from its syntax tree.
+
+cel-cpp ends an evaluation after 10,000 turns of all its loops, and parses no deeper than 32 levels. What neither bounds
+is the text that each turn handles: ``[s].map(a, a + a)`` twenty times in a row makes a megabyte of every byte. So the
+bytes that an expression can touch are bounded: what it loops over is shared out among the turns, everything else is
+touched in each of them, and what is put together is as large as its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kubesched_lint.record import record
+from kubesched_lint.rulebook.cel.syntax import first, number, parts, tree_of, values_of
+from kubesched_lint.work import spend
+
+MOST_TURNS = 10_000
+"""cel-cpp's budget, of all loops of an evaluation together."""
+MOST_BYTES = 1 << 28
+"""That one evaluation may touch, and so also hold in memory."""
+_PER_STEP = 1_000
+"""Bytes that are touched in a step of ``work``."""
+_FREE = 64
+"""An expression that touches no more bytes than so many times what it is shown needs no measuring."""
+_REGULAR = 8
+"""What a regular expression costs for each byte, compared with a comparison."""
+
+_ID = 2
+_IDENT, _SELECT, _CALL, _LIST, _STRUCT, _LOOP, _CONST = 4, 5, 6, 7, 8, 9, 3
+_PRIMITIVE = 3
+_NUMBERS = frozenset({1, 2, 3, 4})
+"""Primitive types without a length: bool, int, uint, double."""
+
+
+Term = tuple[bool, int]
+"""Whether it is a share of what is shown (else of the expression's own text), and the power of the turns."""
+
+
+class Size(dict[Term, float]):
+    """The factor of each term: what is added up is no more than ``sum(factor * bytes * turns ** power)``."""
+
+    def plus(self, other: Size, weight: float = 1) -> Size:
+        return Size({term: self.get(term, 0) + weight * other.get(term, 0) for term in {*self, *other}})
+
+    def in_each_of(self, loops: int) -> Size:
+        return Size({(shown, power + loops): factor for (shown, power), factor in self.items()})
+
+    def at(self, shown: int, own: int, turns: int) -> float:
+        times = [1.0, *(min(float(turns) ** power, MOST_TURNS) for power in range(1, 10))]
+        return sum(
+            factor * (shown if is_shown else own) * times[min(max(power, 0), 9)]
+            for (is_shown, power), factor in self.items()
+        )
+
+
+_SHOWN, _OWN, _NOTHING = Size({(True, 0): 1.0}), Size({(False, 0): 1.0}), Size()
+_GATHERED = Size()
+"""Nothing as well: each turn adds to it, and copies nothing."""
+
+
+@record
+class Cost:
+    """What an expression can touch. ``text`` is its own length, ``additions`` how often it joins lists."""
+
+    touched: Size
+    additions: int
+    text: int
+
+    @property
+    def is_free(self) -> bool:
+        return all(power <= 0 for _, power in self.touched) and sum(self.touched.values()) <= _FREE
+
+    def bytes_of(self, values: Mapping[str, Any]) -> int:
+        """At most so many on these values."""
+        shown, items = _measured(values)
+        turns = min(MOST_TURNS, (items + self.text) * (self.additions + 1))
+        return int(self.touched.at(shown, self.text, turns))
+
+    def pay(self, values: Mapping[str, Any]) -> int:
+        """Counts what it costs on these values; the bytes by which that is too much, else 0."""
+        needed = self.bytes_of(values)
+        spend(min(needed, MOST_BYTES) // _PER_STEP)
+        return max(0, needed - MOST_BYTES)
+
+
+def cost_of(serialized: bytes, text: str) -> Cost:
+    """That of a checked expression."""
+    tree, types = tree_of(serialized)
+    walk = _Walk({id_: number(type_, _PRIMITIVE) for id_, type_ in types.items()})
+    walk.visit(tree, {}, 0)
+    return Cost(walk.touched, walk.additions, len(text))
+
+
+class _Walk:
+    """Adds up what is touched; ``visit`` gives the size of a value."""
+
+    def __init__(self, primitives: Mapping[int, int]) -> None:
+        """``primitives``: by the number of an expression, 0 for lists, maps and whatever else is none."""
+        self.touched = _SHOWN  # whatever is shown is made into CEL's values once
+        self.additions = 0
+        self._primitives = primitives
+
+    def visit(self, expr: bytes, around: Mapping[str, Size], loops: int) -> Size:
+        size = _NOTHING
+        for kind, value in parts(expr):
+            if isinstance(value, bytes):
+                size = self._sized(expr, kind, value, around, loops)
+        return _NOTHING if self._primitive(expr) in _NUMBERS else size
+
+    def _primitive(self, expr: bytes) -> int:
+        return self._primitives.get(number(expr, _ID), 0)
+
+    def _sized(self, expr: bytes, kind: int, value: bytes, around: Mapping[str, Size], loops: int) -> Size:
+        if kind == _CONST:
+            return _OWN
+        if kind == _IDENT:
+            return around.get(first(parts(value), 1).decode(), _SHOWN)
+        if kind == _SELECT:
+            return self.visit(first(parts(value), 1), around, loops)
+        if kind == _CALL:
+            return self._called(value, around, loops, self._primitive(expr) == 0)
+        if kind == _LOOP:
+            return self._looped(value, around, loops)
+        inside = values_of(value, 1) if kind == _LIST else _entries(value) if kind == _STRUCT else ()
+        return self._sum(inside, around, loops)
+
+    def _called(self, call: bytes, around: Mapping[str, Size], loops: int, is_list: bool) -> Size:
+        name = first(parts(call), 2).decode()
+        target = self._sum(values_of(call, 1), around, loops)
+        sizes = [self.visit(one, around, loops) for one in values_of(call, 3)]
+        # A list is joined to another one, and not, as by a macro, an item to what it has gathered.
+        self.additions += name == "_+_" and is_list and sizes[0] is not _GATHERED
+        if name == "_[_]":
+            return sizes[0]
+        total = _all_of((target, *sizes))
+        self.touched = self.touched.plus(total.in_each_of(loops), _REGULAR if name == "matches" else 1)
+        return total
+
+    def _looped(self, loop: bytes, around: Mapping[str, Size], loops: int) -> Size:
+        """The macros: each turn adds to what was gathered, and sees one of the items."""
+        item, result = (first(parts(loop), name).decode() for name in (1, 3))
+        over = self.visit(first(parts(loop), 2), around, loops)
+        begun = self.visit(first(parts(loop), 4), around, loops)
+        inside = {**around, item: over.in_each_of(-1), result: _GATHERED}
+        if second := first(parts(loop), 8).decode():
+            inside[second] = inside[item]
+        self.visit(first(parts(loop), 5), inside, loops + 1)
+        gathered = begun.plus(self.visit(first(parts(loop), 6), inside, loops + 1).in_each_of(1))
+        return self.visit(first(parts(loop), 7), {**around, result: gathered}, loops)
+
+    def _sum(self, several: Iterator[bytes] | tuple[()], around: Mapping[str, Size], loops: int) -> Size:
+        return _all_of([self.visit(one, around, loops) for one in several])
+
+
+def _all_of(sizes: Iterable[Size]) -> Size:
+    total = _NOTHING
+    for size in sizes:
+        total = total.plus(size)
+    return total
+
+
+def _entries(struct: bytes) -> Iterator[bytes]:
+    for entry in values_of(struct, 2):
+        yield from values_of(entry, 3)
+        yield from values_of(entry, 4)
+
+
+def _measured(values: Any) -> tuple[int, int]:
+    """Bytes of all texts, and how many values there are."""
+    size = items = 0
+    waiting = [values]
+    while waiting:
+        value = waiting.pop()
+        items += 1
+        if isinstance(value, str):
+            size += len(value)
+        elif isinstance(value, dict):
+            waiting += value
+            waiting += value.values()
+        elif isinstance(value, (list, tuple)):
+            waiting += value
+        else:
+            size += 8
+    return size, items

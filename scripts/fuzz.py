@@ -3,9 +3,11 @@
     python -m venv /tmp/fuzzvenv && /tmp/fuzzvenv/bin/pip install atheris -e .
     nice -n 19 /tmp/fuzzvenv/bin/python scripts/fuzz.py manifests /tmp/fuzz -max_total_time=600
 
-Targets are ``manifests`` (bytes → documents → decoded → validated, and where each error stands), ``clusters``
-(kubectl's output, snapshots, sketches, node groups), ``texts`` (configuration, cards, baselines, waivers) and ``lint``
-(manifests under every rule, on a small cluster). Whatever follows the folder goes to libFuzzer. Seeds come from
+Targets (``fuzz_targets.py``) are ``manifests`` (bytes → documents → decoded → validated, and where each error stands),
+``clusters`` (kubectl's output, snapshots, sketches, node groups), ``texts`` (cards, baselines, waivers, configuration),
+``config`` (TOML alone), ``lint`` (manifests under every rule, on a small cluster), ``simulate`` (every event for valid
+sets that were changed), ``kustomizations`` (what they read), ``cel`` (expressions, and manifests under them) and
+``redaction`` (no word of anybody is left). Whatever follows the folder goes to libFuzzer. Seeds come from
 ``fixtures/``.
 
 What it finds lies in ``FOLDER/<target>-found``, one input for each place that raised or was slow, so that a run goes on
@@ -22,16 +24,18 @@ import random
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from scripts.fuzz_targets import TARGETS  # noqa: E402 - found only now
+
 LARGEST = 8_192
-SLOW = 2.0
-"""Seconds of CPU for one input; instrumented code takes about three times as long as code is."""
+SLOW = {"simulate": 20.0}
+"""Seconds of CPU for one input, else two; instrumented code takes about three times as long as code is."""
 TOKENS = """
 apiVersion: v1
 kind: List
@@ -84,162 +88,13 @@ class SlowError(Exception):
     """An input took more CPU time than any may."""
 
 
-class MisplacedError(AssertionError):
-    """An error that names no file, or a place outside its text."""
-
-
-def held(path: str, line: int, column: int, text: str) -> None:
-    """Raises MisplacedError unless the place is none, or one in the text."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    lines = text.count("\n") + 1
-    if not path or not (0 <= line <= lines) or column < 0:
-        raise MisplacedError(f"{path}:{line}:{column} in a text of {lines} lines")
-    if line and column > len(text.split("\n")[line - 1]) + 1:
-        raise MisplacedError(f"{path}:{line}:{column} is beyond the end of its line")
-
-
-def text_of(data: bytes) -> str:
-    from kubesched_lint.manifests import parting
-
-    found = parting.text_of("x", data)
-    return found if isinstance(found, str) else ""
-
-
-def manifests(data: bytes) -> None:
-    """The manifest reader as ``lint`` uses it."""
-    from kubesched_lint.engine.reading import manifest_set
-    from kubesched_lint.engine.waivers import find_waivers
-    from kubesched_lint.manifests.document import Document
-    from kubesched_lint.manifests.loader import documents
-    from kubesched_lint.model.decode.objects import is_read
-    from kubesched_lint.validation.validate import validate
-
-    text = text_of(data)
-    path = "m.json" if data[:1] == b"{" else "m.yaml"
-    entries = list(documents(path, data, is_read))
-    found = manifest_set(entries, "default")
-    for error in found.errors:
-        held(error.path, error.line, error.column, text)
-    for entry in entries:
-        if not 0 <= entry.line <= text.count("\n") + 1:
-            raise MisplacedError(f"{type(entry).__name__} in line {entry.line}")
-        if isinstance(entry, Document):
-            verdict = validate(entry.value)
-            for cause in verdict.causes[:20]:
-                span = entry.span(cause.path)
-                held(path, span.line, span.column, text)
-                held(path, span.end_line, span.end_column, text)
-            if "kubesched:" in entry.text:
-                find_waivers(entry.text, path, entry.line)
-
-
-def clusters(data: bytes) -> None:
-    """The reader of snapshots, kubectl's output and sketches."""
-    from kubesched_lint.cluster.cluster import ClusterError
-    from kubesched_lint.cluster.read import cluster_from
-
-    for name in ("c.json", "c.yaml"):
-        try:
-            cluster = cluster_from([(name, data)], name)
-        except ClusterError as error:
-            held(error.path, error.line, error.column, data.decode("utf-8", "replace"))
-            if "\n" in error.message:
-                raise MisplacedError("a message of several lines") from None
-        else:
-            cluster.settled()
-            list(cluster.notes)
-
-
-def texts(data: bytes) -> None:
-    """Configuration, baseline, card and waivers, told apart by the first byte."""
-    from kubesched_lint.engine.baseline import entries_in
-    from kubesched_lint.engine.options import BaselineError
-    from kubesched_lint.engine.waivers import find_waivers
-    from kubesched_lint.rulebook.library import Rulebook
-
-    which, rest = data[:1], data[1:]
-    if which == b"b":
-        try:
-            entries_in(rest, "b.json", Rulebook.shipped())
-        except BaselineError:
-            return
-    elif which == b"c":
-        _config(rest)
-    elif which == b"k":
-        _card(rest.decode("utf-8", "replace"))
-    else:
-        text = rest.decode("utf-8", "surrogateescape")
-        for waiver in find_waivers(text, "m.yaml"):
-            held("m.yaml", waiver.at.line, waiver.at.column, text)
-
-
-def _config(data: bytes) -> None:
-    from kubesched_lint.engine.config import ConfigError
-    from kubesched_lint.engine.config_file import NAME, read_config
-    from kubesched_lint.rulebook.library import Rulebook
-
-    Path(NAME).write_bytes(data)
-    try:
-        read_config(NAME, Rulebook.shipped())
-    except ConfigError as error:
-        text = data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
-        for problem in error.problems:
-            held(problem.path, problem.line, problem.column, text)
-
-
-def _card(text: str) -> None:
-    from kubesched_lint.rulebook.card import faults, parse_card, to_rule
-    from kubesched_lint.rulebook.frontmatter import CardError
-
-    try:
-        card = parse_card(text, "c.md", "a-rule")
-    except CardError as error:
-        held(error.path, error.line, 1, text)
-        return
-    wrong = list(faults(card))
-    for fault in wrong:
-        held(fault.path, fault.line, 1, text)
-    if not wrong:
-        to_rule(card)
-
-
-def lint(data: bytes) -> None:
-    """Every rule over what the reader makes of it; a rule that raises is an error that names it."""
-    from kubesched_lint import library
-
-    for cluster in (None, _small_cluster()):
-        report = library.lint(
-            text={"m.yaml": data.decode("utf-8", "surrogateescape")}, cluster=cluster, profile="strict"
-        )
-        for error in report.errors:
-            if error.message.startswith("rule "):
-                raise AssertionError(error.message)
-
-
-def _small_cluster() -> object:
-    from kubesched_lint import library
-
-    if not _CLUSTER:
-        _CLUSTER.append(library.load_cluster(ROOT / "fixtures" / "clusters" / "three-zones.yaml"))
-    return _CLUSTER[0]
-
-
-_CLUSTER: list[object] = []
-TARGETS: dict[str, Callable[[bytes], None]] = {
-    "manifests": manifests,
-    "clusters": clusters,
-    "texts": texts,
-    "lint": lint,
-}
-
-
 # -- seeds -------------------------------------------------------------------------------------------------------------
 
 
 def seeds(target: str) -> Iterator[bytes]:
     """Small inputs from the fixtures of this repository."""
     fixtures = ROOT / "fixtures"
-    if target in ("manifests", "lint"):
+    if target in ("manifests", "lint", "simulate"):
         for file in sorted(fixtures.rglob("*")):
             if file.suffix in (".yaml", ".json") and file.is_file() and "clusters" not in file.parts:
                 yield from _as_is(file)
@@ -248,6 +103,18 @@ def seeds(target: str) -> Iterator[bytes]:
             for file in sorted((fixtures / folder).rglob("*.*")):
                 yield from _as_is(file)
         yield from _one_of_each(gzip.decompress((fixtures / "clusters" / "kubectl-get.json.gz").read_bytes()))
+    elif target == "redaction":
+        yield from _trimmed(gzip.decompress((fixtures / "clusters" / "kubectl-get.json.gz").read_bytes()))
+    elif target == "cel":
+        for file in sorted((ROOT / "examples" / "rules").glob("*.md")):
+            yield from _expressions(file.read_text())
+    elif target == "kustomizations":
+        for file in sorted(ROOT.rglob("kustomization.yaml")):
+            yield from _as_is(file)
+        yield from KUSTOMIZATIONS
+    elif target == "config":
+        for file in (*fixtures.rglob("*.toml"), ROOT / "examples" / "kubesched.toml"):
+            yield from _as_is(file)
     else:
         for file in (*fixtures.rglob("*.toml"), ROOT / "examples" / "kubesched.toml"):
             yield from (b"c" + data for data in _as_is(file))
@@ -271,6 +138,32 @@ def _one_of_each(recorded: bytes) -> Iterator[bytes]:
             met.add(item["kind"])
             yield json.dumps({"apiVersion": "v1", "kind": "List", "items": [item]}, indent=1).encode()
             yield json.dumps({"apiVersion": "kubesched-lint/v1", "kind": "ClusterSnapshot", "items": [item]}).encode()
+
+
+def _trimmed(recorded: bytes) -> Iterator[bytes]:
+    """Each kind of kubectl's output, as the API server lists it."""
+    for found in _one_of_each(recorded):
+        if b"ClusterSnapshot" not in found:
+            yield json.dumps(json.loads(found)["items"][0]).encode()
+
+
+def _expressions(card: str) -> Iterator[bytes]:
+    """What a card asks, as the target takes it: what it looks at, which are meant, and what must hold."""
+    import yaml
+
+    head = yaml.safe_load(card.split("---")[1])
+    asked = (head.get("each", "workload"), head.get("where", ""), head.get("require", ""))
+    yield "\n---\n".join(str(text) for text in asked).encode()
+
+
+KUSTOMIZATIONS = (
+    b"resources: [a.yaml, b, link.yaml, ../b, https://example.com/x?ref=v1, git@example.com:x/y, alice@host:x]\n",
+    b"Resources: [a.yaml]\ntransformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  path: ../x\n",
+    b"configMapGenerator:\n- {name: a, files: [b=c, /etc/passwd, ../../x], envs: ['a?b', x=y], env: q}\n",
+    b"patches:\n- {path: a.yaml, target: {kind: Pod}}\n- patch: |-\n    - {op: add, path: /a, value: b}\n",
+    b"helmCharts: [{name: x, repo: https://example.com}]\ncomponents: [c]\nreplacements: [{path: r.yaml}]\n",
+    b"openapi: {path: schema.json}\ncrds: [crd.yaml]\ngenerators: [g.yaml]\nvalidators: [v.yaml]\n",
+)
 
 
 # -- changing ----------------------------------------------------------------------------------------------------------
@@ -312,6 +205,7 @@ class Watch:
 
     def __init__(self, target: str, folder: Path) -> None:
         self.run = TARGETS[target]
+        self.slow = SLOW.get(target, 2.0)
         self.folder = folder / f"{target}-found"
         self.folder.mkdir(parents=True, exist_ok=True)
         self.met: set[str] = set()
@@ -320,7 +214,7 @@ class Watch:
         start = time.process_time()
         try:
             self.run(data)
-            if time.process_time() - start > SLOW:
+            if time.process_time() - start > self.slow:
                 raise SlowError(f"{time.process_time() - start:.1f} s of CPU for {len(data)} bytes")
         except Exception as error:
             self.keep(data, error)

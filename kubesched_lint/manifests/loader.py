@@ -241,7 +241,7 @@ def is_sound(text: str) -> bool:
     module: Any = yaml
     try:
         module.cyaml.CParser(text).raw_parse()
-    except module.YAMLError:
+    except (module.YAMLError, UnicodeEncodeError):  # the second for bytes that are no UTF-8
         return False
     return True
 

@@ -24,6 +24,7 @@ MANY = "a number of too many digits"
 
 MANIFESTS = {
     "manifest-binary-not-ascii.yaml": (4, 7, "!!binary without valid base64"),
+    "manifest-broken-byte-in-a-kind-not-read.yaml": (4, 8, "not UTF-8: byte 0x9a"),
     "manifest-ends-in-a-key.yaml": (5, 9, "a key without its ':'"),
     "manifest-half-a-pair.json": (1, 1, "spec.containers: expected a list"),
     "manifest-kind-of-two-lines.yaml": (3, 29, "metadata.labels.a b: expected a string"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
+from typing import IO
 
 from kubesched_lint.engine.reading import ManifestSet, manifest_set
-from kubesched_lint.files import content
+from kubesched_lint.files import content, opened, place_of
 from kubesched_lint.findings import Path
 from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename
 from kubesched_lint.manifests.document import Document
@@ -20,6 +22,11 @@ from kubesched_lint.manifests.parting import text_of
 from kubesched_lint.manifests.splicing import spliced
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.record import replace
+from kubesched_lint.writing import kept, replacing
+
+_TRIES = 100
+_PAUSE = 0.05
+"""Seconds. Another run holds a file for as long as it takes to write it."""
 
 
 class WriteError(Exception):
@@ -178,36 +185,50 @@ def _bytes(path: str) -> bytes | None:
 def write(sheet: Sheet) -> None:
     """Puts the changed bytes in the place of the file, all at once. Raises WriteError, and then nothing has changed.
 
-    A link stays a link: what it names is written. Owner and permissions stay; hard links to the old file keep it.
+    Owner and permissions stay; hard links to the old file keep it. Nothing is written through a link: where one leads
+    is for who made the repository to say, and not what somebody meant who asked for its files to be mended.
     """
-    from tempfile import NamedTemporaryFile
-
-    real = os.path.realpath(sheet.path)
-    if os.path.exists(real) and not os.access(real, os.W_OK):
-        raise WriteError(f"{sheet.path} cannot be written: it is read-only")
     try:
-        with NamedTemporaryFile(dir=os.path.dirname(real), prefix=".kubesched-lint-", delete=False) as file:
-            try:
-                file.write(sheet.data)
-                file.flush()
-                os.fsync(file.fileno())
-                known = os.stat(real)
-                os.chmod(file.name, known.st_mode & 0o7777)
-                _own(file.name, known)
-                if _bytes(real) != sheet.first:
-                    raise WriteError(f"{sheet.path} has changed since it was read: it is left alone")
-                os.replace(file.name, real)
-            except BaseException:
-                os.unlink(file.name)
-                raise
+        place = place_of(sheet.path)
+        if place.is_linked or os.path.islink(sheet.path):
+            raise WriteError(f"{sheet.path} is reached through a link: it is left alone; name the file itself")
+        with opened(sheet.path) as old, _alone(old, sheet.path), replacing(place.real, 0o600) as file:
+            known = os.fstat(old.fileno())
+            if not known.st_mode & 0o222 or not os.access(place.real, os.W_OK):
+                raise WriteError(f"{sheet.path} cannot be written: it is read-only")
+            file.write(sheet.data)
+            _own(file, known)
+            os.fchmod(file.fileno(), known.st_mode & 0o7777)
+            kept(file)
+            if _bytes(sheet.path) != sheet.first or not os.path.samestat(os.lstat(place.real), known):
+                raise WriteError(f"{sheet.path} has changed since it was read: it is left alone")
     except OSError as error:
         raise WriteError(f"{sheet.path} cannot be written: {(error.strerror or str(error)).lower()}") from None
 
 
-def _own(path: str, known: os.stat_result) -> None:
+@contextmanager
+def _alone(file: IO[bytes], path: str) -> Iterator[None]:
+    """While no other run writes the file; one that has done so meanwhile has put another in its place."""
+    import fcntl
+    from time import sleep
+
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            sleep(_PAUSE)
+        except OSError:  # a file system without locks
+            break
+    else:
+        raise WriteError(f"{path} cannot be written: another program has locked it")
+    yield  # the lock ends with the file
+
+
+def _own(file: IO[bytes], known: os.stat_result) -> None:
     """Only root may give files away; for everybody else a file that others own becomes theirs, as an editor's does."""
     if (known.st_uid, known.st_gid) != (os.geteuid(), os.getegid()):
         try:
-            os.chown(path, known.st_uid, known.st_gid)
+            os.fchown(file.fileno(), known.st_uid, known.st_gid)
         except PermissionError:
             pass

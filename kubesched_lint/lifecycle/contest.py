@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from kubesched_lint import work
-from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.workload import Workload
 
@@ -97,6 +96,4 @@ def _hindrance(setting: Setting, members: Sequence[int], pairs: Sequence[tuple[i
         return (
             f"preemption: pods of {len(ranks)} priorities ({listed}) meet, and a third may take a place that was freed"
         )
-    if may_miss([pods[i] for i in members], setting.cluster):
-        return f"preemption: {strong} may drive out others, and some waiting pods may not be told"
     return ""

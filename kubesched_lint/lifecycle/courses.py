@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
+from math import inf
 from typing import NamedTuple
 
+from kubesched_lint import work
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import End, Telling
@@ -16,6 +18,8 @@ FEW_RUN = 20_000
 MOST_IN_TURN = 100_000
 """The same for a course in which some are looked at first and others last."""
 TURNS = 3
+MOST_STEPS = 1_000_000
+"""Of one event in a turn of order, all courses together: see ``work``."""
 MOST_RUN = 50_000
 """Pods of one workload: a course of more takes too many steps."""
 MOST_DAEMONS = 200
@@ -44,6 +48,8 @@ class Courses:
         self.effort = effort
         self._is_played = is_played
         self._told: dict[tuple[tuple[int, ...], int], Telling] = {}
+        self._given_up: set[int] = set()
+        """Turns that take too much work."""
 
     def ends(self, event: str, number: int, turn: int = 0) -> list[End]:
         """Where courses of an event end for a workload; none where they would take too many steps.
@@ -56,7 +62,16 @@ class Courses:
             return []
         if max(map(setting.most, range(len(setting.workloads)))) > MOST_RUN:
             return []
-        return self.telling(number, turn).ends(event, number) or []
+        if turn in self._given_up:
+            return []
+        try:
+            with work.within(MOST_STEPS if turn else inf):
+                return self.telling(number, turn).ends(event, number) or []
+        except work.OutOfWorkError:
+            if not turn:
+                raise
+            self._given_up.add(turn)
+            return []
 
     def telling(self, number: int, turn: int = 0) -> Telling:
         """The courses of the whole set; where that is large, of the workload and those it is tied to."""

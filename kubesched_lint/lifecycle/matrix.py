@@ -66,7 +66,7 @@ class Simulation:
             with work.within(min(work.share(LEAST_STEPS), MOST_STEPS)):
                 return self._told(event, number)
         except work.OutOfWorkError as reason:
-            return cut_short(event, self.whole.workloads[number].replicas, str(reason))
+            return cut_short(event, self.whole.wanted(number), str(reason))
 
     def _told(self, event: str, number: int) -> Cell:
         reason = idle(self.whole, event, number)

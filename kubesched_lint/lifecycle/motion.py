@@ -144,7 +144,8 @@ class Motion:
                 return self._bind(state, slot, status, random.choice(landings), pinned=position >= 0)
             evictions = self.stage.evictions(state, slot, position) if self.stage.preempting else ()
             if evictions:
-                return self._preempt(state, slot, status, random.choice(evictions), pinned=position >= 0)
+                eviction = random.choice(evictions)
+                return random.choice(list(self._preempt(state, slot, status, eviction, pinned=position >= 0)))
         return None
 
     def settle(self, state: State, slot: int = -1) -> State:
@@ -187,15 +188,17 @@ class Motion:
         distinct = frozenset(self.stage.symmetry.distinct(state, dict.fromkeys(e.position for e in found)))
         for eviction in found:
             if eviction.position in distinct:
-                yield self._preempt(state, slot, status, eviction, pinned=pinned >= 0)
+                yield from self._preempt(state, slot, status, eviction, pinned=pinned >= 0)
 
-    def _preempt(self, state: State, slot: int, status: int, eviction: Eviction, *, pinned: bool) -> Move:
+    def _preempt(self, state: State, slot: int, status: int, eviction: Eviction, *, pinned: bool) -> Iterator[Move]:
+        """The pod takes the place of its victims; those that wait may be woken by their deletion, or overlook it."""
         after = state
         for victim, count in eviction.victims:
             after = self.remade(after, victim, count)
             after = self.synced(with_bound(after, eviction.position, victim, -count), victim)
         _, bound = self._bind(after, slot, status, eviction.position, pinned=pinned)
-        return Step("preempt", slot, eviction.position), self.settle(bound)
+        for woken in self.woken(state, bound, tuple(victim for victim, _ in eviction.victims)):
+            yield Step("preempt", slot, eviction.position), self.settle(woken)
 
     def _bind(self, state: State, slot: int, status: int, position: int, *, pinned: bool) -> Move:
         after = with_bound(state, position, slot, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf
 from typing import NamedTuple
 
 from kubesched_lint import work
@@ -50,21 +51,20 @@ def _missed(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str
 
 def _outranked(setting: Setting, members: Sequence[int]) -> list[tuple[int, int]]:
     """Who may drive out whom."""
-    if len({setting.pods[i].priority or 0 for i in members}) < 2:
+    if len({rank for i in members for rank in _ranks(setting, i)}) < 2:
         return []
     work.spend(len(members) ** 2 // 4)
     return [(i, j) for i in members for j in members if outranks(setting, i, j)]
 
 
 def outranks(setting: Setting, strong: int, weak: int) -> bool:
-    """Whether pods of one workload may drive out those of another."""
-    one, other = setting.pods[strong], setting.pods[weak]
-    return (
-        one.preemption_policy != "Never"
-        and not one.node_name
-        and (one.priority or 0) > (other.priority or 0)
-        and bool(setting.usable[strong] & setting.usable[weak])
-    )
+    """Whether pods of one workload may drive out those of another, or its own of another template."""
+    eager = (p.priority or 0 for p in setting.kinds[strong] if p.preemption_policy != "Never" and not p.node_name)
+    return max(eager, default=-inf) > min(_ranks(setting, weak)) and bool(setting.reach[strong] & setting.reach[weak])
+
+
+def _ranks(setting: Setting, number: int) -> Iterator[int]:
+    return (pod.priority or 0 for pod in setting.kinds[number])
 
 
 def _hindrance(setting: Setting, members: Sequence[int], pairs: Sequence[tuple[int, int]], strong: Workload) -> str:
@@ -86,7 +86,7 @@ def _hindrance(setting: Setting, members: Sequence[int], pairs: Sequence[tuple[i
             )
         if workloads[j].kind == "Pod":
             return f"preemption: {workloads[i]} may drive out {workloads[j]}, which nobody makes again"
-    ranks = {pods[i].priority or 0 for pair in pairs for i in pair}
+    ranks = {rank for pair in pairs for i in pair for rank in _ranks(setting, i)}
     for weaker in setting.guests.weaker(members):
         ranks.add(pods[weaker.member].priority or 0)
         if followed[id(weaker.bound)].kind != "Pod":  # nobody makes a bare pod again, so that it never waits

@@ -297,7 +297,10 @@ class Story:
             if workload not in known:
                 self.enter(workload)
         stage = self.stage()
-        enters = [self._rescaling(stage, wish, w.replicas) for w, wish in zip(known, before, strict=True)]
+        enters = [
+            self._rescaling(stage, wish, w.replicas, revision)
+            for w, wish, revision in zip(known, before, revisions, strict=True)
+        ]
         for workload, wish, revision in zip(known, before, revisions, strict=True):
             self.wishes[wish.workload] = self._wish(wish.workload, revision, workload)
         return self._run(name, stage, _in_turn([enter for enter in enters if enter is not _as_it_is]))
@@ -312,12 +315,15 @@ class Story:
     def scale(self, kind: str, namespace: str, name: str, replicas: int) -> Phase:
         wish = self.wishes[self.numbers[kind, namespace, name]]
         stage = self.stage()
-        enter = self._rescaling(stage, wish, replicas)
+        enter = self._rescaling(stage, wish, replicas, wish.revision)
         self.wishes[wish.workload] = wish._replace(replicas=replicas)
         return self._run("scale", stage, enter)
 
-    def _rescaling(self, stage: Stage, wish: Wish, replicas: int) -> Enter:
-        """A Deployment answers a change of replicas before it goes on rolling out (isScalingEvent)."""
+    def _rescaling(self, stage: Stage, wish: Wish, replicas: int, revision: int) -> Enter:
+        """A Deployment answers a change of replicas before it goes on rolling out (isScalingEvent).
+
+        Where there is nothing to roll out its controller scales as it goes on: until then others may be placed.
+        """
         workload = wish.spec
         if workload.kind != "Deployment" or replicas == wish.replicas:
             return _as_it_is
@@ -325,6 +331,9 @@ class Story:
 
         def enter(state: State) -> Iterator[State]:
             sets = motion.replica_sets(wish.workload, tally(state))
+            if all(s.revision == revision for s in sets):
+                yield state
+                return
             sizes = deployment.rescale(workload.strategy, wish.replicas, replicas, wish.revision, sets)
             if not sizes:
                 yield state

@@ -108,10 +108,13 @@ class Simulation:
             cell = self._from_ends(event, number, any_ends, any_ends)
         else:
             cell = self._from_bounds(event, number, told)
-        # Bounds by counting hold whoever drives out whom.
-        if not rivals.open_ or (cell.verdict == BAD and cell.proven and not rivals.late):
+        if not rivals.open_:
             return cell
-        return _doubted(cell, rivals.open_)
+        return (
+            _counted(cell, told)
+            if cell.verdict == BAD and cell.proven and not rivals.late
+            else _doubted(cell, rivals.open_)
+        )
 
     def _may_crowd(self, event: str, members: Sequence[int], number: int) -> bool:
         """Whether pods of others that another member drives out may come again and take the room that was counted."""
@@ -331,6 +334,13 @@ def cut_short(event: str, wanted: int, reason: str) -> Cell:
 def _doubted(cell: Cell, missing: str) -> Cell:
     text = cell.text if cell.text.endswith("?") else f"{cell.text} ?"
     return replace(cell, verdict=UNKNOWN, proven=False, text=text, missing=(*cell.missing, missing))
+
+
+def _counted(cell: Cell, told: Tally) -> Cell:
+    """Bounds by counting hold whoever drives out whom, and numbers by a search that does not follow it do not."""
+    bound = Range(min(told.least.pods, cell.wanted), min(told.most.pods, cell.wanted), "bound")
+    text = cell.text if cell.stuck else words(cell.event, cell.wanted, bound, stuck=False, always_stuck=False)
+    return replace(cell, bound=bound, text=text)
 
 
 def _taking_turns(cell: Cell) -> Cell:

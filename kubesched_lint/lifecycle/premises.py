@@ -12,10 +12,6 @@ _FEW = 3
 _GATED = "the feature gate MaxUnavailableStatefulSet is off by default up to 1.36 (pkg/features/kube_features.go)"
 
 
-_FEW = 3
-"""So many neighbours are named."""
-
-
 def _untold(setting: Setting, number: int) -> str:
     """The workload and its neighbours, as far as nobody knows whether their templates change."""
     untold = setting.untold(number)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from kubesched_lint import work
 from kubesched_lint.admission.decision import Decision
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle.controllers.daemonset import targets
@@ -277,7 +277,7 @@ class Setting:
         return joined(len(self.workloads), pairs)
 
     @cached_property
-    def _kinds(self) -> tuple[tuple[Pod, ...], ...]:
+    def kinds(self) -> tuple[tuple[Pod, ...], ...]:
         """Per workload its pod, and those of other templates that run."""
         running = self.running
         return tuple(
@@ -286,7 +286,7 @@ class Setting:
         )
 
     def _pairs(self) -> Iterator[tuple[int, int]]:
-        kinds = self._kinds
+        kinds = self.kinds
         owners = [i for i, own in enumerate(kinds) for _ in own]
         pairs = selecting([pod for own in kinds for pod in own], self.cluster)
         yield from ((owners[a], owners[b]) for a, b in pairs if owners[a] != owners[b])
@@ -338,7 +338,7 @@ class Setting:
     def _least_free(self, number: int) -> Iterator[tuple[str, float]]:
         there = {self.index.positions.get(bound.node, -1) for bound in self.running.get(number, ())} - {-1}
         at = there.union(positions(self.usable[number]))
-        asked = (r for pod in self._kinds[number] for r, amount in pod.requests.items() if amount)
+        asked = (r for pod in self.kinds[number] for r, amount in pod.requests.items() if amount)
         for resource in dict.fromkeys(("pods", *asked)):
             free = self.cluster.ledger.free(resource)
             yield resource, min((free[p] for p in at), default=0)
@@ -353,6 +353,15 @@ class Setting:
         """Whether manifests of which nobody can tell change what runs: one answer for all of them, or both."""
         unknown = any(self.running.get(i) and self.changes.get(i, True) is None for i in members)
         return (True, False) if unknown else (False,)
+
+    @cached_property
+    def reach(self) -> tuple[NodeSet, ...]:
+        """Per workload the nodes that it may ever use, and those where it runs already."""
+        at = self.index.positions
+        return tuple(
+            nodes | of([at[b.node] for b in self.running.get(i, ()) if b.node in at])
+            for i, nodes in enumerate(self.usable)
+        )
 
     def untold(self, number: int) -> tuple[int, ...]:
         """Those in the group of a workload of which nobody can tell whether their manifests change what runs."""

@@ -11,7 +11,7 @@ from kubesched_lint.engine.reading import manifest_set
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
-from tests.lifecycle.simulated import HOSTNAME, ZONE, asking, cell, other, sketch, told, workload
+from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, other, sketch, told, workload
 from tests.lifecycle.test_what_runs_already import running
 
 
@@ -103,3 +103,28 @@ def test_a_daemon_set_wants_fewer_pods_after_each_loss(zone, text, effort):
     cluster = sketch(1, "ab") if zone == "ab" else sketch(2, "ab")
     here = cell(told(cluster, daemon, events=("node-loss",), **effort), "log", "node-loss")
     assert here.text == text
+
+
+def test_while_one_is_scaled_down_others_may_already_be_placed():
+    """The new pods go near both pods of the one that shrinks, if they are placed before its controller looks."""
+    near = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": HOSTNAME}
+    spec = {
+        "affinity": {
+            "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]},
+            **apart("web", HOSTNAME)["affinity"],
+        }
+    }
+    live, web = workload("Deployment", "db", 2), workload("Deployment", "web", 2, spec)
+    fewer = workload("Deployment", "db", 1)
+    deployed = cell(told(sketch(1, "ab", "4", "110", *running(live, "w-a", "w-b")), fewer, web), "web", "deploy")
+    assert (deployed.verdict, str(deployed.bound)) == (DEPENDS, "1–2")
+
+
+def test_pods_of_another_template_may_be_driven_out_by_their_priority():
+    live = workload("Deployment", "web", 1, asking("3", priority=0))
+    changed = workload("Deployment", "web", 1, asking("3", priorityClassName="high"))
+    rival = workload("Deployment", "db", 1, asking("3", priorityClassName="high"))
+    high = other("PriorityClass", "high", "scheduling.k8s.io/v1", value=1000)
+    standing = running(live, "w")
+    deployed = told(sketch(1, "a", "4", "110", *standing), high, changed, rival)
+    assert cell(deployed, "db", "deploy").verdict == DEPENDS

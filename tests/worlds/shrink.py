@@ -64,6 +64,8 @@ _KEPT = frozenset(
         "operator",
         "values",
         "nodeName",
+        "priority",
+        "preemptionPolicy",
         "owner",
         "annotations",
         "deployment.kubernetes.io/revision",

@@ -301,8 +301,10 @@ def _without_one(setting: Setting, number: int, *, gone: bool) -> Tally:
         nodes = (1 << position for position in range(len(setting.nodes)))
         return _fewer_daemons(setting, number, nodes) if gone else _placed(setting, number, wanted)
     least = least_placed(setting, number, wanted, nodes_fewer=1, gone=gone)
-    # A drain that a budget stops leaves pods where they are, and a cordon keeps out no pod that tolerates it.
-    surely = gone or not (setting.guards(number) or tolerates_any(setting.pods[number].tolerations, CORDON))
+    # A drain that a budget stops leaves pods where they are, and a cordon keeps out no pod that tolerates it or names
+    # the node.
+    keeps = setting.guards(number) or setting.pods[number].node_name
+    surely = gone or not (keeps or tolerates_any(setting.pods[number].tolerations, CORDON))
     return Tally(
         wanted, least, _most_on_fewer(setting, number, wanted) if surely else most_placed(setting, number, wanted)
     )

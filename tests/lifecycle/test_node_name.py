@@ -63,3 +63,13 @@ def test_the_kubelet_counts_room_and_matches_the_node_selector():
     refused = cell(told(sketch(), lost), "lost", "deploy")
     assert refused.text == "0/1 −1"
     assert refused.message == "", "the scheduler has no words for a pod that it does not see"
+
+
+def test_a_cordon_keeps_out_no_pod_that_names_the_node():
+    """Its controller makes the evicted pod again, and the kubelet takes it."""
+    web, rival = (
+        workload("Deployment", "web", 1, asking("1", nodeName="w")),
+        workload("Deployment", "db", 2, asking("2")),
+    )
+    drained = cell(told(sketch(1, "a"), web, rival, states=1), "web", "drain")
+    assert drained.bound.most == 1

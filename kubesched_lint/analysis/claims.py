@@ -37,7 +37,7 @@ def told_ordinals(facts: Facts, workload: Workload) -> list[int]:
     for prefix in (f"{template.name}-{workload.name}-" for template in workload.claim_templates):
         endings = (name.removeprefix(prefix) for name in names if name.startswith(prefix))
         found |= {int(e) for e in endings if e.isascii() and e.isdecimal() and len(e) < 11 and str(int(e)) == e}
-    return sorted(ordinal for ordinal in found if ordinal < most)
+    return sorted(ordinal for ordinal in found if 0 <= ordinal - workload.first_ordinal < most)
 
 
 def nearest_claim(facts: Facts, namespace: str, name: str) -> str:

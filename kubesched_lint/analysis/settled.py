@@ -1,10 +1,48 @@
-"""What a workload could use if all that is passing today had passed."""
+"""The cluster once all that is passing today has passed, and what a workload could use then."""
 
 from __future__ import annotations
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.model.workload import Workload
+from typing import TYPE_CHECKING
+
+from kubesched_lint.record import replace
+
+if TYPE_CHECKING:
+    from kubesched_lint.analysis.facts import Facts
+    from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.cluster.nodeset import NodeSet
+    from kubesched_lint.model.node import Taint
+    from kubesched_lint.model.pod import BoundPod
+    from kubesched_lint.model.workload import Workload
+
+
+def settled(cluster: Cluster) -> Cluster:
+    """Without cordons and passing taints; bare pods under a NoExecute taint that they do not tolerate are leaving.
+
+    The taint eviction controller deletes them, at once or after their tolerationSeconds, and nobody makes them again
+    (``pkg/controller/tainteviction/taint_eviction.go``, processPodOnNode). What has a controller comes again elsewhere.
+    """
+    later = cluster.settled()
+    taints = {node.name: taints for node in later.inventory.nodes if (taints := _evicting(node.taints))}
+    if not taints:
+        return later
+    pods = tuple(_leaving(bound, taints.get(bound.node, ())) for bound in later.inventory.pods)
+    return replace(later, inventory=replace(later.inventory, pods=pods))
+
+
+def _evicting(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:
+    return tuple(t for t in taints if t.effect == "NoExecute")
+
+
+def _leaving(bound: BoundPod, taints: tuple[Taint, ...]) -> BoundPod:
+    if not taints or bound.owner is not None or bound.terminating:
+        return bound
+    from kubesched_lint.scheduler.tolerance import tolerates
+
+    for taint in taints:
+        first = next((t for t in bound.pod.tolerations if tolerates(t, taint)), None)
+        if first is None or first.seconds is not None:
+            return replace(bound, terminating=True)
+    return bound
 
 
 def usable_when_settled(workload: Workload, facts: Facts) -> NodeSet:

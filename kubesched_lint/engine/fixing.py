@@ -14,6 +14,7 @@ from importlib import import_module
 from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.analysis.fixed_fields import is_fixed
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.settled import settled
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.desk import Desk, Sheet
 from kubesched_lint.engine.judged import Judged
@@ -216,7 +217,7 @@ class _Bench:
         self, cluster: Cluster | None, options: Options, rulebook: Rulebook, wanted: frozenset[Told], unsafe: bool
     ) -> None:
         self._cluster = cluster
-        self._settled = None if cluster is None else cluster.settled()
+        self._settled = None if cluster is None else settled(cluster)
         self._options = options
         self._book = rulebook
         self._rules = rulebook.select(options.profile, options.select, options.ignore)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.analysis.facts import Facts, Premises
+from kubesched_lint.analysis.settled import settled
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.applies import (
     argues_of_pods,
@@ -64,11 +65,10 @@ def _lint(
     complete = manifests.is_complete and not options.partial
     premises = Premises(options.apply_order, options.kubernetes_version, complete)
     run = _Run(manifests, options, premises)
-    settled = None if cluster is None else cluster.settled()
-    facts = Facts(manifests.inventory, settled, premises)
+    facts = Facts(manifests.inventory, None if cluster is None else settled(cluster), premises)
     facts.refused = manifests.refused if manifests.judged_for == options.kubernetes_version else None
     run.rules(rules, facts)
-    if cluster is not None and settled is not cluster:
+    if cluster is not None and cluster.passing:
         run.today(rules, Facts(manifests.inventory, cluster, premises), cluster)
     judged = tuple(_told_once(_not_ignored(run.judged, options), manifests))
     if judged:  # a clean set never asks

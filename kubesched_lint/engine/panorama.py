@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from kubesched_lint.analysis.facts import Facts, Premises
+from kubesched_lint.analysis.settled import settled
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet
@@ -61,7 +62,7 @@ def _rows(
 
 def _scene(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> Scene:
     premises = Premises(options.apply_order, options.kubernetes_version, manifests.is_complete and not options.partial)
-    facts = Facts(manifests.inventory, cluster.settled(), premises)
+    facts = Facts(manifests.inventory, settled(cluster), premises)
     added: tuple[Node, ...] = ()
     if facts.pools and facts.cluster is not None:
         from kubesched_lint.analysis.growth import grown

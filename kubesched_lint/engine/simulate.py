@@ -10,6 +10,7 @@ from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.analysis.held import amid_rollout, without
 from kubesched_lint.analysis.pod_labels import not_followed
 from kubesched_lint.analysis.setting import setting_of
+from kubesched_lint.analysis.settled import settled
 from kubesched_lint.analysis.well_known import untold_label
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.options import Options
@@ -99,7 +100,7 @@ def simulate(
     complete = manifests.is_complete and not options.partial
     premises = Premises(options.apply_order, options.kubernetes_version, complete)
     inventory, chosen = _defined_once(manifests.inventory)
-    facts = Facts(inventory, cluster.settled(), premises)
+    facts = Facts(inventory, settled(cluster), premises)
     effort = effort or Effort()
     try:
         with work.within(_steps(effort, len(inventory.workloads))):

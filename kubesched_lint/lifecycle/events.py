@@ -22,16 +22,12 @@ from kubesched_lint.lifecycle.losing import Loss
 from kubesched_lint.lifecycle.motion import MOST_WAYS, Motion, overlooked
 from kubesched_lint.lifecycle.stage import Stage
 from kubesched_lint.lifecycle.world import (
-    SETTLED,
     Cast,
     State,
     Wish,
     empty,
-    queued,
     tally,
-    with_bound,
-    with_pinned,
-    with_waiting,
+    with_running,
 )
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
@@ -198,7 +194,7 @@ class Story:
         (state,) = self.states
         at = {node.name: p for p, node in enumerate(self.nodes)}
         for bound in guest.pods:
-            state = _with_running(self.cast, state, number, 0, bound, at.get(bound.node, -1))
+            state = with_running(self.cast, state, number, 0, bound, at.get(bound.node, -1))
         self.states = (state,)
 
     def from_now_unready(self) -> None:
@@ -272,7 +268,7 @@ class Story:
         for r, group in enumerate(ordered):
             for bound in group:
                 position = at.get(bound.node or pinned_to(bound.pod), -1)
-                state = _with_running(self.cast, state, number, r, bound, position)
+                state = with_running(self.cast, state, number, r, bound, position)
         self.states = (state,)
 
     # --- events -----------------------------------------------------------------------------------------------------
@@ -386,21 +382,6 @@ class Story:
         after = self.stage()
         loss = Loss(before, Motion(after, self.wishes.values()), kept)
         return self._run("lose", after, loss.enter, loss.moves)
-
-
-def _with_running(cast: Cast, state: State, number: int, revision: int, bound: BoundPod, position: int) -> State:
-    ordinal = -1
-    if cast.revisions[number][0].kind == "StatefulSet":
-        ordinal = int(bound.name.rpartition("-")[2])
-    slot = cast.slot(number, revision, ordinal)
-    is_daemon = cast.kind(slot) == "DaemonSet"
-    if position >= 0 and bound.node:
-        return with_bound(state, position, slot, 1)
-    if position >= 0 and is_daemon:
-        return with_pinned(state, position, slot, SETTLED, 1)
-    if is_daemon:  # made for a node that is gone, or for none that can be told
-        return state._replace(orphans=queued(state.orphans, slot, SETTLED, 1))
-    return with_waiting(state, slot, SETTLED, 1)
 
 
 def _cordoned(node: Node) -> Node:

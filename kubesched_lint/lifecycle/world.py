@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.storage import PersistentVolume
 from kubesched_lint.model.workload import Workload
 
@@ -216,6 +216,27 @@ def with_pinned(state: State, position: int, slot: int, status: int, change: int
     pinned = list(state.pinned)
     pinned[position] = queued(pinned[position], slot, status, change)
     return state._replace(pinned=tuple(pinned))
+
+
+_BELOW_THE_FIRST = 1 << 32
+"""Ordinals below ``spec.ordinals.start`` are condemned as those are that are too high."""
+
+
+def with_running(cast: Cast, state: State, number: int, revision: int, bound: BoundPod, position: int) -> State:
+    """With a pod of a workload that runs already, or waits: on the node at ``position``, -1 where there is none."""
+    ordinal = -1
+    if cast.revisions[number][0].kind == "StatefulSet":
+        ordinal = int(bound.name.rpartition("-")[2]) - cast.revisions[number][0].first_ordinal
+        ordinal += _BELOW_THE_FIRST * (ordinal < 0)
+    slot = cast.slot(number, revision, ordinal)
+    is_daemon = cast.kind(slot) == "DaemonSet"
+    if position >= 0 and bound.node:
+        return with_bound(state, position, slot, 1)
+    if position >= 0 and is_daemon:
+        return with_pinned(state, position, slot, SETTLED, 1)
+    if is_daemon:  # made for a node that is gone, or for none that can be told
+        return state._replace(orphans=queued(state.orphans, slot, SETTLED, 1))
+    return with_waiting(state, slot, SETTLED, 1)
 
 
 def without_waiting(state: State, slot: int, count: int) -> State:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kubesched_lint import lint
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN
-from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, other, sketch, told, workload
+from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, other, sketch, snapshot, told, workload
 
 HIGH = other("PriorityClass", "high", "scheduling.k8s.io/v1", value=1000)
 NODE = "w"
@@ -131,3 +132,40 @@ def test_guests_that_are_alike_are_one_kind():
     web = workload("Deployment", "web", 3, asking("1", **apart("web", HOSTNAME)))
     found = cell(told(sketch(3, "a", "4", "110", *guests), web, events=("drain",)), "web", "drain")
     assert (found.text, found.proven) == ("2/3 −1", True)
+
+
+# --- under a NoExecute taint ----------------------------------------------------------------------------------------
+
+
+def tainted(*guests):
+    meta = {"name": "n", "labels": {HOSTNAME: "n"}}
+    taints = [{"key": "gpu", "value": "yes", "effect": "NoExecute"}]
+    status = {"allocatable": {"cpu": "4", "memory": "16Gi", "pods": "110"}}
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": {"taints": taints}, "status": status}
+    return snapshot(node, *guests, kinds=KINDS)
+
+
+KINDS = ["Node", "Pod", "Namespace", "PriorityClass", "ResourceQuota", "LimitRange", "PodDisruptionBudget"]
+GPU = {"key": "gpu", "operator": "Exists"}
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "owner", "runs"),
+    [
+        ([], "", 1),
+        ([{**GPU, "tolerationSeconds": 60}], "", 1),
+        ([{**GPU, "tolerationSeconds": 60}, GPU], "", 1),
+        ([GPU, {**GPU, "tolerationSeconds": 60}], "", 0),
+        ([GPU], "", 0),
+        ([], "ReplicaSet old", 0),
+    ],
+)
+def test_a_bare_pod_goes_from_a_node_whose_taint_it_does_not_tolerate(tolerations, owner, runs):
+    """Of several tolerations of a taint the first counts (component-helpers, GetMatchingTolerations)."""
+    web = workload("Deployment", "web", 1, asking("3", tolerations=[GPU]))
+    old = guest("old", "n", owner=owner, tolerations=tolerations)
+    found = cell(told(tainted(old), web, events=("deploy",)), "web", "deploy")
+    assert (found.bound.least, found.bound.most) == (runs, runs)
+    assert ("pods that terminate end: default/old" in found.assumes) is bool(runs)
+    rules = {finding.rule for finding in lint(objects=[web], cluster=tainted(old)).findings}
+    assert ("resource-insufficient-free" in rules) is not bool(runs)

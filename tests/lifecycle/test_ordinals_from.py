@@ -1,0 +1,69 @@
+"""StatefulSets whose ordinals do not begin at 0 (``spec.ordinals.start``)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kubesched_lint.analysis.claims import told_ordinals
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.model.decode.objects import decode_object, gather
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.pod import BoundPod
+from tests.lifecycle.simulated import asking, other, sketch, workload
+
+TEMPLATE = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
+
+
+def database(start: int, replicas: int = 2):
+    written = workload(
+        "StatefulSet",
+        "db",
+        replicas,
+        asking("100m"),
+        ordinals={"start": start},
+        volumeClaimTemplates=[TEMPLATE],
+    )
+    return gather([decode_object(written, "default")]).workloads[0]
+
+
+def adopted(start: int, *numbers: int) -> tuple[Story, set[str]]:
+    """A story that begins with db-5 and so on, and the claims that its pods have."""
+    db = database(start)
+    story = Story(sketch(1, "ab").inventory.nodes, Inventory())
+    story.adopt(db, [BoundPod(f"db-{n}", "w-a", db.pod) for n in numbers], changed=False)
+    (state,) = story.states
+    stage = story.stage()
+    slots = [slot for held in state.bound for slot, _ in held]
+    return story, {v.claim for slot in slots for v in stage.pod(slot).volumes}
+
+
+def test_a_pod_that_runs_has_the_claim_of_its_own_number():
+    story, claims = adopted(5, 5, 6)
+    assert claims == {"data-db-5", "data-db-6"}
+    story.rollout(database(5))
+    assert all(sum(n for held in state.bound for _, n in held) == 2 for state in story.states)
+    assert adopted(0, 0, 1)[1] == {"data-db-0", "data-db-1"}
+
+
+def test_pods_below_the_first_ordinal_go():
+    """db-5 runs, and the manifest now begins at 6: db-6 and db-7 are made, and db-5 is condemned."""
+    plain = replace(database(6), claim_templates=())
+    story = Story(sketch(1, "ab").inventory.nodes, Inventory())
+    story.adopt(plain, [BoundPod("db-5", "w-a", plain.pod)], changed=False)
+    story.rollout(plain)
+    ordinals = {
+        tuple(sorted(story.cast.slots[slot].ordinal for held in state.bound for slot, _ in held))
+        for state in story.states
+    }
+    assert ordinals == {(0, 1)}
+
+
+def test_claims_are_those_of_the_numbers_that_are_wanted():
+    claims = [other("PersistentVolumeClaim", f"data-db-{n}") for n in (0, 1, 5, 6, 7)]
+    for claim in claims:
+        claim["metadata"]["namespace"] = "default"
+    db = database(5)
+    held = gather([decode_object(claim, "default") for claim in claims])
+    facts = Facts(Inventory(workloads=(db,), claims=held.claims))
+    assert told_ordinals(facts, db) == [5, 6]

@@ -53,7 +53,9 @@ def fleet(
     ],
     executor: Annotated[
         str,
-        typer.Option(metavar="NAME", help="processes[:N], threads[:N], serial or dask://HOST:PORT."),
+        typer.Option(
+            metavar="NAME", help="processes[:N], threads[:N], serial, dask://HOST:PORT or dask+tls://HOST:PORT."
+        ),
     ] = "processes",
     format_: Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text or json.")] = "text",
     output: Annotated[

@@ -11,15 +11,20 @@ from kubesched_lint.engine.fleet import Crew, FleetError
 from kubesched_lint.model.labels import go_int
 
 _DASK_SECONDS = 10.0
-KNOWN = "processes[:N], threads[:N], serial or dask://HOST:PORT"
+_DASK = {"dask": "tcp", "dask+tls": "tls"}
+_IN_CLEAR = (
+    "manifests and snapshots are sent in clear, and whoever answers there can run code here; dask+tls:// asks for "
+    "certificates (docs/fleet.md)"
+)
+KNOWN = "processes[:N], threads[:N], serial, dask://HOST:PORT or dask+tls://HOST:PORT"
 
 
 @contextmanager
 def crew_of(name: str, clusters: int) -> Iterator[Crew]:
     """The crew that ``--executor`` names, for so many clusters. Raises FleetError."""
     kind, _, rest = name.partition(":")
-    if kind == "dask" and rest.startswith("//"):
-        with _dask(rest[2:]) as crew:
+    if kind in _DASK and rest.startswith("//"):
+        with _dask(kind, rest[2:]) as crew:
             yield crew
         return
     if name == "serial" or (kind in ("processes", "threads") and clusters == 1):
@@ -42,16 +47,24 @@ def crew_of(name: str, clusters: int) -> Iterator[Crew]:
 
 
 @contextmanager
-def _dask(address: str) -> Iterator[Crew]:
+def _dask(kind: str, address: str) -> Iterator[Crew]:
+    """Nothing listens here: a client connects to the scheduler, and work and results go by way of it."""
+    name = f"--executor {kind}://{address}"
     try:
         from distributed import Client
+        from distributed.security import Security
     except ImportError:
-        raise FleetError("--executor dask://…: Dask is not installed: pip install 'kubesched-lint[dask]'") from None
+        raise FleetError(f"{name}: Dask is not installed: pip install 'kubesched-lint[dask]'") from None
+    is_secret = _DASK[kind] == "tls"
     connect: Any = Client
+    secured: Any = Security
     try:
-        client = connect(f"tcp://{address}", timeout=_DASK_SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:  # a time-out is an OSError
-        raise FleetError(f"--executor dask://{address}: no Dask scheduler answers there: {error}") from None
+        # The certificates are those that Dask's own configuration names.
+        security = secured(require_encryption=True) if is_secret else None
+        target = f"{_DASK[kind]}://{address}"
+        client = connect(target, timeout=_DASK_SECONDS, set_as_default=False, security=security)
+    except (OSError, ValueError, TypeError, RuntimeError) as error:  # a time-out is an OSError
+        raise FleetError(f"{name}: no Dask scheduler answers there: {error}") from None
 
     def hands() -> int:
         try:
@@ -61,7 +74,19 @@ def _dask(address: str) -> Iterator[Crew]:
 
     try:
         if not hands():
-            raise FleetError(f"--executor dask://{address}: the scheduler has no workers")
-        yield Crew(client.get_executor(pure=False), hands(), is_remote=True, is_alive=lambda: hands() > 0)
+            raise FleetError(f"{name}: the scheduler has no workers")
+        executor = client.get_executor(pure=False)
+        warning = "" if is_secret or _is_here(address) else f"{kind}://{address}: {_IN_CLEAR}"
+        yield Crew(executor, hands(), is_remote=True, is_alive=lambda: hands() > 0, warning=warning)
     finally:
         client.close(timeout=2)
+
+
+def _is_here(address: str) -> bool:
+    from ipaddress import ip_address
+
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.engine.options import Options
 from kubesched_lint.files import opened
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _IN_FLIGHT = 64
 """Tasks handed over at a time, so that not every snapshot has to be in memory at once."""
+_LARGEST_RESULT = 256 * 1024 * 1024
+"""Bytes of what a remote worker brings back of one task."""
+_LONGEST_REASON = 300
 _LOOK_AFTER = 5.0
 """Seconds without a result after which we ask whether anybody is still working."""
 
@@ -70,6 +73,8 @@ class Crew:
     hands: int = 1
     is_remote: bool = False
     is_alive: Callable[[], bool] = lambda: True
+    warning: str = ""
+    """What somebody should know before work is handed over."""
 
 
 class FleetError(Exception):
@@ -117,12 +122,15 @@ def lint_fleet(
 ) -> tuple[Outcome, ...]:
     """The outcome for every cluster, in their order, whoever did the work.
 
-    What a worker does not bring back is done here; ``lost`` is then called with the reason. Raises UnknownRuleError.
+    What a worker does not bring back is done here; ``lost`` is then called with the reason, and before all else with
+    the crew's warning. Raises UnknownRuleError.
     """
     from kubesched_lint.engine.session import files_of
 
     rulebook.select(options.profile, options.select, options.ignore)
     crew = crew or Crew()
+    if crew.warning:
+        lost(crew.warning)
     manifests = tuple(files_of(paths, options, render=render))
     tasks = (Work(manifests, part, options, rulebook, elastic, tuple(paths)) for part in _parts(clusters, crew))
     if crew.executor is None:
@@ -176,6 +184,30 @@ def lint_clusters(work: Work) -> tuple[Outcome, ...]:
     )
 
 
+def lint_as_data(work: Work) -> bytes:
+    """What a remote worker does: it brings back data, which is decoded as nothing else."""
+    import msgspec
+
+    return msgspec.msgpack.encode(lint_clusters(work))
+
+
+def _from_data(data: object, work: Work) -> tuple[Outcome, ...]:
+    """The outcomes that a remote worker brings back. Raises FleetError for whatever else it may be."""
+    import msgspec
+
+    if not isinstance(data, bytes):
+        raise FleetError(f"it brought back no report but a {type(data).__name__}")
+    if len(data) > _LARGEST_RESULT:
+        raise FleetError(f"it brought back more than {_LARGEST_RESULT // 1024**2} MiB")
+    try:
+        outcomes = msgspec.msgpack.decode(data, type=tuple[Outcome, ...])
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise FleetError(f"it brought back no report: {error}") from None
+    if [(one.name, one.path) for one in outcomes] != [(one.name, one.path) for one in work.clusters]:
+        raise FleetError("it brought back reports of other clusters")
+    return outcomes
+
+
 def _opened(cluster: ClusterFiles, elastic: bool | None) -> tuple[Cluster | None, tuple[InputError, ...]]:
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.cluster.read import cluster_from
@@ -195,12 +227,13 @@ def _opened(cluster: ClusterFiles, elastic: bool | None) -> tuple[Cluster | None
 def _handed_over(
     tasks: Iterator[Work], executor: Executor, crew: Crew, lost: Callable[[str], None]
 ) -> Iterator[Outcome]:
-    waiting: dict[Future[tuple[Outcome, ...]], Work] = {}
+    waiting: dict[Future[Any], Work] = {}
+    handed: Callable[[Work], object] = lint_as_data if crew.is_remote else lint_clusters
     rest = iter(tasks)
     while True:
         while len(waiting) < _IN_FLIGHT and (task := next(rest, None)) is not None:
             try:
-                waiting[executor.submit(lint_clusters, task)] = task
+                waiting[executor.submit(handed, task)] = task
             except Exception as error:  # a pool that broke takes no more work
                 yield from _here(task, error, lost)
         if not waiting:
@@ -213,18 +246,28 @@ def _handed_over(
             waiting.clear()
         for future in done:
             task = waiting.pop(future)
-            try:
-                outcomes = future.result()
-            except Exception as error:  # whatever kills a worker must not lose its clusters
-                yield from _here(task, error, lost)
-            else:
-                yield from outcomes
+            brought = _brought(future, task, crew.is_remote)
+            yield from _here(task, brought, lost) if isinstance(brought, BaseException) else brought
 
 
-def _here(task: Work, error: Exception, lost: Callable[[str], None]) -> Iterator[Outcome]:
+def _brought(future: Future[Any], task: Work, is_remote: bool) -> tuple[Outcome, ...] | BaseException:
+    """Whatever kills a worker must not lose its clusters, and what it raised may not end us: a SystemExit would."""
+    try:
+        failure = future.exception()
+        if failure is not None:
+            return failure
+        outcomes: tuple[Outcome, ...] = _from_data(future.result(), task) if is_remote else future.result()
+    except Exception as error:
+        return error
+    return outcomes
+
+
+def _here(task: Work, error: BaseException, lost: Callable[[str], None]) -> Iterator[Outcome]:
     """A task that a worker did not bring back, cluster by cluster; one that fails here too is an error of its own."""
     names = ", ".join(cluster.name for cluster in task.clusters)
-    lost(f"{names}: done here, for a worker failed with {type(error).__name__}: {error}")
+    why = " ".join(str(error).split())
+    why = why if len(why) <= _LONGEST_REASON else f"{why[:_LONGEST_REASON]} …"
+    lost(f"{names}: done here, for a worker failed with {type(error).__name__}: {why}")
     for cluster in task.clusters:
         alone = Work(task.manifests, (cluster,), task.options, task.rulebook, task.elastic)
         try:

@@ -18,7 +18,16 @@ import pytest
 
 from kubesched_lint.engine import fleet as module
 from kubesched_lint.engine.crews import crew_of
-from kubesched_lint.engine.fleet import Crew, FleetError, Outcome, Work, clusters_in, lint_clusters, lint_fleet
+from kubesched_lint.engine.fleet import (
+    Crew,
+    FleetError,
+    Outcome,
+    Work,
+    clusters_in,
+    lint_as_data,
+    lint_clusters,
+    lint_fleet,
+)
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.session import Request, check
 from kubesched_lint.findings import Report, Severity
@@ -101,15 +110,22 @@ def _dies(parent: int, work: Work) -> tuple[Outcome, ...]:
     return lint_clusters(work)
 
 
+def _as_data(function: Callable[[Work], Any], work: Work) -> bytes:
+    import msgspec
+
+    return msgspec.msgpack.encode(function(work))
+
+
 class Replacing(Executor):
-    """Hands ``lint_clusters`` over as another function."""
+    """Hands ``lint_clusters`` over as another function, to a remote worker as one that brings back data."""
 
     def __init__(self, inner: Executor, function: Callable[[Work], Any]) -> None:
         self._inner, self._function = inner, function
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
-        assert fn is lint_clusters
-        return self._inner.submit(self._function, *args, **kwargs)
+        assert fn in (lint_clusters, lint_as_data)
+        function = self._function if fn is lint_clusters else partial(_as_data, self._function)
+        return self._inner.submit(function, *args, **kwargs)
 
 
 def test_a_process_that_dies_loses_nothing(folder: Path, alone: list[tuple[str, Report]]) -> None:

@@ -1,0 +1,264 @@
+"""What workers bring back is data or nothing, what they raise ends nobody, and nothing listens here."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from kubesched_lint.engine import crews
+from kubesched_lint.engine import fleet as module
+from kubesched_lint.engine.crews import crew_of
+from kubesched_lint.engine.fleet import (
+    Crew,
+    FleetError,
+    Outcome,
+    Work,
+    clusters_in,
+    lint_as_data,
+    lint_clusters,
+    lint_fleet,
+)
+from kubesched_lint.engine.options import Options
+from kubesched_lint.findings import Report
+from kubesched_lint.rulebook.own import rulebook_with
+
+ROOT = Path(__file__).parents[2]
+POD = (
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {nodeSelector: {a: b}, containers: [{name: c, image: i}]}\n"
+)
+SKETCH = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes: [{name: w, zones: [a]}]\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "clusters").mkdir()
+    (tmp_path / "pod.yaml").write_text(POD)
+    for name in ("one", "two"):
+        (tmp_path / "clusters" / f"{name}.yaml").write_text(SKETCH)
+    return tmp_path
+
+
+class Worker(Executor):
+    """A remote worker that brings back, or raises, whatever it likes."""
+
+    def __init__(self, act: Callable[[Callable[[Work], bytes], Work], object]) -> None:
+        self._act = act
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        assert fn is lint_as_data
+        future: Future[Any] = Future()
+        try:
+            future.set_result(self._act(fn, args[0]))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
+
+
+def run(place: Path, crew: Crew | None) -> tuple[list[str], tuple[Outcome, ...]]:
+    told: list[str] = []
+    clusters = clusters_in(str(place / "clusters"))
+    book = rulebook_with()
+    return told, lint_fleet([str(place / "pod.yaml")], clusters, Options(), book, crew=crew, lost=told.append)
+
+
+def raising(error: BaseException) -> Callable[[Any, Work], object]:
+    def act(honest: Any, work: Work) -> object:
+        raise error
+
+    return act
+
+
+class Trap:
+    """Unpickling it makes a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.path),)
+
+
+def test_an_honest_worker_is_believed(place: Path) -> None:
+    _, alone = run(place, None)
+    told, outcomes = run(place, Crew(Worker(lambda honest, work: honest(work)), 2, is_remote=True))
+    assert told == []
+    assert outcomes == alone
+    assert all(outcome.report.findings for outcome in outcomes)
+
+
+def other_names(honest: Any, work: Work) -> bytes:
+    found = msgspec.msgpack.decode(honest(work), type=tuple[Outcome, ...])
+    return msgspec.msgpack.encode([Outcome("other", outcome.path, outcome.report) for outcome in found])
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (lambda honest, work: lint_clusters(work), "it brought back no report but a tuple"),
+        (lambda honest, work: None, "it brought back no report but a NoneType"),
+        (lambda honest, work: b"", "it brought back no report"),
+        (lambda honest, work: honest(work)[:-20], "it brought back no report"),
+        (lambda honest, work: honest(work) + b"\x00", "it brought back no report"),
+        (lambda honest, work: msgspec.msgpack.encode([1, 2]), "it brought back no report"),
+        (lambda honest, work: msgspec.msgpack.encode([{"name": "one", "path": "x", "report": {"findings": 3}}]),
+         "it brought back no report"),
+        (lambda honest, work: b"\x91" * 100_000, "it brought back no report"),
+        (lambda honest, work: b"\xdd\xff\xff\xff\xff", "it brought back no report"),
+        (lambda honest, work: msgspec.msgpack.encode(()), "it brought back reports of other clusters"),
+        (other_names, "it brought back reports of other clusters"),
+        (raising(ValueError("a\x1b[31m\n::error::b\nc")), "ValueError: a\x1b[31m ::error::b c"),
+        (raising(ValueError("x" * 5000)), "x" * 300 + " …"),
+        (raising(SystemExit(0)), "SystemExit: 0"),
+        (raising(KeyboardInterrupt()), "KeyboardInterrupt: "),
+        (raising(MemoryError()), "MemoryError"),
+        (raising(RecursionError("deep")), "RecursionError: deep"),
+    ],
+)  # fmt: skip
+def test_whatever_else_comes_back_is_one_line_and_done_here(
+    place: Path, act: Callable[[Any, Work], object], words: str
+) -> None:
+    _, alone = run(place, None)
+    told, outcomes = run(place, Crew(Worker(act), 1, is_remote=True))
+    assert outcomes == alone
+    assert sorted(line.partition(": done here")[0] for line in told) == ["one", "two"]
+    assert all(words in line and "\n" not in line and len(line) < 500 for line in told)
+
+
+def test_bytes_are_never_unpickled_by_us(place: Path, tmp_path: Path) -> None:
+    trap = pickle.dumps(Trap(tmp_path / "sprung"))
+    told, outcomes = run(place, Crew(Worker(lambda honest, work: trap), 1, is_remote=True))
+    assert len(told) == 2
+    assert all(outcome.report.findings for outcome in outcomes)
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_a_report_without_end_is_not_decoded(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_LARGEST_RESULT", 1 << 20)
+    told, _ = run(place, Crew(Worker(lambda honest, work: bytes((1 << 20) + 1)), 1, is_remote=True))
+    assert ["it brought back more than 1 MiB" in line for line in told] == [True, True]
+
+
+# --- addresses ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("address", "is_here"),
+    [("127.0.0.1:8786", True), ("localhost:8786", True), ("[::1]:8786", True), ("127.1.2.3:1", True),
+     ("10.0.0.1:8786", False), ("scheduler:8786", False), ("[2001:db8::1]:8786", False), ("0.0.0.0:8786", False),
+     ("localhost.example.com:8786", False), ("127.0.0.1.example.com:1", False)],
+)  # fmt: skip
+def test_which_addresses_are_this_machine(address: str, is_here: bool) -> None:
+    assert crews._is_here(address) == is_here
+
+
+def test_a_warning_comes_before_the_work(place: Path) -> None:
+    told, _ = run(place, Crew(warning="dask://scheduler:8786: sent in clear"))
+    assert told == ["dask://scheduler:8786: sent in clear"]
+
+
+class Client:
+    """In the place of Dask's, it keeps what it was asked for."""
+
+    asked: tuple[str, Any] = ("", None)
+
+    def __init__(self, address: str, *, security: Any, **_: Any) -> None:
+        Client.asked = (address, security)
+
+    def nthreads(self) -> dict[str, int]:
+        return {"worker": 2}
+
+    def get_executor(self, **_: Any) -> Executor:
+        return Worker(lambda honest, work: honest(work))
+
+    def close(self, **_: Any) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "is_secret", "is_warned"),
+    [
+        ("dask://scheduler:8786", "tcp://scheduler:8786", False, True),
+        ("dask://127.0.0.1:8786", "tcp://127.0.0.1:8786", False, False),
+        ("dask+tls://scheduler:8786", "tls://scheduler:8786", True, False),
+    ],
+)
+def test_what_is_sent_in_clear_is_said_aloud(
+    monkeypatch: pytest.MonkeyPatch, name: str, target: str, is_secret: bool, is_warned: bool
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(distributed, "Client", Client)
+    with crew_of(name, 2) as crew:
+        assert ("sent in clear" in crew.warning, name in crew.warning) == (is_warned, is_warned)
+    address, security = Client.asked
+    assert address == target
+    assert (security is not None and security.require_encryption) == is_secret
+
+
+def test_without_certificates_tls_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(crews, "_DASK_SECONDS", 0.5)
+    with pytest.raises(FleetError, match=r"--executor dask\+tls://127.0.0.1:9: "), crew_of("dask+tls://127.0.0.1:9", 2):
+        pass
+
+
+@pytest.fixture
+def certificates(tmp_path: Path) -> dict[str, str]:
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not on PATH")
+    key, cert = str(tmp_path / "key.pem"), str(tmp_path / "cert.pem")
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", cert, "-days", "1"]
+    subprocess.run([*made, "-subj", "/CN=fleet"], check=True, capture_output=True)
+    parts = {f"distributed.comm.tls.{who}.{what}": path for who in ("client", "scheduler", "worker")
+             for what, path in (("key", key), ("cert", cert))}  # fmt: skip
+    return {"distributed.comm.tls.ca-file": cert, **parts}
+
+
+def test_a_real_cluster_over_tls_gives_the_same_and_nothing_listens_here(
+    place: Path, certificates: dict[str, str]
+) -> None:
+    distributed = pytest.importorskip("distributed")
+    import dask
+
+    _, alone = run(place, None)
+    before = listening()
+    with dask.config.set({**certificates, "distributed.comm.require-encryption": True}), distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=True, host="tls://127.0.0.1", dashboard_address=None,
+        security=distributed.Security(require_encryption=True), silence_logs=50,
+    ) as cluster:  # fmt: skip
+        address = cluster.scheduler_address.removeprefix("tls://")
+        served = listening() - before  # the scheduler, which is of this test
+        with crew_of(f"dask+tls://{address}", 2) as crew:
+            told, outcomes = run(place, crew)
+            assert listening() - before == served
+        with pytest.raises(FleetError), crew_of(f"dask://{address}", 2):
+            pass
+    assert told == []
+    assert outcomes == alone
+
+
+def listening() -> set[str]:
+    """Sockets of this process on which somebody could call, by their inodes."""
+    if not os.path.exists("/proc/self/net/tcp"):
+        return set()
+    handles = (f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd"))
+    own = {os.readlink(handle) for handle in handles if os.path.islink(handle)}
+    tables = (Path(f"/proc/self/net/{name}").read_text() for name in ("tcp", "tcp6"))
+    rows = [line.split() for table in tables for line in table.splitlines()[1:]]
+    return {f"socket:[{row[9]}]" for row in rows if row[3] == "0A"} & own
+
+
+def test_local_crews_listen_nowhere(place: Path) -> None:
+    before = listening()
+    with crew_of("processes:2", 2) as crew:
+        run(place, crew)
+        assert listening() == before
+    assert isinstance(run(place, None)[1][0].report, Report)

@@ -140,20 +140,18 @@ def content(path: str, largest: int, *, root: str = "", streams: bool = False) -
     own descriptors may be read, whatever they are. Raises UnreadableError and other errors of the system.
     """
     if streams and is_own_stream(path):
-        handle = os.open(path, _READ)
-    else:
-        handle = _handle(inside(path, root) if root else place_of(path).real)
-    return _all_of(handle, largest)
+        return _all_of(os.open(path, _READ), 0, largest)
+    return content_at(inside(path, root) if root else place_of(path).real, largest)
 
 
 def content_at(real: str, largest: int) -> bytes:
     """As ``content``, of a path that is known to hold no links and to lie where it should."""
-    return _all_of(_handle(real), largest)
+    return _all_of(*_handle(real), largest)
 
 
 def content_in(folder: int, name: str, largest: int) -> bytes:
     """As ``content``, of a file in a folder that is open."""
-    return _all_of(_handle(name, folder), largest)
+    return _all_of(*_handle(name, folder), largest)
 
 
 @contextmanager
@@ -174,7 +172,8 @@ def own_folder(path: str) -> Iterator[int]:
 
 def opened(path: str, *, root: str = "") -> IO[bytes]:
     """A file to be read piece by piece; see ``content``."""
-    return open(_handle(inside(path, root) if root else place_of(path).real), "rb")
+    handle, _ = _handle(inside(path, root) if root else place_of(path).real)
+    return open(handle, "rb")
 
 
 def is_own_stream(path: str) -> bool:
@@ -188,29 +187,29 @@ def shipped(name: str) -> bytes:
         return file.read()
 
 
-def _handle(real: str, folder: int | None = None) -> int:
+def _handle(real: str, folder: int | None = None) -> tuple[int, int]:
+    """A descriptor of a regular file, and how many bytes the file has."""
     _check(os.stat(real, dir_fd=folder, follow_symlinks=False).st_mode)  # to open a device may already do something
     handle = os.open(real, _CAUTIOUS) if folder is None else os.open(real, _CAUTIOUS, dir_fd=folder)
     try:
-        _check(os.fstat(handle).st_mode)
+        found = os.fstat(handle)
+        _check(found.st_mode)
     except OSError:
         os.close(handle)
         raise
-    return handle
+    return handle, found.st_size
 
 
 def _check(mode: int) -> None:
+    if stat.S_ISREG(mode):
+        return
     if stat.S_ISLNK(mode):
         raise OSError(ELOOP, os.strerror(ELOOP))
-    if stat.S_ISDIR(mode):
-        raise UnreadableError("is a folder")
-    if not stat.S_ISREG(mode):
-        raise UnreadableError("not a regular file")
+    raise UnreadableError("is a folder" if stat.S_ISDIR(mode) else "not a regular file")
 
 
-def _all_of(handle: int, largest: int) -> bytes:
+def _all_of(handle: int, size: int, largest: int) -> bytes:
     try:
-        size = os.fstat(handle).st_size
         data = os.read(handle, min(size, largest) + 1)
         if len(data) == size:  # one more was asked for; asking again would cost as much as the first time
             return data

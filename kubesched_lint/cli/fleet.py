@@ -122,6 +122,7 @@ def fleet(
             )
         if entries is not None:
             outcomes = tuple(_held(outcome, entries, known or "") for outcome in outcomes)
+        outcomes = tuple(_saying(outcome, settings.in_force) for outcome in outcomes)
         _show(outcomes, format_, output, color.value)
     except (BaselineError, FleetError, OutputError, UnknownRuleError) as error:
         tell(f"error: {error}")
@@ -135,6 +136,14 @@ def _held(outcome: Outcome, entries: tuple[Entry, ...], source: str) -> Outcome:
     from kubesched_lint.record import replace
 
     return replace(outcome, report=held_against(outcome.report, entries, source=source).report)
+
+
+def _saying(outcome: Outcome, configuration: str) -> Outcome:
+    """With the line on what makes the gate weaker."""
+    from kubesched_lint.record import replace
+
+    summary = replace(outcome.report.summary, configuration=configuration)
+    return replace(outcome, report=replace(outcome.report, summary=summary))
 
 
 def _show(outcomes: tuple[Outcome, ...], format_: str, output: str | None, color: str) -> None:

@@ -132,11 +132,16 @@ def _ran(command: tuple[str, ...]) -> tuple[bytes, str]:
 
 
 def _write(output: str, sketch: str, force: bool) -> None:
+    import os
+
+    from kubesched_lint.writing import destination, replacing
+
     try:
-        with open(output, "w" if force else "x", encoding="utf-8") as file:
-            file.write(sketch)
-    except FileExistsError:
-        raise _failed(f"{output} exists; --force overwrites it") from None
+        real = destination(output)
+        if os.path.lexists(real) and not force:
+            raise _failed(f"{output} exists; --force overwrites it")
+        with replacing(real) as file:
+            file.write(sketch.encode())
     except OSError as error:
         raise _failed(f"{output}: cannot be written: {error.strerror}") from None
 

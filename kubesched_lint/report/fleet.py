@@ -47,6 +47,9 @@ def _text(outcomes: Sequence[Outcome], context: RenderContext) -> Iterator[str]:
     for rules, block in _tables(outcomes, context.width or _NARROW):
         yield from (f"{line}\n" for line in _table(rules, block, paint))
         yield "\n"
+    yield from (
+        f"{visible(said)}\n" for said in dict.fromkeys(o.report.summary.configuration for o in outcomes) if said
+    )
     for outcome in outcomes:
         what = visible(outcome.report.summary.cluster or f"{outcome.path} cannot be read")
         yield f"{visible(outcome.name)}: {what}: {verdict(outcome.report)}\n"

@@ -11,6 +11,7 @@ from kubesched_lint.printing import OutputError, write_stream
 from kubesched_lint.record import record
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.formats import FormatError, renderer
+from kubesched_lint.writing import destination, replacing
 
 
 @record
@@ -58,26 +59,17 @@ def write(
 
 def write_file(path: str, pieces: Iterable[str]) -> None:
     """Replaces ``path`` in one step; what is not a regular file (a pipe, ``/dev/stderr``) is written to directly."""
+    # A name that is not UTF-8 keeps its bytes as \udcXX escapes, which are what JSON would write.
+    data = (piece.encode("utf-8", "backslashreplace") for piece in pieces)
     try:
-        if os.path.exists(path) and not os.path.isfile(path):
-            with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
-                file.writelines(pieces)
+        real = destination(path)
+        if os.path.exists(real) and not os.path.isfile(real):
+            with open(real, "wb") as stream:
+                stream.writelines(data)
             return
-        _replace(os.path.realpath(path), pieces)
+        with replacing(real) as file:
+            file.writelines(data)
+            if os.path.exists(real):
+                os.fchmod(file.fileno(), os.stat(real).st_mode & 0o777)
     except OSError as error:
         raise OutputError(f"{path}: {error.strerror or error}") from error
-
-
-def _replace(path: str, pieces: Iterable[str]) -> None:
-    temporary = f"{path}.{os.getpid()}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        # A name that is not UTF-8 keeps its bytes as \udcXX escapes, which are what JSON would write.
-        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.writelines(pieces)
-        if os.path.exists(path):
-            os.chmod(temporary, os.stat(path).st_mode & 0o777)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

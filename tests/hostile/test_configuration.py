@@ -173,6 +173,19 @@ def first_rule(repository: Path) -> str:
     return rule
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_the_report_of_a_fleet_says_it(repository: Path, form: str) -> None:
+    (repository / "kubesched.toml").write_text('fail-on = "never"\n')
+    (repository / "clusters").mkdir()
+    for name in ("a", "b"):
+        (repository / "clusters" / f"{name}.yaml").write_text((repository / "cluster.yaml").read_text())
+    command = [sys.executable, "-m", "kubesched_lint", "fleet", "manifests", "--clusters", "clusters", "--format", form]
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=True)
+    said = 'kubesched.toml makes the gate weaker: fail-on = "never"'
+    assert done.stdout.replace('\\"', '"').count(said) == (1 if form == "text" else 2)
+
+
 def git(folder: Path, *args: str) -> None:
     who = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
     subprocess.run(["git", *who, *args], cwd=folder, capture_output=True, check=True)

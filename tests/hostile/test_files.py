@@ -25,6 +25,7 @@ from kubesched_lint.manifests.files import LARGEST, InputFile, find_files
 from kubesched_lint.manifests.loader import source_lines
 from kubesched_lint.manifests.overlays import piped
 from kubesched_lint.rulebook.own import rulebook_with
+from kubesched_lint.writing import destination, replacing
 
 ROOT = Path(__file__).parents[2]
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: i}]}\n"
@@ -304,6 +305,42 @@ def test_what_is_far_too_large_is_not_read_to_its_end(repository: Path, read: Ca
     with path.open("wb") as file:
         file.truncate(1 << 40)
     assert "larger than" in read(path)
+
+
+# --- reports that are written ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", ["out.json", "way/out.json"])
+def test_no_report_is_written_through_a_link_out_of_the_repository(repository: Path, way: str) -> None:
+    outside = repository.parent / "outside"
+    (outside / "out.json").write_text(SECRET)
+    (repository / "out.json").symlink_to("../outside/out.json")
+    (repository / "way").symlink_to("../outside")
+    done = lint(repository, "manifests", "--format", f"json={way}")
+    assert done.returncode == 2
+    assert "a link leads out of the repository: nothing is written there" in done.stderr
+    assert (outside / "out.json").read_text() == SECRET
+    with pytest.raises(OSError, match="nothing is written there"):
+        destination(way)
+
+
+def test_a_report_is_written_through_a_link_inside(repository: Path) -> None:
+    (repository / "reports").mkdir()
+    (repository / "reports" / "real.json").write_text("{}")
+    (repository / "out.json").symlink_to("reports/real.json")
+    assert lint(repository, "manifests", "--format", "json=out.json").returncode < 2
+    assert (repository / "out.json").is_symlink()
+    assert json.loads((repository / "reports" / "real.json").read_text())["summary"]["documents"] == 1
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
+def test_only_a_regular_file_is_replaced(repository: Path, kind: str) -> None:
+    path = repository / "out"
+    {"pipe": os.mkfifo, "link": lambda p: os.symlink("manifests/good.yaml", p), "folder": os.mkdir}[kind](path)
+    with pytest.raises(OSError, match="not a regular file"), replacing(str(path)) as file:
+        file.write(b"new")
+    assert (repository / "manifests" / "good.yaml").read_text() == POD
+    assert sorted(os.listdir(repository)) == [".git", "manifests", "out"]
 
 
 # --- the opener -----------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from kubesched_lint.cluster.open_words import open_version
 from kubesched_lint.cluster.sketch import API_VERSION
 from kubesched_lint.model.decode.objects import READ_KINDS
 from kubesched_lint.record import record
+from kubesched_lint.writing import destination, replacing
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
@@ -61,21 +62,14 @@ class Snapshot:
         """Puts the file there in one step, gzipped where its name says so; its size in bytes. Raises OSError."""
         import gzip
 
-        path = os.path.realpath(path)
-        temporary = f"{path}.{os.getpid()}.tmp"
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        try:
-            with open(descriptor, "wb") as file:
-                if path.endswith(".gz"):
-                    # Without a time inside, equal snapshots are equal files.
-                    with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-                        packed.writelines(self.pieces())
-                else:
-                    file.writelines(self.pieces())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        path = destination(path)
+        with replacing(path) as file:
+            if path.endswith(".gz"):
+                # Without a time inside, equal snapshots are equal files.
+                with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+                    packed.writelines(self.pieces())
+            else:
+                file.writelines(self.pieces())
         return os.path.getsize(path)
 
     def cluster(self, path: str, *, elastic: bool | None = None) -> Cluster:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from kubesched_lint.analysis.plan import Plan
     from kubesched_lint.analysis.potential import Potential
     from kubesched_lint.analysis.spread import SpreadRoom
+    from kubesched_lint.analysis.trial import Tried
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.nodeset import NodeSet
@@ -527,6 +528,15 @@ class Facts:
     @cached_property
     def trials(self) -> tuple[dict[int, tuple[int, str]], ...]:
         """The whole set placed under each seed: ``id(workload)`` → pods left over, and why."""
+        return tuple(one.left for one in self._tried)
+
+    @property
+    def trials_evict(self) -> tuple[dict[int, tuple[BoundPod, ...]], ...]:
+        """The same: ``id(workload)`` → running pods of others that its pods drive out."""
+        return tuple(one.evicted for one in self._tried)
+
+    @cached_property
+    def _tried(self) -> tuple[Tried, ...]:
         from kubesched_lint.analysis.trial import SEEDS, tried
 
         return tuple(tried(self, seed) for seed in SEEDS)

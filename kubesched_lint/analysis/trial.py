@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from kubesched_lint.analysis.claims import is_known, modelled_templates
 from kubesched_lint.analysis.facts import Facts
@@ -77,8 +78,17 @@ def waiting_everywhere(facts: Facts) -> Iterator[Waiting]:
             yield Waiting(workload, min(counts), max(counts), created[id(workload)], found[0][1])
 
 
-def tried(facts: Facts, seed: int) -> dict[int, tuple[int, str]]:
-    """``id(workload)`` → pods left over and what the scheduler says of the last one; ask ``Facts.trials``."""
+class Tried(NamedTuple):
+    """How one trial ends, by ``id(workload)``."""
+
+    left: dict[int, tuple[int, str]]
+    """Pods left over, and what the scheduler says of the last one."""
+    evicted: dict[int, tuple[BoundPod, ...]]
+    """Running pods of others that its pods drove out."""
+
+
+def tried(facts: Facts, seed: int) -> Tried:
+    """One trial; ask ``Facts.trials`` and ``Facts.trials_evict``."""
     state = facts.at_rest.state
     mark = state.mark()
     try:
@@ -114,8 +124,10 @@ class _Trial:
             one.left = max(one.left - len(_standing(one.workload, facts)), 0)
         self._queue = [(one, Placer(one.pod, state, one.owner, seed=seed)) for one in asking]
         self._placed: dict[int, tuple[Placement, Queued]] = {}
+        self._of_others = {id(bound) for bound in facts.other_pods}
+        self._evicted: dict[int, list[BoundPod]] = {}
 
-    def run(self) -> dict[int, tuple[int, str]]:
+    def run(self) -> Tried:
         self._place()
         for _ in range(_MOST_EVICTIONS):
             if not self._evict():
@@ -126,7 +138,7 @@ class _Trial:
             if one.left:
                 before, _ = left.get(id(one.workload), (0, ""))
                 left[id(one.workload)] = (before + one.left, message(placer.diagnosis()))
-        return left
+        return Tried(left, {key: tuple(pods) for key, pods in self._evicted.items()})
 
     def _place(self) -> None:
         progress = True
@@ -147,6 +159,8 @@ class _Trial:
                     _, owner = self._placed.pop(id(victim), (victim, None))
                     if owner is not None:
                         owner.left += 1
+                    elif victim.bound is not None and id(victim.bound) in self._of_others:
+                        self._evicted.setdefault(id(one.workload), []).append(victim.bound)
                 self._note(bind(one.pod, chosen.position, self._state), one)
                 return True
         return False

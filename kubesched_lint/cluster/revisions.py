@@ -93,11 +93,11 @@ class Running:
     def _pods(self) -> dict[Identity, list[BoundPod]]:
         found: dict[Identity, list[BoundPod]] = {}
         for bound in self._inventory.pods:
-            for identity in self._owners(bound):
+            for identity in self.owners_of(bound):
                 found.setdefault(identity, []).append(bound)
         return found
 
-    def _owners(self, bound: BoundPod) -> Iterator[Identity]:
+    def owners_of(self, bound: BoundPod) -> Iterator[Identity]:
         """Its controller, and for a ReplicaSet the Deployment behind it."""
         namespace, owner = bound.namespace, bound.owner
         template_hash = bound.pod.labels.get(HASH)

@@ -117,9 +117,19 @@ CSI = words("pv-zone-pinning-conflict", "allowed-topologies-conflict", "stateful
 ZONES = "zoned.cluster.yaml"
 TABLE = [
     Row("taints-policy.yaml", {"web": 2}, "taints-policy.cluster.yaml", words("spread-tainted-domain-blocks web")),
-    Row("preempt-affinity.yaml", {"reader": 1}, "preempt-affinity.cluster.yaml"),
-    Row("preempt-symmetry.yaml", {"pod-affinity-4": 1}, "preempt-symmetry.cluster.yaml"),
-    Row("preempt-anti.yaml", {"ad": 1}, "preempt-anti.cluster.yaml"),
+    Row(
+        "preempt-affinity.yaml",
+        {"reader": 1},
+        "preempt-affinity.cluster.yaml",
+        words("runs-only-by-eviction reader"),
+    ),
+    Row(
+        "preempt-symmetry.yaml",
+        {"pod-affinity-4": 1},
+        "preempt-symmetry.cluster.yaml",
+        words("runs-only-by-eviction pod-affinity-4"),
+    ),
+    Row("preempt-anti.yaml", {"ad": 1}, "preempt-anti.cluster.yaml", words("runs-only-by-eviction ad")),
     Row("csi-zone.yaml", {"db": 1}, "csi-zone.cluster.yaml", never_says=CSI, noted=("in eu-west-1b (pool default)",)),
     Row("csi-zone.yaml", {"db": 1}, "csi-zone-topologies.cluster.yaml", never_says=CSI),
     Row(

@@ -44,7 +44,12 @@ def snapshot(
         float, typer.Option(metavar="SECONDS", min=0.1, help="How long to wait for an answer of the API server.")
     ] = 60.0,
     list_timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.1, help="How long a list may take with all its pages.")
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.1,
+            help="How long a list may take with all its pages; all lists together three times that.",
+        ),
     ] = 600.0,
     allow_gaps: Annotated[
         bool, typer.Option("--allow-gaps", help="Write the file even when the API server failed to give a list.")

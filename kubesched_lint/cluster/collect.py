@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 K = TypeVar("K", str, tuple[str, str], tuple[str, str, str])
 T = TypeVar("T")
 
-_MOST_NODES = 100_000
-_MOST_OBJECTS = 2_000_000
-"""Twenty and ten times what Kubernetes is built for: a file of more is no cluster, and keeps a run busy for long."""
+_MOST_NODES = 150_000
+_MOST_OBJECTS = 1_000_000
+"""Thirty and six times what Kubernetes is built for: a file of more is no cluster, and keeps a run busy for long."""
 
 
 @record

@@ -158,7 +158,7 @@ def test_gzip_that_is_none(api: ApiServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("nodes", "padding", "words"), [(110_000, 800, "holds more than 100,000 nodes"), (90_000, 3000, "unpacks to more")]
+    ("nodes", "padding", "words"), [(160_000, 600, "holds more than 150,000 nodes"), (90_000, 3000, "unpacks to more")]
 )
 def test_a_cluster_file_that_unpacks_without_end_is_refused(
     tmp_path: Path, nodes: int, padding: int, words: str
@@ -182,9 +182,9 @@ def test_a_cluster_of_more_nodes_than_any_has_is_refused() -> None:
     """Each has its own name, so that they pack as badly as a real cluster does."""
     head = b'{"apiVersion":"v1","kind":"List","items":[\n'
     data = head + b",\n".join(
-        b'{"apiVersion":"v1","kind":"Node","metadata":{"name":"n%d"}}' % i for i in range(100_001)
+        b'{"apiVersion":"v1","kind":"Node","metadata":{"name":"n%d"}}' % i for i in range(150_001)
     )
-    with pytest.raises(ClusterError, match="more than 100,000 nodes"):
+    with pytest.raises(ClusterError, match="more than 150,000 nodes"):
         cluster_from([("c.json", data + b"]}")], "c.json")
 
 
@@ -282,6 +282,19 @@ def test_a_list_has_its_time_and_not_each_page(api: ApiServer) -> None:
         captured(list_seconds=1.0)
     assert time.monotonic() - start < 10
     assert len(api.asked("pods")) <= 6
+
+
+def test_lists_that_are_all_slow_are_too_slow_together(api: ApiServer) -> None:
+    def slow(handler: Handler) -> bool:
+        time.sleep(0.8)
+        return False
+
+    for plural in ("nodes", "pods", "namespaces", "services", "limitranges", "resourcequotas", "persistentvolumes"):
+        api.fails(f"/api/v1/{plural}", slow)
+    start = time.monotonic()
+    with pytest.raises(CaptureError, match="or all lists within 3 times as long"):
+        captured(page=500, list_seconds=1.2)
+    assert time.monotonic() - start < 10
 
 
 def test_naps_end_with_the_list(api: ApiServer) -> None:

@@ -23,6 +23,7 @@ _LONGEST_PAUSE = 30.0
 _CONNECT_SECONDS = 10.0
 READ_SECONDS = 60.0
 LIST_SECONDS = 600.0
+_LISTS_TOGETHER = 3
 _BUSY = frozenset([429, 500, 502, 503, 504])
 _LARGEST = 16 << 20
 """Bytes of what is no list."""
@@ -39,7 +40,7 @@ class CaptureError(Exception):
 class Connection:
     """``pool`` is urllib3's, with the certificates of the kubeconfig; ``headers`` are asked for at every request, as
     a token may have been renewed. An answer has ``read_seconds`` to be there whole, a list with all its pages
-    ``list_seconds``. ``sleep`` takes seconds.
+    ``list_seconds``, all lists together three times that. ``sleep`` takes seconds.
     """
 
     host: str
@@ -52,9 +53,15 @@ class Connection:
     retried: list[str] = field(default_factory=list)
     """What went wrong and was tried again."""
 
+    _end: float = float("inf")
+
+    def begin(self) -> None:
+        """All lists together have to be there three times ``list_seconds`` from now."""
+        self._end = time.monotonic() + _LISTS_TOGETHER * self.list_seconds
+
     def list_deadline(self) -> float:
         """For a list that begins now; what ``get`` takes."""
-        return time.monotonic() + self.list_seconds
+        return min(time.monotonic() + self.list_seconds, self._end)
 
     def get(
         self,
@@ -97,7 +104,8 @@ class Connection:
         left = self.list_seconds if deadline is None else deadline - time.monotonic()
         if left <= 0:
             raise CaptureError(
-                f"{self.host}: {_last_of(path)} did not come whole within {self.list_seconds:g} s (--list-timeout)"
+                f"{self.host}: {_last_of(path)} did not come whole within {self.list_seconds:g} s (--list-timeout), "
+                f"or all lists within {_LISTS_TOGETHER} times as long"
             )
         return left
 

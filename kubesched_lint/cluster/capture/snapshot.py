@@ -105,6 +105,7 @@ def capture(
 
     What cannot be listed is a gap. Raises CaptureError when the server cannot be asked at all.
     """
+    connection.begin()
     version = _version(connection)
     served, gaps, failures = _served(connection)
     reader = Reader(connection, redactor, progress, page)

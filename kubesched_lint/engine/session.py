@@ -381,8 +381,8 @@ def _version_notes(options: Options) -> Iterator[str]:
 def _skipped_documents(manifests: ManifestSet) -> Iterator[Skip]:
     """What was met and not checked is told among the skipped, never passed over."""
     for skipped in manifests.skipped:
-        line = f":{skipped.line}" if skipped.line else ""
-        yield Skip("", f"{skipped.path}{line}: {skipped.reason}")
+        place = "".join(f":{number}" for number in (skipped.line, skipped.column) if number)
+        yield Skip("", f"{skipped.path}{place}: {skipped.reason}")
 
 
 def _set_notes(manifests: ManifestSet) -> Iterator[str]:

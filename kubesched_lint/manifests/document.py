@@ -92,3 +92,4 @@ class Skipped:
     path: str
     line: int
     reason: str
+    column: int = 0

@@ -309,7 +309,8 @@ class _Here:
 
     def skip(self, words: str, where: Path) -> None:
         end = "" if AS_IT_STANDS in words else f": {AS_IT_STANDS}"
-        self._stop(Skipped(self._shown, self._place(where)[0], f"not rendered, for {words}{end}"))
+        line, column = self._place(where)
+        self._stop(Skipped(self._shown, line, f"not rendered, for {words}{end}", column))
 
     def _stop(self, obstacle: Skipped | InputError) -> None:
         self._walk.tree.obstacle = self._walk.tree.obstacle or obstacle

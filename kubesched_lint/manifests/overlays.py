@@ -123,8 +123,12 @@ def _without_origins(tree: Tree, done: Rendered) -> tuple[str, dict[int, str]]:
 
 def charted(folder: str, tool: Tool) -> InputFile | Skipped | InputError:
     """What ``helm template`` makes of a chart with the values that it has."""
+    from kubesched_lint.manifests.chart_folder import obstacle_in
     from kubesched_lint.manifests.charts import chart_rendering
 
+    obstacle = obstacle_in(folder)
+    if obstacle is not None:
+        return obstacle
     where = os.path.join(folder, "Chart.yaml")
     try:
         text = render(tool, folder)

@@ -106,7 +106,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder where a stand-in for kubectl and git keeps what it was given; it is made when one of them is run."""
     record, tools = tmp_path / "record", tmp_path / "bin"
     tools.mkdir()
-    for name in ("kubectl", "git"):
+    for name in ("kubectl", "git", "helm"):
         script = f'#!/bin/sh\nmkdir -p {record}\ncp -a "$2/.." {record}/given\nenv > {record}/environ\n'
         (tools / name).write_text(script)
         (tools / name).chmod(0o755)
@@ -116,7 +116,7 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def told(folder: Path) -> list[str]:
     found = read_manifests([str(folder)], Options())
-    skips = [f"{skip.path}:{skip.line}: {skip.reason}" for skip in found.skipped]
+    skips = [f"{skip.path}:{skip.line}:{skip.column}: {skip.reason}" for skip in found.skipped]
     return skips + [f"{error.path}:{error.line}:{error.column}: {error.message}" for error in found.errors]
 
 
@@ -137,7 +137,7 @@ def test_an_address_is_one_even_where_a_folder_has_its_name(repository: Path, st
     if ":/" not in address:
         write(beside, {"note.txt": "a folder of that name"})
     line = refused(repository, f"# bases\nresources: [pod.yaml, {json.dumps(address)}]\n", started)
-    assert line.startswith("prod/kustomization.yaml:2: not rendered, for ")
+    assert line.startswith("prod/kustomization.yaml:2:23: not rendered, for ")
     assert "would have to be fetched from the network, which is never done" in line
     assert "kubectl kustomize FOLDER | kubesched-lint lint -" in line
 
@@ -355,6 +355,59 @@ def test_a_folder_with_two_kustomizations_is_an_error(repository: Path, started:
     (line,) = told(repository / "outer")
     assert "outer/kustomization.yaml:2:3: it lists ../prod, a folder that holds more than one kustomization" in line
     assert not started.exists()
+
+
+# --- charts ---------------------------------------------------------------------------------------------------------
+
+CHART = {"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "shop/templates/pod.yaml": POD}
+
+
+@pytest.mark.parametrize(
+    ("schema", "place"),
+    [
+        (f'{{"properties": {{"a":\n  {{"$ref": "{URL}"}}}}}}', "2:13"),
+        ('{"$ref": "file:///etc/shadow"}', "1:11"),
+        ('{"$ref": "other.json#/a"}', "1:11"),
+        ('{"allOf": [{"$dynamicRef": "https://example.com/a"}]}', "1:29"),
+        (f'{{"$schema": "{URL}"}}', "1:14"),
+    ],
+)
+def test_no_schema_of_a_chart_is_followed(repository: Path, started: Path, schema: str, place: str) -> None:
+    write(repository, {**CHART, "shop/charts/sub/values.schema.json": schema})
+    (line,) = told(repository / "shop")
+    assert f"shop/charts/sub/values.schema.json:{place}: the chart is not rendered, for its schema refers to " in line
+    assert not started.exists()
+
+
+@pytest.mark.parametrize(
+    "target", ["/etc/hostname", "/etc", "/proc/self/environ", "/dev/zero", "../../../out", "../../../out/a.yaml"]
+)
+def test_no_link_of_a_chart_leaves_the_repository(repository: Path, started: Path, tmp_path: Path, target: str) -> None:
+    write(tmp_path / "out", {"a.yaml": POD})
+    write(repository, CHART)
+    (repository / "shop" / "templates" / "link.yaml").symlink_to(target)
+    lines = [line for line in told(repository / "shop") if "link.yaml" in line]
+    assert ["leads out of the repository" in line for line in lines] == [True]
+    assert not started.exists()
+
+
+def test_a_pipe_in_a_chart_does_not_block(repository: Path, started: Path) -> None:
+    write(repository, CHART)
+    os.mkfifo(repository / "shop" / "templates" / "pipe")
+    (line,) = (line for line in told(repository / "shop") if "pipe" in line)
+    assert "not a regular file: the chart is not rendered" in line
+    assert not started.exists()
+
+
+def test_a_harmless_chart_is_rendered(repository: Path, started: Path) -> None:
+    """Its schema refers to itself, and a link to another folder of the repository is no way out; nor is a ring."""
+    schema = '{"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"a": {"$ref": "#/definitions/b"}}}'
+    write(repository, {**CHART, "shop/values.schema.json": schema, "common/Chart.yaml": "name: common\n"})
+    (repository / "shop" / "charts").mkdir()
+    (repository / "shop" / "charts" / "common").symlink_to("../../common")
+    (repository / "common" / "ring").symlink_to("../shop")
+    told(repository / "shop")
+    assert (started / "environ").exists()
 
 
 # --- the real tool --------------------------------------------------------------------------------------------------

@@ -154,6 +154,15 @@ def content_in(folder: int, name: str, largest: int) -> bytes:
     return _all_of(*_handle(name, folder), largest)
 
 
+def whole(path: str, largest: int) -> bytes:
+    """As ``content``, of a file that may be very large. One that is larger is not begun: raises UnreadableError."""
+    handle, size = _handle(place_of(path).real)
+    if size > largest:
+        os.close(handle)
+        raise UnreadableError(f"larger than {largest >> 20:,} MiB")
+    return _all_of(handle, size, largest)
+
+
 @contextmanager
 def own_folder(path: str) -> Iterator[int]:
     """The descriptor of a folder that nobody but the user may enter: whatever takes its name later, it is this one.

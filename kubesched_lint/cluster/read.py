@@ -8,7 +8,7 @@ from itertools import chain
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.collect import Collector
-from kubesched_lint.files import opened
+from kubesched_lint.files import opened, whole
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -39,8 +39,9 @@ def contents(path: str) -> tuple[tuple[str, bytes], ...] | None:
 
 
 def _bytes(path: str) -> bytes:
-    with opened(path) as file:
-        return file.read()
+    from kubesched_lint.cluster.unpack import LARGEST
+
+    return whole(path, LARGEST)
 
 
 def cluster_from(files: Iterable[tuple[str, bytes]], path: str, *, elastic: bool | None = None) -> Cluster:
@@ -78,6 +79,7 @@ def _read_file(name: str, collector: Collector) -> frozenset[str]:
         with opened(name) as file:
             chunks = unpacked(name, iter(lambda: file.read(_CHUNK), b""))
             first, second = next(chunks, b""), next(chunks, b"")
+            _check_text(name, first)  # before as much is read of what is none as a cluster may have
             if second:
                 found = _streamed(chain([first, second], chunks), collector)
                 if found is not None:
@@ -149,9 +151,13 @@ def _utf8(name: str, data: bytes) -> bytes:
             return data.decode("utf-16").encode()
         except UnicodeError as error:
             raise ClusterError(name, 0, 0, f"is not valid UTF-16: {error}") from None
-    if b"\0" in data[:4096]:
-        raise ClusterError(name, 0, 0, "is not text: neither YAML nor JSON, nor gzip of one")
+    _check_text(name, data)
     return data
+
+
+def _check_text(name: str, start: bytes) -> None:
+    if b"\0" in start[:4096] and not start.startswith(_UTF_16):
+        raise ClusterError(name, 0, 0, "is not text: neither YAML nor JSON, nor gzip of one")
 
 
 def _no_nodes(collector: Collector) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.engine.options import Options
-from kubesched_lint.files import opened
+from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.library import Rulebook
@@ -162,8 +162,9 @@ def _packed(cluster: ClusterFiles) -> ClusterFiles:
 
 
 def _content(name: str) -> bytes:
-    with opened(name) as file:
-        return file.read()
+    from kubesched_lint.cluster.unpack import LARGEST
+
+    return whole(name, LARGEST)
 
 
 def lint_clusters(work: Work) -> tuple[Outcome, ...]:

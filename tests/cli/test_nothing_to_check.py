@@ -82,7 +82,7 @@ def test_exclude_is_named_where_it_leaves_nothing(folder: Path) -> None:
     assert done.returncode == 2
     assert "nothing was checked: all that could be read here is excluded (exclude: plain/**)" in done.stdout
     (folder / "empty").mkdir()
-    assert "exclude" not in run(folder, "lint", "empty").stdout
+    assert "is excluded" not in run(folder, "lint", "empty").stdout
 
 
 def test_what_is_excluded_is_read_when_it_is_named_unless_excluding_is_forced(folder: Path) -> None:

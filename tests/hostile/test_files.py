@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.cluster.cluster import ClusterError
-from kubesched_lint.cluster.read import read_cluster
+from kubesched_lint.cluster.read import contents, read_cluster
 from kubesched_lint.engine.config import ConfigError
 from kubesched_lint.engine.config_file import read_config
 from kubesched_lint.engine.options import BaselineError
@@ -305,6 +305,15 @@ def test_what_is_far_too_large_is_not_read_to_its_end(repository: Path, read: Ca
     with path.open("wb") as file:
         file.truncate(1 << 40)
     assert "larger than" in read(path)
+
+
+def test_a_cluster_with_holes_is_not_read_to_its_end(repository: Path) -> None:
+    path = repository / "cluster.json"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    assert "is not text" in cluster(path)
+    with pytest.raises(UnreadableError, match="larger than 2,048 MiB"):
+        contents(str(path))
 
 
 # --- reports that are written ---------------------------------------------------------------------------------------

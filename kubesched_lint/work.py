@@ -8,10 +8,13 @@ of the outer one too. Outside of all limits nothing is counted.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import local
+from typing import TypeVar
 
 from kubesched_lint.findings import UncheckedError
 
+T = TypeVar("T")
 WHY = "the work for it has a limit, and this input goes beyond it"
 
 
@@ -38,6 +41,15 @@ def spend(steps: int = 1) -> None:
 def share(least: int) -> float:
     """For one of many parts: a quarter of the steps that are left, and ``least`` where these run out."""
     return max(least, _LIMITS.left / 4)
+
+
+def tried(tell: Callable[[], T], instead: T) -> T:
+    """What is told within a share of the work; ``instead`` where that does not suffice."""
+    try:
+        with within(share(0)):
+            return tell()
+    except OutOfWorkError:
+        return instead
 
 
 class within:  # noqa: N801 - reads as a sentence: with within(1_000)

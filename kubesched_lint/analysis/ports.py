@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint import work
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.model.pod import BoundPod, HostPort, Pod
@@ -28,7 +29,9 @@ def rivals(workload: Workload, facts: Facts) -> Iterator[Workload]:
     """Other workloads of the set that take one of its ports, created before it."""
     seen = set()
     for port in workload.pod.host_ports:
-        for other in facts.host_port_users[port.protocol, port.port]:
+        users = facts.host_port_users[port.protocol, port.port]
+        work.spend(len(users))
+        for other in users:
             if id(other) in seen or other.ref == workload.ref or not facts.comes_before(other, workload):
                 continue
             seen.add(id(other))

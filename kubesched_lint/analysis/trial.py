@@ -126,6 +126,7 @@ class _Trial:
         self._placed: dict[int, tuple[Placement, Queued]] = {}
         self._of_others = {id(bound) for bound in facts.other_pods}
         self._evicted: dict[int, list[BoundPod]] = {}
+        self._asked_at: dict[int, int] = {}
 
     def run(self) -> Tried:
         self._place()
@@ -145,9 +146,12 @@ class _Trial:
         while progress:
             progress = False
             for one, placer in self._queue:
-                for placement in placer.place_all(one.left) if one.left else ():
+                if not one.left or self._asked_at.get(id(one)) == self._state.mark():
+                    continue  # nothing has changed since it found no place
+                for placement in placer.place_all(one.left):
                     self._note(placement, one)
                     progress = True
+                self._asked_at[id(one)] = self._state.mark()
 
     def _evict(self) -> bool:
         """Whether a pod that waits took the place of others."""

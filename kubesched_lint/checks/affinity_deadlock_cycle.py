@@ -8,7 +8,7 @@ from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.workload import Workload
 
-_MOST_TOLD = 20
+_MOST_TOLD = 8
 """Workloads of a circle that a finding names."""
 
 

@@ -6,11 +6,13 @@ again of the set as it is meant from where the finding stands: of every object t
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from kubesched_lint import work
 from kubesched_lint.findings import Source
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload
@@ -69,11 +71,16 @@ class Namesakes:
     @cached_property
     def _alike(self) -> Mapping[int, int]:
         """``id`` of a definition → that of the first one that says the same."""
-        return {
-            id(item): next(id(other) for other in items if other is item or not _differ((other, item)))
-            for items in self.groups.values()
-            for item in items
-        }
+        found: dict[int, int] = {}
+        for items in self.groups.values():
+            first: dict[str, list[Any]] = {}
+            for item in items:
+                alike = first.setdefault(_key(item), [])
+                other = next((other for other in alike if not _differ((other, item))), item)
+                if other is item:
+                    alike.append(item)
+                found[id(item)] = id(other)
+        return found
 
     @cached_property
     def _sets(self) -> dict[frozenset[int], Inventory]:
@@ -81,6 +88,7 @@ class Namesakes:
 
     def _chosen(self, source: Source, last: bool) -> Inventory:
         """One Inventory for all sources that mean the same: what is computed of it is computed once."""
+        work.spend(sum(map(len, self.groups.values())))
         kept = {id(_nearest(items, source, last)) for items in self.groups.values()}
         left = {id(item) for items in self.groups.values() for item in items} - kept
         strange = set(self._strange_scalers(left, last))
@@ -180,6 +188,15 @@ def _written(items: Sequence[Any]) -> Sequence[Any]:
 
 def _differ(items: Sequence[Any]) -> bool:
     return any(getattr(item.source, "value", item) != getattr(items[0].source, "value", items[0]) for item in items)
+
+
+def _key(item: Any) -> str:
+    """What definitions that do not differ share, and few others."""
+    value = getattr(item.source, "value", None)
+    try:
+        return json.dumps(value, sort_keys=True, default=str)
+    except (TypeError, ValueError):  # keys that are no strings, or an alias inside itself
+        return ""
 
 
 def _taken(items: Sequence[Any], kept: set[int]) -> str:

@@ -48,9 +48,9 @@ def established(judged: Iterable[Judged], as_meant: Callable[[Judged], Facts]) -
     for one in judged:
         run = ""
         if _is_tried(one):
-            facts = as_meant(one)
             try:
                 with work.within(work.share(0)):
+                    facts = as_meant(one)
                     run = attempts.setdefault(id(facts), _Attempts(facts)).against(one)
             except work.OutOfWorkError:
                 run = ""  # a run that is cut short says nothing

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.analysis.facts import Facts, Premises
@@ -36,7 +35,6 @@ from kubesched_lint.record import record, replace
 
 MOST_STEPS, STEPS_EACH, MANY = 6_000_000, 20_000, 200
 """Of a simulation, and for each of its workloads as far as they are not ``MANY``: see ``work``."""
-T = TypeVar("T")
 
 _MOST_SPARE = 60
 """Nodes that pools might add in the midst of an event; with more, the search would not end."""
@@ -157,10 +155,10 @@ def _simulated(
     rows = tuple(replace(row, cells=tuple(_judged(cell, cluster, facts) for cell in row.cells)) for row in rows)
     missing = dict(_missing(setting, facts))
     rows = tuple(weighed(tuple(_as_far_as_told(rows, setting, missing)), setting, facts))
-    drawn = _within_share(lambda: _pictures(simulation, pictured)) if pictured else (None, None)
+    drawn = work.tried(lambda: _pictures(simulation, pictured), None) if pictured else (None, None)
     before, after = drawn or (None, None)
     unmissing = [i for i in numbers if i not in missing]
-    skewed = _within_share(lambda: tuple(_skews(setting, effort, unmissing)))
+    skewed = work.tried(lambda: tuple(_skews(setting, effort, unmissing)), None)
     left_out = [what for what, told in (("the picture", drawn), ("the skews", skewed)) if told is None]
     return Outlook(
         setting.workloads,
@@ -178,15 +176,6 @@ def _simulated(
             *(f"left out: {what}, for {work.WHY}" for what in left_out),
         ),
     )
-
-
-def _within_share(tell: Callable[[], T]) -> T | None:
-    """What is told within a share of the work; None where that does not suffice."""
-    try:
-        with work.within(work.share(0)):
-            return tell()
-    except work.OutOfWorkError:
-        return None
 
 
 def _defined_once(manifests: Inventory) -> tuple[Inventory, tuple[str, ...]]:

@@ -60,6 +60,10 @@ class ComplexKeyError(BuildError):
     """A mapping or list as a key: nearly always an unrendered ``{{ template }}``."""
 
 
+MOST_PARTS = 3_000_000
+"""Of one document. A List of 16 MiB, the most that a file may have, has about half as many."""
+
+
 @record
 class Tree:
     """``start`` is the offset of the value, -1 for an empty document; ``rest`` the line of text behind ``...`` or 0."""
@@ -181,10 +185,15 @@ class _Builder:
 
     def run(self) -> Tree:
         get, on, last = self._parser.get_event, self._on, self._last
-        while (kind := (event := get()).__class__) not in last:
+        for _ in range(MOST_PARTS):
+            if (kind := (event := get()).__class__) in last:
+                break
             act = on.get(kind)
             if act is not None:
                 act(event)
+        else:
+            message = f"more than {MOST_PARTS:,} keys, values and collections: no API server takes so large an object"
+            raise self._error(event.start_mark, message)
         rest = self._behind_end(event.explicit) if kind is last[1] else 0
         return Tree(self._value, self._start, rest, self._root)
 

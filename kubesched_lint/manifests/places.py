@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,18 @@ def _lines(text: str) -> tuple[list[str], Items]:
 
 
 def _place(text: str, at: int, line: int) -> tuple[int, int]:
-    return line + text.count("\n", 0, at), at - text.rfind("\n", 0, at)
+    starts = _starts(text)
+    before = bisect_right(starts, at) - 1
+    return line + before, at - starts[before] + 1
+
+
+@lru_cache(maxsize=4)
+def _starts(text: str) -> list[int]:
+    """Where lines begin: to count them anew for each of many findings takes time that grows with the square."""
+    starts = [0]
+    while at := text.find("\n", starts[-1]) + 1:
+        starts.append(at)
+    return starts
 
 
 def _find(root: Node, path: Path, text: str, key: bool) -> _Ends:

@@ -53,7 +53,7 @@ KUBELET_FILTERS: tuple[Plugin, ...] = (node_name, taint_toleration, node_affinit
 """What the kubelet looks at when a pod names its node."""
 PREFILTERS: tuple[PreFilterPlugin, ...] = (node_affinity, volume_restrictions, volume_binding, volume_zone)
 
-_STEPS = 80
+_STEPS = 40
 """What it costs to ask all plugins of a pod."""
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.topology import Tally
@@ -16,6 +17,8 @@ from kubesched_lint.scheduler.topology import eligible_nodes, is_short_of_domain
 from kubesched_lint.scheduler.verdict import Rejection
 
 NAME = "PodTopologySpread"
+_STEPS = 4
+"""What it costs to look at one constraint."""
 SKEWED = "node(s) didn't match pod topology spread constraints"
 UNLABELLED = "node(s) didn't match pod topology spread constraints (missing required label)"
 
@@ -26,6 +29,7 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
         return
     counted = labelled_nodes(hard, state.index)
     for constraint in hard:
+        work.spend(_STEPS + len(state.index) // 16)
         without = among & ~state.index.with_key(constraint.topology_key)
         if without:
             yield Rejection(NAME, UNLABELLED, without, resolvable=False)

@@ -17,6 +17,7 @@ from kubesched_lint.admission.reach import is_in_reach
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
 from kubesched_lint.model.template import written_template
+from kubesched_lint.validation import class_words
 from kubesched_lint.validation.removed import no_matches, removed_in
 
 if TYPE_CHECKING:
@@ -122,20 +123,18 @@ class Admission:
         computed = self._priority_class_of(pod)
         if computed is None:
             if "PriorityClass" in self.known:
-                message = f"no PriorityClass with name {pod.priority_class} was found"
+                message = class_words.no_priority_class(pod.priority_class)
                 yield Refusal("Priority", message, (*pod.path, "priorityClassName"))
             return
         if not pod.priority_class and not computed.name and "PriorityClass" not in self.known:
             return  # a default class that we do not know of may say the same
         if pod.priority is not None and pod.priority != computed.value:
-            said = f"the integer value of priority ({pod.priority}) must not be provided in pod spec"
-            rest = f"priority admission controller computed {computed.value} from the given PriorityClass name"
-            yield Refusal("Priority", f"{said}; {rest}", (*pod.path, "priority"))
+            message = class_words.other_priority(pod.priority, computed.value)
+            yield Refusal("Priority", message, (*pod.path, "priority"))
         policy = computed.preemption_policy
         if pod.preemption_policy and pod.preemption_policy != policy:
-            said = f"the string value of PreemptionPolicy ({pod.preemption_policy}) must not be provided in pod spec"
-            rest = f"priority admission controller computed {policy} from the given PriorityClass name"
-            yield Refusal("Priority", f"{said}; {rest}", (*pod.path, "preemptionPolicy"))
+            message = class_words.other_policy(pod.preemption_policy, policy)
+            yield Refusal("Priority", message, (*pod.path, "preemptionPolicy"))
 
     def _priority_class_of(self, pod: Pod) -> PriorityClass | None:
         """The class that settles the pod's priority; None where it names one that we do not know of."""
@@ -161,17 +160,16 @@ class Admission:
         found = self.runtime_classes.get(pod.runtime_class)
         if found is None:
             if "RuntimeClass" in self.known:
-                message = f'pod rejected: RuntimeClass "{pod.runtime_class}" not found'
+                message = class_words.no_runtime_class(pod.runtime_class)
                 yield Refusal("RuntimeClass", message, (*pod.path, "runtimeClassName"))
             return
         if found.overhead and pod.overhead and found.overhead != pod.overhead:
-            message = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
-            yield Refusal("RuntimeClass", message, (*pod.path, "overhead"), found, ("overhead", "podFixed"))
+            there = ("overhead", "podFixed")
+            yield Refusal("RuntimeClass", class_words.OTHER_OVERHEAD, (*pod.path, "overhead"), found, there)
         for key, value in sorted(found.node_selector.items()):
             own = pod.node_selector.get(key, value)
             if own != value:
-                ours = f"pod.spec.nodeSelector[{key}] = {own}"
-                message = f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; {ours}"
+                message = class_words.other_node_selector(key, value, own)
                 at = ("scheduling", "nodeSelector", key)
                 yield Refusal("RuntimeClass", message, (*pod.path, "nodeSelector", key), found, at)
 
@@ -179,8 +177,7 @@ class Admission:
         """validateOverhead: only a class gives a pod its overhead."""
         found = self.runtime_classes.get(pod.runtime_class)
         if pod.overhead and (found is not None or not pod.runtime_class) and not (found and found.overhead):
-            message = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
-            yield Refusal("RuntimeClass", message, (*pod.path, "overhead"), found)
+            yield Refusal("RuntimeClass", class_words.OVERHEAD_WITHOUT_CLASS, (*pod.path, "overhead"), found)
 
     # --- LimitRanger ------------------------------------------------------------------------------------------------
 

@@ -14,10 +14,10 @@ from kubesched_lint.model.pod import Container, Pod, PodAffinityTerm, SpreadCons
 from kubesched_lint.model.policy import LimitRange, PriorityClass, RuntimeClass
 from kubesched_lint.model.resources import effective_requests
 from kubesched_lint.record import replace
+from kubesched_lint.validation.class_words import SYSTEM_PRIORITIES
 
 SYSTEM_PRIORITY_CLASSES: Mapping[str, PriorityClass] = {
-    "system-cluster-critical": PriorityClass("system-cluster-critical", 2_000_000_000),
-    "system-node-critical": PriorityClass("system-node-critical", 2_000_001_000),
+    name: PriorityClass(name, value) for name, value in SYSTEM_PRIORITIES.items()
 }
 EVICTION_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _EVICTED_LATE = tuple(Toleration(key, "Exists", "", "NoExecute", 300) for key in EVICTION_TAINTS)

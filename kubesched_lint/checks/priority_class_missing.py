@@ -8,6 +8,7 @@ from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint
 from kubesched_lint.findings import Hazard, UncheckedError, pattern
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.validation.class_words import no_priority_class
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
@@ -18,7 +19,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         raise UncheckedError("needs priority classes (kubectl get priorityclass), which no snapshot holds")
     yield Hazard(
         at=(*workload.pod.path, "priorityClassName"),
-        evidence=pattern(f"no PriorityClass with name {name} was found"),
+        evidence=pattern(no_priority_class(name)),
         values={"class": name, "nearest": hint(facts.nearest_priority_class(name), "there is ")},
         variant="pod" if workload.kind == "Pod" else "default",
     )

@@ -8,6 +8,7 @@ from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint, nearest_name
 from kubesched_lint.findings import Hazard, UncheckedError, pattern
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.validation.class_words import no_runtime_class
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
@@ -18,7 +19,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         raise UncheckedError("needs runtime classes (kubectl get runtimeclass), which no snapshot holds")
     yield Hazard(
         at=(*workload.pod.path, "runtimeClassName"),
-        evidence=pattern(f'pod rejected: RuntimeClass "{name}" not found'),
+        evidence=pattern(no_runtime_class(name)),
         values={"class": name, "nearest": hint(nearest_name(name, classes), "there is ")},
         variant="pod" if workload.kind == "Pod" else "default",
     )

@@ -12,11 +12,10 @@ from typing import Any
 
 from kubesched_lint.findings import Path
 from kubesched_lint.record import record
+from kubesched_lint.validation import class_words
 from kubesched_lint.validation.causes import Cause, quoted
 
 Value = dict[str, Any]
-_BUILT_IN = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
-_OVERHEAD = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
 
 
 @record
@@ -31,17 +30,15 @@ def before_validation(pod: Value, classes: Classes) -> Cause | None:
     """What the mutating plugins refuse, which nothing else gets to see then: Priority first, then RuntimeClass."""
     spec = pod.get("spec", {})
     name = spec.get("priorityClassName", "")
-    known = {**_BUILT_IN, **classes.priority}
+    known = {**class_words.SYSTEM_PRIORITIES, **classes.priority}
     if name and name not in known:
-        return _refusal(pod, f"no PriorityClass with name {name} was found", "priorityClassName")
+        return _refusal(pod, class_words.no_priority_class(name), "priorityClassName")
     computed = known[name] if name else 0
     if "priority" in spec and spec["priority"] != computed:
-        text = f"the integer value of priority ({spec['priority']}) must not be provided in pod spec"
-        rest = f"priority admission controller computed {computed} from the given PriorityClass name"
-        return _refusal(pod, f"{text}; {rest}", "priority")
+        return _refusal(pod, class_words.other_priority(spec["priority"], computed), "priority")
     runtime = spec.get("runtimeClassName")
     if runtime is not None and runtime not in classes.runtime:
-        return _refusal(pod, f"pod rejected: RuntimeClass {quoted(runtime)} not found", "runtimeClassName")
+        return _refusal(pod, class_words.no_runtime_class(runtime), "runtimeClassName")
     return None
 
 
@@ -49,7 +46,7 @@ def after_validation(pod: Value, classes: Classes) -> Cause | None:
     """What the validating plugins refuse, once the pod itself is fine."""
     spec = pod.get("spec", {})
     if spec.get("overhead") and not classes.runtime.get(spec.get("runtimeClassName", ""), False):
-        return _refusal(pod, _OVERHEAD, "overhead")
+        return _refusal(pod, class_words.OVERHEAD_WITHOUT_CLASS, "overhead")
     return None
 
 

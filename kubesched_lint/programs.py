@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from typing import IO
 
 from kubesched_lint.record import record
 
@@ -18,6 +19,7 @@ TIMEOUT = 60.0
 LARGEST = 64 * 1024 * 1024
 """Bytes that it may write to standard output."""
 _LONGEST_ERROR = 1 << 20
+_PIECE = 1 << 16
 
 OFFLINE: Mapping[str, str] = {
     "GIT_ALLOW_PROTOCOL": "none",
@@ -87,10 +89,19 @@ def run(
     assert process.stdout is not None
     assert process.stderr is not None
     found: list[bytes] = [b"", b""]
+    short: list[BaseException] = []
 
-    def read(number: int, stream: object, most: int) -> None:
-        found[number] = stream.read(most + 1)  # type: ignore[attr-defined]
-        if len(found[number]) > most:
+    def read(number: int, stream: IO[bytes], most: int) -> None:
+        pieces = []
+        size = 0
+        try:
+            while size <= most and (piece := stream.read(min(_PIECE, most + 1 - size))):
+                pieces.append(piece)
+                size += len(piece)
+            found[number] = b"".join(pieces)
+        except MemoryError as error:
+            short.append(error)
+        if size > most or short:
             _end(process.pid)
 
     readers = [
@@ -98,18 +109,22 @@ def run(
         Thread(target=read, args=(1, process.stderr, _LONGEST_ERROR), daemon=True),
     ]
     deadline = monotonic() + timeout
-    for reader in readers:
-        reader.start()
     try:
+        for reader in readers:
+            reader.start()
         for reader in readers:
             reader.join(max(0.0, deadline - monotonic()))
         code = process.wait(max(0.1, deadline - monotonic()))
     except subprocess.TimeoutExpired:
         raise ProgramError(f"{name} took longer than {timeout:g} seconds and was stopped") from None
+    except RuntimeError:  # no further thread is to be had
+        raise ProgramError(f"{name} cannot be run: there is not enough memory") from None
     finally:
         if process.poll() is None:
             _end(process.pid)
             process.wait()
+    if short:
+        raise ProgramError(f"{name} writes more than there is memory for")
     if len(found[0]) > largest:
         raise ProgramError(f"{name} writes more than {largest // 1024**2} MiB")
     return Done(code, found[0], found[1].decode("utf-8", "replace"))

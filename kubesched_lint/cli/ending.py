@@ -17,6 +17,8 @@ TRACEBACK = "KUBESCHED_LINT_TRACEBACK"
 """The variable that asks for the traceback of what went wrong."""
 _LONGEST = 500
 _BROKEN_PIPE = 128 + 13
+_NO_ROOM = ("can't start new thread", "can't allocate lock", "failed to map segment", "Cannot allocate memory")
+"""What Python says of too little memory where it raises no MemoryError."""
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
@@ -29,6 +31,7 @@ def ended_by(command: Callable[[], int]) -> NoReturn:
     _open_what_is_closed()
     try:
         _heed_signals()
+        _tell_of_threads()
         code = _outcome(command)
         # Nothing that was read waits to be taken apart, and nobody waits for threads.
         os._exit(code if _is_flushed() else FAILED)
@@ -49,8 +52,12 @@ def _outcome(command: Callable[[], int]) -> int:
     except OSError as error:
         return _failed(error, _of_the_system(error))
     except Exception as error:
+        if isinstance(error.__cause__, EOFError):  # the parser takes it for the end of an answer to a question
+            error = error.__cause__
         if hasattr(error, "format_message"):  # of the parser: what was asked for is wrong
             return _misused(error)
+        if isinstance(error, (RuntimeError, ImportError)) and any(words in str(error) for words in _NO_ROOM):
+            return _failed(error, "not enough memory")
         return _failed(error, _bug(error))
 
 
@@ -116,6 +123,19 @@ def _misused(error: Any) -> int:
     for line in text.getvalue().rstrip("\n").split("\n"):
         tell(line)
     return FAILED
+
+
+def _tell_of_threads() -> None:
+    """What ends a thread, or an object that is being taken apart, is no traceback either."""
+    import threading
+
+    def told(ended: threading.ExceptHookArgs) -> None:
+        if ended.exc_value is not None and os.environ.get(TRACEBACK):
+            _failed(ended.exc_value, _bug(ended.exc_value))
+
+    threading.excepthook = told
+    if not os.environ.get(TRACEBACK):
+        sys.unraisablehook = lambda _: None
 
 
 # --- streams --------------------------------------------------------------------------------------------------------

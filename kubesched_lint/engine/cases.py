@@ -57,6 +57,8 @@ def _case(line: str, place: str) -> dict[str, Any]:
         case = json.loads(line)
     except ValueError as error:
         raise CaseError(f"{place}: not JSON: {error}") from None
+    except RecursionError:
+        raise CaseError(f"{place}: not JSON: nested too deeply") from None
     if not isinstance(case, dict):
         raise CaseError(f"{place}: a case is one JSON object a line")
     return case

@@ -103,9 +103,10 @@ def go_int(text: str) -> int | None:
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not (digits.isascii() and digits.isdigit()):
         return None
-    if len(digits) > 19 and len(digits.lstrip("0")) > 19:  # Python converts no more than some thousand
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > 19:  # Python converts no more than some thousand
         return None
-    number = int(text)
+    number = -int(digits) if text[0] == "-" else int(digits)
     return number if -(1 << 63) <= number < 1 << 63 else None
 
 

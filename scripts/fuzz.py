@@ -251,6 +251,7 @@ def main() -> None:
         (corpus / blake2b(seed, digest_size=8).hexdigest()).write_bytes(seed)
     watch = Watch(target, where)
     os.chdir(where)
+    TARGETS[target](b"")  # what is imported first is no input's fault
 
     def mutate(data: bytes, largest: int, seed: int) -> bytes:
         return changed(data, largest, seed) if seed % 2 else bytes(atheris.Mutate(data, largest))

@@ -69,7 +69,11 @@ def clusters(data: bytes) -> None:
         try:
             cluster = cluster_from([(name, data)], name)
         except ClusterError as error:
-            held(error.path, error.line, error.column, data.decode("utf-8", "replace"))
+            text = data.decode("utf-8", "replace")
+            try:
+                held(error.path, error.line, error.column, text)
+            except MisplacedError:  # to JSON a carriage return is a space
+                held(error.path, error.line, error.column, text.replace("\r", " "))
             if "\n" in error.message:
                 raise MisplacedError("a message of several lines") from None
         else:

@@ -124,7 +124,10 @@ def prepare(folder: Path) -> None:
     (folder / "mine.jsonl").write_bytes(b"".join(recorded.splitlines(keepends=True)[:3]))
     programs(folder / "bin")
     identity = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
-    for command in (["init", "-q"], ["add", "cluster.yaml", "manifests"], [*identity, "commit", "-qm", "start"]):
+    (folder / "kubesched.toml").write_text("# all as it is by default\n")
+    added = ["add", "cluster.yaml", "kubesched.toml", "manifests"]
+    remote = ["update-ref", "refs/remotes/origin/main", "HEAD"]
+    for command in (["init", "-q"], added, [*identity, "commit", "-qm", "start"], remote):
         subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)
 
 

@@ -73,7 +73,7 @@ class Admission:
         if spec.get("runtimeClassName") and spec["runtimeClassName"] not in self.runtime_classes:
             self._must_tell(self.runtime_classes, "RuntimeClass")
             raise RefusedError(f'RuntimeClass "{spec["runtimeClassName"]}" not found')
-        _merge_label_keys(spec, own)
+        merge_label_keys(spec, own)
         self._check_limits(spec, namespace)
         self._check_security(spec, namespace)
         return decode_pod(spec, namespace, own, ("spec",), ("metadata", "labels"))
@@ -144,7 +144,7 @@ class Admission:
             raise RefusedError('violates PodSecurity "restricted:latest": runAsNonRoot != true')
 
 
-def _merge_label_keys(spec: Value, labels: Mapping[str, str]) -> None:
+def merge_label_keys(spec: Value, labels: Mapping[str, str]) -> None:
     """matchLabelKeys become requirements of the selector beside them (applyMatchLabelKeysAndMismatchLabelKeys)."""
     affinity = spec.get("affinity") or {}
     for side in ("podAffinity", "podAntiAffinity"):

@@ -14,6 +14,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from tests.worlds import clusters
+from tests.worlds.admission import merge_label_keys
 from tests.worlds.clusters import APPS, Value, item
 from tests.worlds.draw import Dice, Draw, Seeded, Shrinking
 from tests.worlds.workloads import running, workload
@@ -112,7 +113,7 @@ def make(source: Draw) -> World:
         for value in sets:
             if dice.chance(0.7):
                 cluster += running(dice, has, value, names)
-    cluster = _with_priority(_with_room(cluster), manifests)
+    cluster = _as_stored(_with_room(cluster), manifests)
     manifests += sets
     for value in sets:
         manifests += _beside(dice, has, value)
@@ -121,13 +122,14 @@ def make(source: Draw) -> World:
     return World(manifests, cluster, dice.chance(0.7), tuple(sorted(has)))
 
 
-def _with_priority(cluster: list[Value], manifests: list[Value]) -> list[Value]:
-    """Running pods with the priority that the API server gave them."""
+def _as_stored(cluster: list[Value], manifests: list[Value]) -> list[Value]:
+    """Running pods with the priority and the selectors that the API server gave them."""
     classes = [v for v in (*cluster, *manifests) if v["kind"] == "PriorityClass"]
     given = {v["metadata"]["name"]: v for v in classes}
     usual = next((v for v in classes if v.get("globalDefault")), {"value": 0})
     for value in cluster:
         if value["kind"] == "Pod" and "priority" not in value["spec"]:
+            merge_label_keys(value["spec"], value["metadata"]["labels"])
             found = given.get(value["spec"].get("priorityClassName"), usual)
             value["spec"]["priority"] = found["value"]
             value["spec"]["preemptionPolicy"] = found.get("preemptionPolicy", "PreemptLowerPriority")

@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 
+from tests.worlds.admission import merge_label_keys
 from tests.worlds.agreement import Reading, contradictions
 from tests.worlds.generator import World, seeded
 from tests.worlds.reference import course, outcomes, why_not
@@ -148,6 +149,7 @@ def _as_made(value: Any, templates: dict[tuple[str, str], Any]) -> Any:
     labels = {**template["metadata"]["labels"], **of_revision}
     kept = {k: v for k, v in value["spec"].items() if k in ("nodeName", "priority", "preemptionPolicy")}
     spec = {**copy.deepcopy(template["spec"]), **kept}
+    merge_label_keys(spec, labels)
     return {**value, "metadata": {**value["metadata"], "labels": labels}, "spec": spec}
 
 

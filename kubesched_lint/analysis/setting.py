@@ -8,6 +8,7 @@ from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.analysis.claims import bound_volume, claim_named, told_ordinals, without_unknown_storage
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.held import amid_rollout, as_it_stands, without
+from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.revisions import HASH, by_revision, runs_newest
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
 from kubesched_lint.model.decode.nodes import decode_pod_object
@@ -41,6 +42,7 @@ def setting_of(facts: Facts) -> Setting:
         sized,
         {i: pods for i, pods in running.items() if pods},
         {i: changes(w, running[i], facts) for i, w in enumerate(ordered) if running[i]},
+        {i: size for i, w in enumerate(ordered) if running[i] and (size := _size(w, cluster)) is not None},
         scalers,
         kubernetes_version=facts.premises.kubernetes_version,
         leaving=tuple(b for b in facts.other_pods if b.terminating and not b.held),
@@ -57,6 +59,12 @@ def _its_own(workload: Workload, facts: Facts, bare: Collection[tuple[str, str]]
     if workload.kind == "Pod" or not bare:
         return running
     return tuple(b for b in running if b.owner is not None or (b.namespace, b.name) not in bare)
+
+
+def _size(workload: Workload, cluster: Cluster) -> int | None:
+    """How many replicas a Deployment of the cluster is meant to have; amid a rollout others may run."""
+    live = cluster.running.live(workload) if workload.kind == "Deployment" else None
+    return None if live is None else live.replicas
 
 
 def _yet_to_come(workload: Workload, running: Sequence[BoundPod], facts: Facts) -> Iterator[BoundPod]:

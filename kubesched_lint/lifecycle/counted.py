@@ -24,6 +24,7 @@ from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
 from kubesched_lint.scheduler.topology import counted_nodes
 
 _FEW_NODES = 64
+_LOSSES = ("node-loss", "zone-loss", "drain")
 _STEPS = 100
 """What it costs to count once, and beside how many others."""
 _MOVING = ("node-loss", "zone-loss", "drain")
@@ -146,6 +147,8 @@ def _spares_none(setting: Setting, number: int) -> bool:
 
 def _count(setting: Setting, event: str, number: int) -> Tally:
     told = _foreseen(setting, event, number)
+    if event in _LOSSES and told.least.pods < told.wanted and may_miss([setting.pods[number]], setting.cluster):
+        told.least = Counted(0, "a pod that waits may overlook that another one made way")
     if not setting.running.get(number) or stands_well(setting, number):
         return told
     # Pods may stand where they would not be let in again: they stay all the same.
@@ -156,7 +159,7 @@ def _count(setting: Setting, event: str, number: int) -> Tally:
 
 def _foreseen(setting: Setting, event: str, number: int) -> Tally:
     """The same where those that run would all be let in again."""
-    if setting.workloads[number].kind == "Pod" and event in ("node-loss", "zone-loss", "drain"):
+    if setting.workloads[number].kind == "Pod" and event in _LOSSES:
         return Tally(1, Counted(0, "nobody makes a bare pod again"), most_placed(setting, number, 1))
     if setting.running.get(number) and event == "deploy":
         return _applied_again(setting, number)

@@ -231,10 +231,13 @@ class Story:
         self.phases.append(phase)
         return phase
 
-    def adopt(self, workload: Workload, running: Sequence[BoundPod], *, changed: bool = True) -> None:
+    def adopt(
+        self, workload: Workload, running: Sequence[BoundPod], *, changed: bool = True, size: int | None = None
+    ) -> None:
         """Begin with a workload that runs already: its pods, bound or waiting, those of older revisions first.
 
-        With ``changed`` applying the workload makes a new revision; else the last one that runs is its own.
+        With ``changed`` applying the workload makes a new revision; else the last one that runs is its own. ``size`` is
+        the number of replicas that it is meant to have until then, as many as run unless it is given.
         """
         groups: dict[str, list[BoundPod]] = {}
         for bound in running:
@@ -259,9 +262,8 @@ class Story:
                 self.cast.revise(number, workload, pod, owner)
         self.numbers[workload.kind, workload.namespace, workload.name] = number
         revision = len(ordered) - 1
-        live = replace(
-            workload, replicas=sum(map(len, ordered)), template=AS_IT_RUNS if changed else written_template(workload)
-        )
+        before = sum(map(len, ordered)) if size is None else size
+        live = replace(workload, replicas=before, template=AS_IT_RUNS if changed else written_template(workload))
         self.wishes[number] = self._wish(number, revision, live)
         (state,) = self.states
         at = {node.name: p for p, node in enumerate(self.nodes)}

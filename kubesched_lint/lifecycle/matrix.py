@@ -17,7 +17,7 @@ from kubesched_lint.lifecycle.idle import idle
 from kubesched_lint.lifecycle.judging import explained, judged, known_by
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.premises import has_unknown_class, premises
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import MOST_UNTOLD, Setting
 from kubesched_lint.lifecycle.telling import End, Telling
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, nothing, words
 from kubesched_lint.record import record, replace
@@ -191,7 +191,8 @@ class Simulation:
         verdict, stuck, always = judged(event, ends)
         counts = [e.filled(wanted) for e in ends]
         bound = Range(min(counts), max(counts), "search")
-        proven = verdict != DEPENDS and any_ends is not None and judged(event, any_ends)[::2] == (verdict, always)
+        followed = any_ends is not None and len(self.setting.untold(number)) <= MOST_UNTOLD
+        proven = verdict != DEPENDS and followed and judged(event, any_ends or ())[::2] == (verdict, always)
         ready = None
         if any(e.outcome.unready for e in ends):
             counts = [min(e.outcome.ready, wanted) for e in ends]

@@ -15,8 +15,7 @@ _GATED = "the feature gate MaxUnavailableStatefulSet is off by default up to 1.3
 def _untold(setting: Setting, number: int) -> str:
     """The workload and its neighbours, as far as nobody knows whether their templates change."""
     untold = setting.untold(number)
-    own = number in setting.running and setting.changes.get(number, True) is None
-    few = [number] * own + [i for i in untold[: _FEW + 1] if i != number][:_FEW]
+    few = [number] * setting.is_untold(number) + [i for i in untold[: _FEW + 1] if i != number][:_FEW]
     more = len(untold) - len(few)
     return ", ".join(str(setting.workloads[i]) for i in few) + (f" and {more} more" if more else "")
 

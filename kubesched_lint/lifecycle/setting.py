@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 from kubesched_lint import work
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from kubesched_lint.lifecycle.guests import Guest, Guests
 
 T = TypeVar("T")
+MOST_UNTOLD = 2
+"""Of so many manifests each may change what runs or not; of more it is asked of all of them at once."""
 UNKNOWN_CLASS = StorageClass("unknown to kubesched-lint", "unknown", "WaitForFirstConsumer")
 """What a class that no snapshot told of may do for all we know: make a volume where a pod lands."""
 
@@ -55,6 +57,8 @@ class Setting:
     """By place in ``workloads``: the pods that run already, those of older revisions first."""
     changes: Mapping[int, bool | None] = field(default_factory=dict)
     """Of those that run: whether the manifest changes their template (as where nothing is said); None: unknown."""
+    sizes: Mapping[int, int] = field(default_factory=dict)
+    """Of those that run: the number of replicas in the cluster, where it is known."""
     scalers: Mapping[int, Autoscaler] = field(default_factory=dict)
     scaled: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """By place in ``workloads``: the numbers of replicas to which somebody means to scale it."""
@@ -89,6 +93,7 @@ class Setting:
             workloads=tuple(self.workloads[i] for i in kept),
             running=_renumbered(self.running, kept),
             changes=_renumbered(self.changes, kept),
+            sizes=_renumbered(self.sizes, kept),
             scalers=_renumbered(self.scalers, kept),
             scaled=_renumbered(self.scaled, kept),
             never_ready=frozenset(n for n, i in enumerate(kept) if i in self.never_ready),
@@ -349,10 +354,17 @@ class Setting:
         """Whether all its running pods are of one revision."""
         return len({revision_of(self.workloads[number], b) for b in self.running.get(number, ())}) <= 1
 
-    def worlds(self, members: Iterable[int]) -> tuple[bool, ...]:
-        """Whether manifests of which nobody can tell change what runs: one answer for all of them, or both."""
-        unknown = any(self.running.get(i) and self.changes.get(i, True) is None for i in members)
-        return (True, False) if unknown else (False,)
+    def worlds(self, members: Iterable[int]) -> tuple[frozenset[int], ...]:
+        """Which manifests of which nobody can tell change what runs: every answer; all or none where they are many."""
+        unknown = [i for i in members if self.is_untold(i)]
+        if len(unknown) > MOST_UNTOLD:
+            return (frozenset(unknown), frozenset())
+        counts = range(len(unknown), -1, -1)
+        return tuple(frozenset(chosen) for count in counts for chosen in combinations(unknown, count))
+
+    def is_untold(self, number: int) -> bool:
+        """Whether nobody can tell if the manifest of a workload changes what runs of it."""
+        return bool(self.running.get(number)) and self.changes.get(number, True) is None
 
     @cached_property
     def reach(self) -> tuple[NodeSet, ...]:
@@ -369,8 +381,7 @@ class Setting:
 
     @cached_property
     def _untold(self) -> Mapping[tuple[int, ...], tuple[int, ...]]:
-        unknown = {i for i in self.running if self.changes.get(i, True) is None}
-        return {members: tuple(i for i in members if i in unknown) for members in self.components}
+        return {members: tuple(filter(self.is_untold, members)) for members in self.components}
 
     # --- the story --------------------------------------------------------------------------------------------------
 
@@ -384,14 +395,14 @@ class Setting:
         seed: int = 0,
         unready: bool = False,
         preempting: bool = False,
-        changed: bool = False,
+        changed: Collection[int] = (),
         guests: Sequence[Guest] = (),
         precedence: Mapping[int, int] | None = None,
     ) -> Story:
         """The members deployed, with ``unready`` those of ``never_ready`` in vain; see ``Story`` for the options.
 
-        ``changed``: whether manifests of which nobody can tell change what runs. ``guests`` may have to go, all others
-        stay where they are.
+        ``changed``: of whom nobody can tell, and whose manifests change what runs. ``guests`` may have to go, all
+        others stay where they are.
         """
         chosen = [self._as_granted(i) for i in members]
         moving = {id(bound) for guest in guests for bound in guest.pods}
@@ -414,7 +425,8 @@ class Setting:
         for i in members:
             if self.running.get(i):
                 changes = self.changes.get(i, True)
-                story.adopt(self.workloads[i], self.running[i], changed=changed if changes is None else changes)
+                changes = i in changed if changes is None else changes
+                story.adopt(self.workloads[i], self.running[i], changed=changes, size=self.sizes.get(i))
         if unready:
             story.from_now_unready()
         story.deploy(chosen, together=self.together)

@@ -204,3 +204,12 @@ def test_an_affinity_to_pods_that_may_stand_outside_every_domain_is_not_sure():
     mixed = with_node(sketch(1, "a"), node)
     assert not cell(told(mixed, web, everywhere, states=1), "web", "deploy").proven
     assert cell(told(mixed, web, there, states=1), "web", "deploy").proven
+
+
+def test_of_those_that_may_overlook_their_chance_none_is_sure_to_run_after_a_drain():
+    """One waits for the only zone; the other is evicted, and nothing tells the first of it."""
+    zone = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": ZONE}
+    nobody = {"labelSelector": {"matchLabels": {"app": "nobody"}}, "topologyKey": HOSTNAME}
+    webs = (workload("Deployment", "web", 2, apart_by(*terms)) for terms in ([zone], [zone, nobody]))
+    sure, unsure = (cell(told(sketch(2, "a"), web, states=1), "web", "drain") for web in webs)
+    assert (sure.bound.least, unsure.bound.least) == (1, 0)

@@ -6,8 +6,13 @@ from copy import deepcopy
 
 import pytest
 
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.revisions import by_revision, running_pods_of
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE
+from kubesched_lint.model.decode.workloads import decode_workload
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.record import replace
 from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, other, sketch, told, workload
 
 NODES = ("w-a", "w-b", "w-c")
@@ -24,7 +29,7 @@ def running(live: dict, *nodes: str, template_hash: str = "abc", with_sets: bool
     if kind == "Deployment":
         labels["pod-template-hash"] = template_hash
         set_name = f"{name}-{template_hash}"
-        made = other("ReplicaSet", set_name, "apps/v1", spec={"replicas": len(nodes), **deepcopy(body)})
+        made = other("ReplicaSet", set_name, "apps/v1", spec={**deepcopy(body), "replicas": len(nodes)})
         made["metadata"] |= {"namespace": "default", "labels": labels, "ownerReferences": [owner]}
         made["metadata"]["annotations"] = {"deployment.kubernetes.io/revision": "1"}
         made["spec"]["template"]["metadata"]["labels"] = labels
@@ -159,3 +164,27 @@ def test_others_say_too_that_nobody_knows_whether_a_template_changes():
     db = workload("Deployment", "db", 1, apart("web", HOSTNAME))
     outlook = told(sketch(1, "abc", "4", "110", *running(WEB, *NODES, with_sets=False)), WEB, db)
     assert any("the template of Deployment default/web" in a for a in cell(outlook, "db", "deploy").assumes)
+
+
+def test_of_two_templates_one_may_change_and_the_other_not():
+    """Only where that of db changes, which then asks for less, and that of web does not, both pods of web fit."""
+    web, db = workload("Deployment", "web", 2, asking("2500m")), workload("Deployment", "db", 1, asking("100m"))
+    before = (workload("Deployment", "web", 1, asking("600m")), workload("Deployment", "db", 1, asking("3")))
+    standing = [pod for live in before for pod in running(live, "w", with_sets=False)]
+    deployed = cell(told(sketch(1, "a", "4", "110", *standing), web, db), "web", "deploy")
+    assert (deployed.verdict, deployed.proven) == (DEPENDS, False)
+
+
+def test_amid_a_rollout_the_size_that_is_meant_is_no_change():
+    """One old pod is left of two: it is not scaled up again before the new ones are made."""
+    live = workload("Deployment", "web", 2)
+    old = deepcopy(live)
+    old["spec"]["template"]["spec"]["containers"][0]["image"] = "web:0"
+    (_, before, standing), (deployment, newest) = running(old, "w", template_hash="old"), running(live)
+    newest["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = "2"
+    manifests = replace(Inventory(), workloads=(decode_workload(live, "default"),))
+    setting = setting_of(Facts(manifests, sketch(1, "a", "4", "110", deployment, before, standing, newest)))
+    story = setting.story([0], expected=True, most_states=100)
+    starts = story.phases[0].origins
+    assert starts
+    assert all(story.cast.slots[slot].revision > 0 for start in starts for slot, _, _ in start.waiting)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from kubesched_lint import work
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.trial import Queued, pods_wanted, queued_pods
 from kubesched_lint.cluster.state import ClusterState
@@ -14,6 +15,8 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.placement import Placer
 
+MOST_STEPS = 6_000_000
+"""Of placing the others: see ``work``."""
 MOST_PODS = 5_000
 """A set that makes more is not placed: one answer must not take minutes."""
 
@@ -28,6 +31,8 @@ class Beside:
     placed: int
     waiting: int
     """Those that were tried and found no node."""
+    cut: bool = False
+    """To go on placing took too much work."""
 
 
 def place_rest(subject: ObjectRef, facts: Facts, state: ClusterState, turn: Turn, seed: int) -> Beside | None:
@@ -46,21 +51,34 @@ def place_rest(subject: ObjectRef, facts: Facts, state: ClusterState, turn: Turn
             queue += [(one, Placer(one.pod, state, one.owner, seed=seed)) for one in _missing(workload, facts)]
     if None not in queue:
         queue.append(None)
-    placed, tried, progress = 0, set[int](), True
+    wanted = sum(entry[0].left for entry in queue if entry is not None)
+    tried: set[int] = set()
+    cut = False
+    try:
+        with work.within(MOST_STEPS):
+            _place_in_turn(queue, tried, turn)
+    except work.OutOfWorkError:
+        turn()
+        cut = True
+    left = sum(entry[0].left for entry in queue if entry is not None)
+    return Beside(wanted - left, _left(queue, tried), cut)
+
+
+def _place_in_turn(queue: list[tuple[Queued, Placer] | None], tried: set[int], turn: Turn) -> None:
+    """Until the pod in question fits, or nothing changes any more."""
+    progress = True
     while progress:
         progress = False
         for entry in queue:
             if entry is None:
                 fits, copies = turn()
                 if fits:
-                    return Beside(placed, _left(queue, tried))
+                    return
                 progress = progress or copies > 0
             elif entry[0].left:
                 found = _place(*entry)
                 tried.add(id(entry[0]))
-                placed += found
                 progress = progress or found > 0
-    return Beside(placed, _left(queue, tried))
 
 
 def _left(queue: list[tuple[Queued, Placer] | None], tried: set[int]) -> int:

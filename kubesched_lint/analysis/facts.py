@@ -252,6 +252,13 @@ class Facts:
             found = self._staying_against[id(workload)] = self._staying.against((workload,))
         return found
 
+    @cached_property
+    def drawing(self) -> Mapping[int, tuple[Workload, ...]]:
+        """Per ``id`` of a quota the workloads that draw on it; ask ``quota_demand.drawing``."""
+        from kubesched_lint.analysis.quota_demand import drawers
+
+        return drawers(self)
+
     @property
     def staying_beside_set(self) -> Others:
         """Running pods of others that no workload of the set preempts: an error holds against these alone."""

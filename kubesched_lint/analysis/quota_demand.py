@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kubesched_lint import work
 from kubesched_lint.admission.quotas import asked_with_claims, counts
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.model.pod import BoundPod
@@ -37,8 +38,19 @@ def used(quota: ResourceQuota, entry: str, pods: Sequence[BoundPod]) -> int:
 
 def drawing(quota: ResourceQuota, facts: Facts) -> tuple[Workload, ...]:
     """The workloads whose pods it counts and that are created, in the order of the set; a Job counts for nothing."""
-    inside = (w for w in facts.as_created if w.kind in STANDING and w.namespace == quota.namespace)
-    return tuple(w for w in inside if any(q is quota for q in facts.admission.quotas_of(w, facts.pod(w))))
+    return facts.drawing.get(id(quota), ())
+
+
+def drawers(facts: Facts) -> dict[int, tuple[Workload, ...]]:
+    """``drawing`` of every quota, by its ``id``."""
+    found: dict[int, list[Workload]] = {}
+    for workload in facts.as_created:
+        if workload.kind in STANDING:
+            quotas = facts.admission.quotas_of(workload, facts.pod(workload))
+            work.spend(1 + len(quotas) // 2)
+            for quota in quotas:
+                found.setdefault(id(quota), []).append(workload)
+    return {quota: tuple(workloads) for quota, workloads in found.items()}
 
 
 def asked_of(workload: Workload, entry: str, facts: Facts) -> int:

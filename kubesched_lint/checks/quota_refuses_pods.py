@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kubesched_lint import work
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.quota_demand import STANDING, asked_of, drawing, shown_as, used, wanted
 from kubesched_lint.findings import Hazard, Place, Severity, proof
@@ -17,6 +18,7 @@ from kubesched_lint.model.quota import in_words, unsaid
 from kubesched_lint.model.workload import Workload
 
 _REQUESTS: Mapping[str, str] = {"cpu": "cpu", "requests.cpu": "cpu", "memory": "memory", "requests.memory": "memory"}
+_STEPS = 10
 _LIMITS: Mapping[str, str] = {"limits.cpu": "cpu", "limits.memory": "memory"}
 
 
@@ -29,6 +31,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         if silent is not None:
             yield _hazard_unsaid(workload, quota, *silent, facts)
         elif workload.kind in STANDING and facts.is_created(workload):
+            work.spend(_STEPS)
             yield from list(_exceeded(workload, quota, facts)) or _together(workload, quota, facts)
 
 

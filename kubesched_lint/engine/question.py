@@ -126,6 +126,8 @@ def _beside(workload: Workload, facts: Facts, state: ClusterState, turn: Turn, q
     waiting = f", and {_pods(found.waiting)} of it found no node" if found.waiting else ""
     order = f"in {question.apply_order} order, by one draw{waiting} (--alone leaves them out)"
     yield f"{_pods(found.placed)} of the rest of the set {were} placed first, {order}"
+    if found.cut:
+        yield "more of the rest of the set might find nodes in the end: to place it takes more work than is done here"
     ending = [w for w in others if w.kind in ("Job", "CronJob")]
     if ending:
         yield f"pods of {_first(ending)} are not placed: they end"

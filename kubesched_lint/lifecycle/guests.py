@@ -115,10 +115,15 @@ class Guests:
         setting, pod = self._setting, self._setting.pods[number]
         daemon = setting.workloads[number].kind == "DaemonSet"
         back = event == "drain" and (daemon or tolerates_any(pod.tolerations, CORDON))
-        for other in self._kinds.values():
+        everybody = back or pod.required_anti_affinity
+        for other in self._kinds.values() if everybody else self._repelling:
             repels = any(setting.selects(t, other, pod) for t in other.required_anti_affinity)
             if back or repels or any(setting.selects(t, pod, other) for t in pod.required_anti_affinity):
                 yield other
+
+    @cached_property
+    def _repelling(self) -> tuple[Pod, ...]:
+        return tuple(pod for pod in self._kinds.values() if pod.required_anti_affinity)
 
     def _without(self, kinds: frozenset[int]) -> Setting:
         found = self._fewer.get(kinds)

@@ -150,6 +150,17 @@ def test_an_expression_without_loops_is_not_measured(text: str) -> None:
     assert Language(LABELS, {}).compile(text).cost.is_free
 
 
+def test_the_rules_of_the_examples_take_next_to_nothing() -> None:
+    """So that a set of thousands of workloads is judged to its end."""
+    text = (
+        'workload.pod.node_selector.get("pool", "") == workload.labels["team"] || '
+        "workload.pod.node_affinity.exists(term, "
+        'term.required && term.requirements.exists(r, r.key == "pool" && r.values == [workload.labels["team"]]))'
+    )
+    shown = {"pod": {"node_selector": {"pool": "a"}, "node_affinity": []}, "labels": {"team": "a", "app": "b"}}
+    assert Language(LABELS, {}).compile(text).cost.bytes_of({"workload": shown}) < 10_000
+
+
 def test_what_loops_over_its_items_grows_with_them_and_not_with_their_square() -> None:
     cost = Language(LABELS, {}).compile('workload.labels.all(k, k.matches("^a"))').cost
     one, ten = ({"workload": {"labels": {f"k{i:04}": "v" * 50 for i in range(n)}}} for n in (100, 1000))

@@ -22,7 +22,7 @@ MOST_BYTES = 1 << 28
 _PER_STEP = 1_000
 """Bytes that are touched in a step of ``work``."""
 _FREE = 64
-"""An expression that touches no more bytes than so many times what it is shown needs no measuring."""
+"""An expression that touches no more than so many times what it is shown, if that is 1 KiB, needs no measuring."""
 _REGULAR = 8
 """What a regular expression costs for each byte, compared with a comparison."""
 
@@ -34,7 +34,7 @@ _NUMBERS = frozenset({1, 2, 3, 4})
 
 
 Term = tuple[bool, int]
-"""Whether it is a share of what is shown (else of the expression's own text), and the power of the turns."""
+"""Whether it is a share of what is shown (else bytes of the expression's own texts), and the power of the turns."""
 
 
 class Size(dict[Term, float]):
@@ -46,36 +46,36 @@ class Size(dict[Term, float]):
     def in_each_of(self, loops: int) -> Size:
         return Size({(shown, power + loops): factor for (shown, power), factor in self.items()})
 
-    def at(self, shown: int, own: int, turns: int) -> float:
+    def at(self, shown: int, turns: int) -> float:
         times = [1.0, *(min(float(turns) ** power, MOST_TURNS) for power in range(1, 10))]
         return sum(
-            factor * (shown if is_shown else own) * times[min(max(power, 0), 9)]
+            factor * (shown if is_shown else 1) * times[min(max(power, 0), 9)]
             for (is_shown, power), factor in self.items()
         )
 
 
-_SHOWN, _OWN, _NOTHING = Size({(True, 0): 1.0}), Size({(False, 0): 1.0}), Size()
+_SHOWN, _NOTHING = Size({(True, 0): 1.0}), Size()
 _GATHERED = Size()
 """Nothing as well: each turn adds to it, and copies nothing."""
 
 
 @record
 class Cost:
-    """What an expression can touch. ``text`` is its own length, ``additions`` how often it joins lists."""
+    """What an expression can touch. ``written``: items of its own lists; ``additions``: how often it joins lists."""
 
     touched: Size
     additions: int
-    text: int
+    written: int
 
     @property
     def is_free(self) -> bool:
-        return all(power <= 0 for _, power in self.touched) and sum(self.touched.values()) <= _FREE
+        return all(power <= 0 for _, power in self.touched) and self.touched.at(1 << 10, 1) <= _FREE << 10
 
     def bytes_of(self, values: Mapping[str, Any]) -> int:
         """At most so many on these values."""
-        shown, items = _measured(values)
-        turns = min(MOST_TURNS, (items + self.text) * (self.additions + 1))
-        return int(self.touched.at(shown, self.text, turns))
+        shown, longest = _measured(values)
+        turns = min(MOST_TURNS, (longest + self.written) * (self.additions + 1))
+        return int(self.touched.at(shown, turns))
 
     def pay(self, values: Mapping[str, Any]) -> int:
         """Counts what it costs on these values; the bytes by which that is too much, else 0."""
@@ -84,12 +84,12 @@ class Cost:
         return max(0, needed - MOST_BYTES)
 
 
-def cost_of(serialized: bytes, text: str) -> Cost:
+def cost_of(serialized: bytes) -> Cost:
     """That of a checked expression."""
     tree, types = tree_of(serialized)
     walk = _Walk({id_: number(type_, _PRIMITIVE) for id_, type_ in types.items()})
     walk.visit(tree, {}, 0)
-    return Cost(walk.touched, walk.additions, len(text))
+    return Cost(walk.touched, walk.additions, walk.written)
 
 
 class _Walk:
@@ -99,6 +99,7 @@ class _Walk:
         """``primitives``: by the number of an expression, 0 for lists, maps and whatever else is none."""
         self.touched = _SHOWN  # whatever is shown is made into CEL's values once
         self.additions = 0
+        self.written = 0
         self._primitives = primitives
 
     def visit(self, expr: bytes, around: Mapping[str, Size], loops: int) -> Size:
@@ -113,7 +114,7 @@ class _Walk:
 
     def _sized(self, expr: bytes, kind: int, value: bytes, around: Mapping[str, Size], loops: int) -> Size:
         if kind == _CONST:
-            return _OWN
+            return Size({(False, 0): float(len(value))})
         if kind == _IDENT:
             return around.get(first(parts(value), 1).decode(), _SHOWN)
         if kind == _SELECT:
@@ -122,7 +123,8 @@ class _Walk:
             return self._called(value, around, loops, self._primitive(expr) == 0)
         if kind == _LOOP:
             return self._looped(value, around, loops)
-        inside = values_of(value, 1) if kind == _LIST else _entries(value) if kind == _STRUCT else ()
+        inside = list(values_of(value, 1) if kind == _LIST else _entries(value) if kind == _STRUCT else ())
+        self.written += len(inside)
         return self._sum(inside, around, loops)
 
     def _called(self, call: bytes, around: Mapping[str, Size], loops: int, is_list: bool) -> Size:
@@ -149,7 +151,7 @@ class _Walk:
         gathered = begun.plus(self.visit(first(parts(loop), 6), inside, loops + 1).in_each_of(1))
         return self.visit(first(parts(loop), 7), {**around, result: gathered}, loops)
 
-    def _sum(self, several: Iterator[bytes] | tuple[()], around: Mapping[str, Size], loops: int) -> Size:
+    def _sum(self, several: Iterable[bytes], around: Mapping[str, Size], loops: int) -> Size:
         return _all_of([self.visit(one, around, loops) for one in several])
 
 
@@ -167,19 +169,18 @@ def _entries(struct: bytes) -> Iterator[bytes]:
 
 
 def _measured(values: Any) -> tuple[int, int]:
-    """Bytes of all texts, and how many values there are."""
-    size = items = 0
+    """Bytes of all texts, and the length of the longest list or map."""
+    size = longest = 0
     waiting = [values]
     while waiting:
         value = waiting.pop()
-        items += 1
         if isinstance(value, str):
             size += len(value)
-        elif isinstance(value, dict):
+        elif isinstance(value, (dict, list, tuple)):
+            size += 8
+            longest = max(longest, len(value))
             waiting += value
-            waiting += value.values()
-        elif isinstance(value, (list, tuple)):
-            waiting += value
+            waiting += value.values() if isinstance(value, dict) else ()
         else:
             size += 8
-    return size, items
+    return size, longest

@@ -121,7 +121,7 @@ class Language:
                     raise _always_there(select.struct, select.field, text, select.at)
                 uses[select.struct] = uses.get(select.struct, frozenset()) | {select.field}
         kind = _type_name(checked.return_type())
-        return Expression(text, kind, uses, self._runner.deserialize(serialized), cost_of(serialized, text))
+        return Expression(text, kind, uses, self._runner.deserialize(serialized), cost_of(serialized))
 
     def bind(self, values: Mapping[str, Any]) -> Any:
         """Variables and ``params.…`` with their values, for any number of expressions."""

@@ -90,7 +90,10 @@ def _of_the_system(error: OSError) -> str:
     words = error.strerror or str(error) or type(error).__name__
     if error.filename is not None:
         return f"{os.fsdecode(error.filename)}: {words}"
-    return f"standard output: {words}" if error.errno in (EBADF, EDQUOT, EFBIG, EIO, ENOSPC) else words
+    if error.errno not in (EBADF, EDQUOT, EFBIG, EIO, ENOSPC):
+        return words
+    forget(sys.stdout)
+    return f"standard output: {words}"
 
 
 def _bug(error: BaseException) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kubesched_lint.cli.parser import Command
-from kubesched_lint.printing import say_exactly, tell
+from kubesched_lint.printing import say, tell
 
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
@@ -66,7 +66,7 @@ def init(
     sketch = sketch_of(cluster, within=within)
     entries = _entries(sketch)
     if output is None:
-        say_exactly([sketch])
+        say(sketch.removesuffix("\n"))
     else:
         _write(output, sketch, force)
         tell(f"{output}: {len(cluster.inventory.nodes)} nodes in {entries} entries")

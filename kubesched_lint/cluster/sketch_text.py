@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.model.node import Taint
+from kubesched_lint.printing import safe_json
 
 _PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9._/=:-]*[A-Za-z0-9])?")
 _WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
@@ -16,7 +17,9 @@ _WIDTH = 110
 
 def scalar(text: str) -> str:
     """Plain where every YAML reader takes it for this very string, also inside brackets; else in double quotes."""
-    return text if _PLAIN.fullmatch(text) and text.lower() not in _WORDS else json.dumps(text)
+    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS and "::" not in text:
+        return text
+    return safe_json(json.dumps(text))
 
 
 def amount(name: str, value: int) -> str:

@@ -239,7 +239,7 @@ def test_the_key_is_random_and_is_not_in_the_file(
 ) -> None:
     import secrets
 
-    from kubesched_lint.cli import main
+    from kubesched_lint.cli.snapshot import app
 
     asked: list[int] = []
     key = bytes(range(200, 232))
@@ -251,9 +251,7 @@ def test_the_key_is_random_and_is_not_in_the_file(
     monkeypatch.setattr(secrets, "token_bytes", token_bytes)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("KUBESCHED_LINT_REDACT_KEY", raising=False)
-    monkeypatch.setattr("sys.argv", ["kubesched-lint", "snapshot", "--redact", "-o", "c.json"])
-    with pytest.raises(SystemExit):
-        main()
+    app(["--redact", "-o", "c.json"], standalone_mode=False)
     assert asked == [32], "256 bits of the operating system"
     text = (tmp_path / "c.json").read_bytes()
     assert b'"redacted":true' in text

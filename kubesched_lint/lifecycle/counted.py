@@ -67,6 +67,8 @@ def count(setting: Setting, event: str, number: int) -> Tally:
 def _whoever_goes(setting: Setting, event: str, number: int) -> Tally:
     """Pods of others may have to go, and leave more room than there is beside them."""
     told = _as_told(setting, event, number)
+    if told.is_fine:
+        return told
     best = setting.guests.gone_at_best(event, number)
     if best is setting:
         return told

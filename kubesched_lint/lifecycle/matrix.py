@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
+from itertools import islice
 
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
@@ -49,6 +50,7 @@ class Simulation:
         self.effort = effort or Effort()
         self._ran: dict[tuple[int, ...], Telling] = {}
         self._searched: dict[tuple[tuple[int, ...], bool], Telling | None] = {}
+        self._crowds: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups of which a search ended at the cap on states."""
 
@@ -120,8 +122,17 @@ class Simulation:
         """Whether pods of others that another member drives out may come again and take the room that was counted."""
         if len(members) < 2 or not self.setting.guests.weaker_kinds:
             return False
-        others = [i for i in members if i != number and not count(self.setting, event, i).is_fine]
-        return any(weaker.bound.owner is not None for weaker in self.setting.guests.weaker(others))
+        return any(i != number for i in self._crowding(event, tuple(members)))
+
+    def _crowding(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
+        """Those of the members that may have to drive out pods whose controllers make them again; two tell enough."""
+        found = self._crowds.get((event, members))
+        if found is None:
+            guests = self.setting.guests
+            able = (i for i in members if any(weaker.bound.owner is not None for weaker in guests.weaker((i,))))
+            found = list(islice((i for i in able if not count(self.setting, event, i).is_fine), 2))
+            self._crowds[event, members] = found
+        return found
 
     def _is_made(self, members: Sequence[int], number: int) -> bool:
         """Whether a search for a workload can follow the pods of ``members``; those that a quota caps count as so many.

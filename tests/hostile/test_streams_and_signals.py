@@ -1,0 +1,288 @@
+"""Streams that are closed, full or left by their reader, signals, and a system that gives no more: each has its end."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = f"{sys.executable} -m kubesched_lint"
+SHOP = "fixtures/shop"
+ZONES = "fixtures/clusters/three-zones.yaml"
+COMMANDS = {
+    "lint": (f"lint {SHOP} -c {ZONES}", 1),
+    "lint json": (f"lint {SHOP} -c {ZONES} -f json", 1),
+    "lint html": (f"lint {SHOP} -c {ZONES} -f html", 1),
+    "simulate": (f"simulate {SHOP} -c {ZONES} --events deploy", None),
+    "why": (f"why shop/web {SHOP} -c {ZONES}", None),
+    "fleet": (f"fleet {SHOP} --clusters fixtures/pools --executor serial", None),
+    "init": (f"init {ZONES}", 0),
+    "config show": ("config show", 0),
+    "config schema": ("config schema", 0),
+    "rules list": ("rules list", 0),
+    "rules explain": ("rules explain anti-affinity-exceeds-domains", 0),
+    "version": ("--version", 0),
+    "help": ("--help", 0),
+    "completion": ("--show-completion bash", 0),
+}
+
+
+def shell(line: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["bash", "-c", line], cwd=ROOT, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def is_quiet(said: str) -> bool:
+    return not any(word in said for word in ("Traceback", "Exception ignored", "This is a bug"))
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    ("where", "says"),
+    [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")],
+    ids=["closed", "full"],
+)
+def test_output_that_cannot_be_written_is_one_line_and_2(name: str, where: str, says: str) -> None:
+    done = shell(f"{PROGRAM} {COMMANDS[name][0]} {where}")
+    assert done.returncode == 2
+    lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert lines == [f"error: standard output: {says}"]
+    assert is_quiet(done.stderr)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_reader_who_leaves_changes_no_verdict(name: str) -> None:
+    command, wanted = COMMANDS[name]
+    done = shell(f"{PROGRAM} {command} | head -c 1 >/dev/null; exit ${{PIPESTATUS[0]}}")
+    if wanted is None:
+        wanted = shell(f"{PROGRAM} {command} >/dev/null").returncode
+    assert done.returncode in ((wanted, 141) if name in ("help", "completion") else (wanted,))
+    assert is_quiet(done.stderr)
+    assert "Broken pipe" not in done.stderr
+
+
+@pytest.mark.parametrize("where", ["2>&-", "2>/dev/full"])
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (f"lint {SHOP} -c {ZONES}", 1),
+        (f"lint {SHOP} -c {ZONES} --quiet", 1),
+        ("lint missing.yaml", 2),
+        ("lint --no-such-option", 2),
+        ("why nobody -c missing.yaml", 2),
+        ("rules explain nobody", 2),
+        ("", 2),
+    ],
+)
+def test_nobody_to_tell_changes_no_exit_code(command: str, code: int, where: str) -> None:
+    assert shell(f"{PROGRAM} {command} {where}").returncode == code
+
+
+@pytest.mark.parametrize("command", [f"lint - -c {ZONES}", "init -", f"simulate - -c {ZONES}", f"lint -c - {SHOP}"])
+@pytest.mark.parametrize("rest", ["", " >&-", " 2>&-", " >&- 2>&-"])
+def test_closed_input_is_said(command: str, rest: str) -> None:
+    done = shell(f"{PROGRAM} {command} <&-{rest}")
+    assert done.returncode == 2
+    assert is_quiet(done.stderr)
+    if "2>&-" not in rest:
+        assert "error: " in done.stderr + done.stdout
+
+
+def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
+    manifest = tmp_path / "pod.yaml"
+    manifest.write_text((ROOT / SHOP / "web.yaml").read_text())
+    before = manifest.read_bytes()
+    shell(f"{PROGRAM} lint {manifest} --fix --unsafe-fixes <&- >&- 2>&-")
+    shell(f"{PROGRAM} lint {manifest} -c {ZONES} <&- >&- 2>&-")
+    assert b"error" not in manifest.read_bytes()
+    assert before.splitlines()[0] in manifest.read_bytes()
+    report = tmp_path / "report.json"
+    done = shell(f"{PROGRAM} lint {manifest} --format json={report} --quiet >&-")
+    assert report.read_text().startswith('{"version"')
+    assert done.returncode in (0, 1)
+
+
+# --- what the system gives ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Enough for a run of some seconds, and for several clusters."""
+    there = tmp_path_factory.mktemp("many")
+    web = (ROOT / SHOP / "web.yaml").read_text()
+    (there / "set").mkdir()
+    for number in range(2500):
+        (there / "set" / f"{number}.yaml").write_text(web.replace("name: web", f"name: web-{number}"))
+    (there / "clusters").mkdir()
+    for number in range(6):
+        (there / "clusters" / f"{number}.yaml").write_text((ROOT / ZONES).read_text())
+    return there
+
+
+@pytest.mark.parametrize("most", [8, 10, 12, 16, 24])
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"lint {SHOP} -c {ZONES} --no-cache",
+        f"lint {SHOP} -c {ZONES} --changed",
+        f"lint {SHOP} -c {ZONES} --jobs 3 --no-cache",
+        f"simulate {SHOP} -c {ZONES} --events deploy",
+        f"fleet {SHOP} --clusters fixtures/pools",
+        f"fleet {SHOP} --clusters fixtures/pools --executor threads:3",
+    ],
+)
+def test_few_descriptors_end_in_an_answer_or_in_one_that_says_so(command: str, most: int) -> None:
+    free = shell(f"{PROGRAM} {command}")
+    done = shell(f"ulimit -n {most}; {PROGRAM} {command}")
+    assert is_quiet(done.stderr)
+    if done.returncode == free.returncode:
+        return
+    assert done.returncode == 2
+    assert "many open files" in (done.stderr + done.stdout).lower()
+
+
+@pytest.mark.parametrize("kibibytes", [40_000, 50_000, 70_000, 90_000])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "lint SET -c {zones} --no-cache",
+        "lint SET --changed",
+    ],
+)
+def test_little_memory_ends_in_an_answer_or_in_one_that_says_so(command: str, kibibytes: int, many: Path) -> None:
+    line = command.replace("SET", str(many / "set")).format(zones=ZONES)
+    done = shell(f"ulimit -v {kibibytes}; {PROGRAM} {line}")
+    if done.returncode == 1 and "kubesched_lint" not in done.stderr and "error" not in done.stdout:
+        pytest.skip("Python itself does not start")
+    assert done.returncode in (0, 1, 2)
+    assert is_quiet(done.stderr), done.stderr[-2000:]
+    if done.returncode == 2:
+        assert done.stderr or done.stdout
+
+
+# --- signals --------------------------------------------------------------------------------------------------------
+
+LONG = {
+    "lint": "lint SET -c CLUSTERS/0.yaml --no-cache",
+    "jobs": "lint SET -c CLUSTERS/0.yaml --no-cache --jobs 3",
+    "diff": "lint SET -c CLUSTERS/0.yaml --no-cache --diff",
+    "fleet": "fleet SET --clusters CLUSTERS --executor processes:3",
+    "threads": "fleet SET --clusters CLUSTERS --executor threads:3",
+    "simulate": "simulate SET -c CLUSTERS/0.yaml",
+}
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def as_from_a_terminal() -> None:
+    for number in SIGNALS:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def started(name: str, many: Path, **options: object) -> subprocess.Popen[str]:
+    line = LONG[name].replace("SET", str(many / "set")).replace("CLUSTERS", str(many / "clusters"))
+    return subprocess.Popen(
+        [sys.executable, "-m", "kubesched_lint", *line.split(" ")],
+        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        **{"preexec_fn": as_from_a_terminal, **options},
+    )  # type: ignore[call-overload,no-any-return]  # fmt: skip
+
+
+def until(done: Callable[[], bool], seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if done():
+            return True
+        time.sleep(0.02)
+    return done()
+
+
+def below(pid: int) -> list[int]:
+    """The processes that it has started, and theirs."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdecimal() and int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
+                found += [int(entry.name), *below(int(entry.name))]
+        except OSError:  # it has ended
+            pass
+    return found
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def heeds(pid: int) -> bool:
+    """Whether it has got so far as to heed SIGTERM."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return bool(int(status.partition("SigCgt:")[2].split()[0], 16) >> (signal.SIGTERM - 1) & 1)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+@pytest.mark.parametrize("name", LONG)
+def test_a_signal_ends_the_run_and_its_workers(name: str, number: signal.Signals, many: Path) -> None:
+    run = started(name, many)
+    assert until(lambda: heeds(run.pid), 20)
+    workers: list[int] = []
+    if name in ("jobs", "fleet"):
+        assert until(lambda: len(below(run.pid)) >= 2, 20)
+        time.sleep(0.5)
+        workers = below(run.pid)
+    else:
+        time.sleep(0.5)
+    run.send_signal(number)
+    _, said = run.communicate(timeout=20)
+    assert (run.returncode, said) == (128 + number, "")
+    assert until(lambda: not any(map(is_running, workers)), 1.0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
+@pytest.mark.parametrize("name", ["jobs", "fleet"])
+def test_ctrl_c_at_a_terminal_reaches_all_of_them(name: str, many: Path) -> None:
+    run = started(name, many, start_new_session=True)
+    assert until(lambda: len(below(run.pid)) >= 2, 20)
+    workers = below(run.pid)
+    os.killpg(run.pid, signal.SIGINT)
+    _, said = run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert is_quiet(said)
+    assert until(lambda: not any(map(is_running, workers)), 1.0)
+
+
+def test_what_is_ignored_stays_ignored(many: Path) -> None:
+    run = started("lint", many, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    assert until(lambda: heeds(run.pid), 20)
+    run.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    assert run.poll() is None
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(20) == 143
+    assert run.stderr is not None
+    run.stderr.close()
+
+
+def test_a_report_that_was_begun_leaves_no_temporary_file(many: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    report.write_text("old")
+    for wait in (0.2, 0.6, 1.0, 1.5, 2.0, 2.5):
+        run = subprocess.Popen(
+            [sys.executable, "-m", "kubesched_lint", "lint", str(many / "set"), "--format", f"json={report}"],
+            cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        time.sleep(wait)
+        run.terminate()
+        run.wait(20)
+        assert os.listdir(tmp_path) == ["report.json"]
+        assert report.read_text() == "old" or report.read_text().endswith("}\n")

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kubesched_lint import work
 from kubesched_lint.lifecycle.events import Phase
 from kubesched_lint.lifecycle.explore import all_moves
 from kubesched_lint.lifecycle.stage import Stage
 from kubesched_lint.lifecycle.world import State, Step, settled
 from kubesched_lint.record import record
+
+_STEPS = 20
+"""What it costs to tell one state of a trace."""
 
 
 @record
@@ -87,6 +91,7 @@ def _path(phase: Phase, final: State) -> list[State]:
     path = [state]
     while (parent := phase.found.parents[path[-1]]) is not None:
         path.append(parent[0])
+    work.spend(_STEPS * len(path))
     return path[::-1]
 
 

@@ -304,9 +304,9 @@ class Setting:
         return selects_pod(term, holder.namespace, other, self.cluster)
 
     def _is_roomy(self, number: int) -> bool:
-        """Whether each node it may use has room for all pods at once that may come there: resources never decide."""
+        """Whether each node that it may use, or runs on, has room for all pods at once that may come there: resources never decide."""
         tight = [(r, free) for r, free in self._least_free(number) if free < self._whole_demand.get(r, 0)]
-        return not tight or all(free >= self._demand_near(self.usable[number], r) for r, free in tight)
+        return not tight or all(free >= self._demand_near(self.reach[number], r) for r, free in tight)
 
     def _demand_near(self, nodes: NodeSet, resource: str) -> int:
         """What those may ask for that can come to any of these nodes; pods that run already may be anywhere."""
@@ -341,8 +341,7 @@ class Setting:
         return 2 if daemon_bounds(workload.strategy, 1)[0] else 1
 
     def _least_free(self, number: int) -> Iterator[tuple[str, float]]:
-        there = {self.index.positions.get(bound.node, -1) for bound in self.running.get(number, ())} - {-1}
-        at = there.union(positions(self.usable[number]))
+        at = list(positions(self.reach[number]))
         asked = (r for pod in self.kinds[number] for r, amount in pod.requests.items() if amount)
         for resource in dict.fromkeys(("pods", *asked)):
             free = self.cluster.ledger.free(resource)

@@ -104,3 +104,9 @@ def test_a_bare_pod_that_stands_where_no_other_would_be_let_in_stays_when_anothe
     standing["spec"]["affinity"] = lonely["spec"]["affinity"]
     drained = cell(told(sketch(1, "ab", "4", "110", standing), lonely, states=1), "lonely", "drain")
     assert drained.bound.most == 1
+
+
+def test_a_pod_on_a_node_that_it_could_not_come_to_any_more_takes_room_there():
+    alone = other("Pod", "alone", spec=asking("2", nodeSelector={"pool": "gone"}))
+    cluster = sketch(1, "a", "4", "110", bare("alone", "x", "w", "2"))
+    assert cell(told(cluster, alone, workload("Deployment", "web", 2, asking("2"))), "web", "deploy").text == "1/2 −1"

@@ -131,3 +131,17 @@ def test_an_old_pod_in_a_domain_that_is_closed_counts_as_long_as_it_stands(stand
     tainted = {"name": "t", "zones": ["b"], "allocatable": {"cpu": "4", "pods": "110"}, "taints": ["x=y:NoSchedule"]}
     cluster = with_node(sketch(1, "a", "4", "110", *running(written(2, {}), stands)), tainted)
     assert ("spread-tainted-domain-blocks" in {f.rule for f in findings(cluster, web)}) == said
+
+
+def test_a_quota_that_grants_no_pod_beats_no_claim_about_an_update_of_pods_that_run():
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "default"}}
+    quota["spec"] = {"hard": {"pods": "0"}}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data"}}
+    claim["spec"] = {"accessModes": ["ReadWriteOncePod"], "resources": {"requests": {"storage": "1Gi"}}}
+    web = written(1, {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]})
+    storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": "disk"}}
+    storage |= {"provisioner": "disk.example.com", "volumeBindingMode": "WaitForFirstConsumer"}
+    claim["spec"]["storageClassName"] = "disk"
+    found = findings(sketch(1, "a", "4", "110", quota, storage), claim, web)
+    (one,) = [f for f in found if f.rule == "claim-shared-by-replicas"]
+    assert one.severity is Severity.ERROR

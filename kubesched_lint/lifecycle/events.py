@@ -39,7 +39,6 @@ from kubesched_lint.scheduler.tolerance import CORDON
 
 _HASHES = {
     "Deployment": "pod-template-hash",
-    "ReplicaSet": "pod-template-hash",
     "StatefulSet": "controller-revision-hash",
     "DaemonSet": "controller-revision-hash",
 }

@@ -304,7 +304,7 @@ class Setting:
         return selects_pod(term, holder.namespace, other, self.cluster)
 
     def _is_roomy(self, number: int) -> bool:
-        """Whether each node that it may use, or runs on, has room for all pods at once that may come there: resources never decide."""
+        """Whether each node of its reach has room for all pods at once that may come there: resources never decide."""
         tight = [(r, free) for r, free in self._least_free(number) if free < self._whole_demand.get(r, 0)]
         return not tight or all(free >= self._demand_near(self.reach[number], r) for r, free in tight)
 

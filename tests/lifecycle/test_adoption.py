@@ -110,3 +110,12 @@ def test_a_pod_on_a_node_that_it_could_not_come_to_any_more_takes_room_there():
     alone = other("Pod", "alone", spec=asking("2", nodeSelector={"pool": "gone"}))
     cluster = sketch(1, "a", "4", "110", bare("alone", "x", "w", "2"))
     assert cell(told(cluster, alone, workload("Deployment", "web", 2, asking("2"))), "web", "deploy").text == "1/2 −1"
+
+
+def test_a_replicaset_of_its_own_gives_its_pods_no_hash():
+    """So mismatchLabelKeys take nothing away from the selector, and the first pod answers itself."""
+    near = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": "kubernetes.io/hostname"}
+    near["mismatchLabelKeys"] = ["pod-template-hash"]
+    spec = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}}
+    for kind, text in (("ReplicaSet", "1/1 ok"), ("Deployment", "0/1 −1")):
+        assert cell(told(sketch(1, "a"), workload(kind, "web", 1, spec)), "web", "deploy").text == text

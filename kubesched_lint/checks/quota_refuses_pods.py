@@ -26,11 +26,13 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     if workload.kind != "DaemonSet" and not facts.replicas(workload):
         return
     pod = facts.pod(workload)
-    for quota in facts.admission.quotas_of(workload, pod):
+    quotas = facts.admission.quotas_of(workload, pod)
+    is_counted = bool(quotas) and workload.kind in STANDING and facts.is_created(workload)
+    for quota in quotas:
         silent = next(_unsaid(pod, quota), None) if pod.pod_requests is None else None
         if silent is not None:
             yield _hazard_unsaid(workload, quota, *silent, facts)
-        elif workload.kind in STANDING and facts.is_created(workload):
+        elif is_counted:
             work.spend(_STEPS)
             yield from list(_exceeded(workload, quota, facts)) or _together(workload, quota, facts)
 

@@ -267,6 +267,8 @@ _STAYS = "what runs stays where it is"
 def stands_well(setting: Setting, number: int) -> bool:
     """Whether the running pods satisfy the conditions that ``most_placed`` counts, so that its bound holds for them."""
     pod, index = as_checked(setting.pods[number]), setting.index
+    if setting.changes.get(number, True) is not False and any(not b.node for b in setting.running.get(number, ())):
+        return False  # those of another template may come to where the new ones may not
     at = [index.positions.get(b.node, -1) for b in setting.running.get(number, ()) if b.node]
     room = dict(copies(pod, setting.cluster, setting.usable[number], len(at)))
     if any(at.count(p) > room.get(p, 0) for p in set(at)):

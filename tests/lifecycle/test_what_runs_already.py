@@ -188,3 +188,14 @@ def test_amid_a_rollout_the_size_that_is_meant_is_no_change():
     starts = story.phases[0].origins
     assert starts
     assert all(story.cast.slots[slot].revision > 0 for start in starts for slot, _, _ in start.waiting)
+
+
+def test_an_old_pod_that_is_yet_to_come_may_go_where_no_new_one_may():
+    """It tolerates the cordon, and lands on the drained node."""
+    old, web = (
+        workload("Deployment", "web", 1, {"tolerations": [{"operator": "Exists"}]}),
+        workload("Deployment", "web", 1),
+    )
+    (deployment, replica_set, _) = running(old, "w")
+    drained = cell(told(sketch(1, "a", "4", "110", deployment, replica_set), web, states=1), "web", "drain")
+    assert drained.bound.most == 1

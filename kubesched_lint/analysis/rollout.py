@@ -24,7 +24,9 @@ def fenceposts(workload: Workload, replicas: int) -> tuple[int, int]:
 
 def repels_across_revisions(workload: Workload, term: PodAffinityTerm, facts: Facts) -> bool:
     """Whether an old pod repels a new one: not when the term, as written, holds for one revision only."""
-    if _REVISION_LABELS & {*term.match_label_keys, *term.mismatch_label_keys}:
+    pinned = {r.key for r in workload.selector.requirements} if workload.selector else set()
+    apart = {*term.mismatch_label_keys, *(key for key in term.match_label_keys if key not in pinned)}
+    if apart & (_REVISION_LABELS | workload.pod.labels.keys()):
         return False
     return selects_every_revision(workload, term.selector) and facts.repels_itself(workload, term)
 

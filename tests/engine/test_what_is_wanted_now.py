@@ -145,3 +145,11 @@ def test_a_quota_that_grants_no_pod_beats_no_claim_about_an_update_of_pods_that_
     found = findings(sketch(1, "a", "4", "110", quota, storage), claim, web)
     (one,) = [f for f in found if f.rule == "claim-shared-by-replicas"]
     assert one.severity is Severity.ERROR
+
+
+@pytest.mark.parametrize(("keys", "said"), [({}, True), ({"mismatchLabelKeys": ["tier"]}, False)])
+def test_a_term_that_its_label_keys_turn_away_from_its_own_pods_stops_no_rollout(keys, said):
+    term = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOSTNAME, **keys}
+    web = written(1, {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}})
+    web["spec"]["template"]["metadata"]["labels"]["tier"] = "x"
+    assert ("rollout-surge-deadlock" in {f.rule for f in findings(sketch(1, "a"), web)}) == said

@@ -104,6 +104,12 @@ def settle(context: typer.Context, paths: Sequence[str], rulebook: Rulebook) -> 
     return Settings(values, params, severities, exclude, rulebook, config)
 
 
+def tell_configuration(settings: Settings) -> None:
+    """On stderr, for commands whose reports have no place for it: the configuration in force, and what it weakens."""
+    if settings.in_force:
+        tell(f"config: {settings.in_force}")
+
+
 def _joined(given: Given, written: Given | None, rulebook: Rulebook) -> Given:
     """The folders of own rules, of the flag and of the configuration."""
     origin = given.origin if written in (None, given) else f"{given.origin} and {written.origin}"

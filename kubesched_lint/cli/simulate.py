@@ -87,7 +87,7 @@ def simulate(
     import os
     import sys
 
-    from kubesched_lint.cli.settings import cluster_of, settle
+    from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.cluster.read import read_cluster
     from kubesched_lint.engine.session import read_manifests
@@ -99,6 +99,7 @@ def simulate(
 
     settings = settle(context, paths, rulebook_with())
     options = settings.options
+    tell_configuration(settings)
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())
     try:
         nodes = read_cluster(cluster_of(context, settings), elastic=settings.elastic)

@@ -85,7 +85,7 @@ def why(
     import os
     import sys
 
-    from kubesched_lint.cli.settings import cluster_of, settle
+    from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.cluster.read import read_cluster
     from kubesched_lint.engine.naming import NamingError
@@ -96,6 +96,7 @@ def why(
     from kubesched_lint.rulebook.own import rulebook_with
 
     settings = settle(context, paths or (), rulebook_with())
+    tell_configuration(settings)
     try:
         live = read_cluster(cluster_of(context, settings))
         manifests = read_manifests(paths or (), settings.options, render=settings.flag("render"))

@@ -186,6 +186,17 @@ def test_the_report_of_a_fleet_says_it(repository: Path, form: str) -> None:
     assert done.stdout.replace('\\"', '"').count(said) == (1 if form == "text" else 2)
 
 
+@pytest.mark.parametrize("command", [["simulate", "manifests"], ["why", "a", "manifests"]])
+def test_simulate_and_why_say_it_beside_their_report(repository: Path, command: list[str]) -> None:
+    (repository / "kubesched.toml").write_text('cluster = "cluster.yaml"\n')
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    whole = [sys.executable, "-m", "kubesched_lint", *command, "--format", "json"]
+    done = subprocess.run(whole, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode in (0, 1)
+    assert json.loads(done.stdout)
+    assert 'config: kubesched.toml makes the gate weaker: cluster = "cluster.yaml"\n' in done.stderr
+
+
 def git(folder: Path, *args: str) -> None:
     who = ("-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false")
     subprocess.run(["git", *who, *args], cwd=folder, capture_output=True, check=True)

@@ -21,6 +21,7 @@ from kubesched_lint.lifecycle.preempting import Eviction, evictions
 from kubesched_lint.lifecycle.symmetry import Symmetry
 from kubesched_lint.lifecycle.world import Cast, Held, State
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.record import replace
@@ -92,10 +93,19 @@ class Stage:
         return read, drivers, node.name if node.name in self._named_by_storage else ""
 
     @cached_property
+    def _makes_volumes(self) -> bool:
+        """Whether some pod may have a volume made where it lands, which then reaches that node's domain alone."""
+        pods = (pod for revisions in self.cast.pods for pod in revisions)
+        templates = any(w.claim_templates for revisions in self.cast.revisions for w in revisions)
+        return templates or any(volume.claim for pod in pods for volume in pod.volumes)
+
+    @cached_property
     def _storage_keys(self) -> tuple[str, ...]:
-        """Label keys that storage objects of the snapshot look at."""
-        found: set[str] = set()
+        """Label keys that storage objects of the snapshot look at, and volumes that are made for pods of the cast."""
         objects = self.objects
+        found: set[str] = {ZONE} if self._makes_volumes else set()
+        if self._makes_volumes:
+            found |= {key for c in objects.csi_nodes for keys in c.drivers.values() for key in keys}
         for volume in objects.volumes:
             found |= {e.key for term in volume.node_terms or () for e in term.expressions}
             found |= volume.labels.keys()

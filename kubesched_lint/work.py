@@ -1,9 +1,9 @@
 """How much a run may do: counted in steps, never by a clock, so that the same input always ends at the same place.
 
-A step is about a microsecond. Whoever starts something that may not end soon does so ``within`` a number of steps;
-whatever loops over pairs says what it costs by ``spend``. When the steps are gone, ``OutOfWorkError`` unwinds to him
-who set the limit, and he says in the report what was left out. Limits nest: what is spent within an inner one is spent
-of the outer one too. Outside of all limits nothing is counted.
+A step is about a microsecond. Code that may not end soon runs ``within`` a number of steps, and a loop over pairs
+says by ``spend`` what it costs. When the steps are gone, ``OutOfWorkError`` unwinds to the code that set the limit,
+which says in the report what was left out. Limits nest: steps of an inner limit count for the outer ones too. Outside
+all limits nothing is counted.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def spend(steps: int = 1) -> None:
         raise OutOfWorkError(WHY)
 
 
-def share(least: int) -> float:
-    """For one of many parts: a quarter of the steps that are left, and ``least`` where these run out."""
-    return max(least, _LIMITS.left / 4)
+def share(least: int, part: int = 4) -> float:
+    """For one of many: one ``part`` of the steps that are left, and ``least`` where these run out."""
+    return max(least, _LIMITS.left / part)
 
 
 def tried(tell: Callable[[], T], instead: T) -> T:

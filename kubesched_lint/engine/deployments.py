@@ -194,9 +194,11 @@ def _is_inside(cell: Cell, seen: Seen) -> bool:
     """Whether the recorded pods lie in the cell's range, which counts what lacks of the most that may be wanted.
 
     A DaemonSet wants fewer pods where a node is gone, and its status may be older than that. One of its pods may stand
-    where it wants none, so that one which waits is lacking whatever the number of those that run.
+    where it wants none, so that one which waits is lacking whatever the number of those that run; but amid a rollout it
+    may be one more than is wanted.
     """
-    lack = max(min(seen.want, cell.wanted) - seen.bound, seen.kind == "DaemonSet" and bool(seen.pending))
+    waits = seen.kind == "DaemonSet" and seen.finished and bool(seen.pending)
+    lack = max(min(seen.want, cell.wanted) - seen.bound, waits)
     return cell.bound.least <= cell.wanted - lack <= cell.bound.most
 
 

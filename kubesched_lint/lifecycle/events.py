@@ -245,6 +245,8 @@ class Story:
                 if not key and bound.owner is None:  # adopted: each may have a template of its own
                     key = next((k for k, g in groups.items() if g[0].pod == bound.pod), bound.name)
                 groups.setdefault(key, []).append(bound)
+        if not groups:  # all of them go: it begins anew
+            return
         ordered = list(groups.values())
         number = -1
         for r, group in enumerate(ordered):

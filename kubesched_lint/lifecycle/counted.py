@@ -13,6 +13,7 @@ from kubesched_lint.lifecycle.contest import outranks
 from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle.controllers.daemonset import targets
 from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions
+from kubesched_lint.lifecycle.guests import LOSSES
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.least import least_daemons, least_placed
 from kubesched_lint.lifecycle.setting import Setting
@@ -24,11 +25,8 @@ from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
 from kubesched_lint.scheduler.topology import counted_nodes
 
 _FEW_NODES = 64
-_LOSSES = ("node-loss", "zone-loss", "drain")
 _STEPS = 100
 """What it costs to count once, and beside how many others."""
-_MOVING = ("node-loss", "zone-loss", "drain")
-"""Events after which pods of others may be elsewhere."""
 
 
 class Tally:
@@ -85,7 +83,7 @@ _MADE_ROOM = "pods of others may have to go"
 
 def _as_told(setting: Setting, event: str, number: int) -> Tally:
     told = _as_held(setting, event, number) if setting.workloads[number].held else _count(setting, event, number)
-    beside = most_beside(setting, number, told.wanted, moving=event in _MOVING)
+    beside = most_beside(setting, number, told.wanted, moving=event in LOSSES)
     if beside.pods < told.most.pods:
         told.most, told.always_stuck = beside, told.always_stuck or event in ("deploy", "rollout")
     return told
@@ -149,7 +147,7 @@ def _spares_none(setting: Setting, number: int) -> bool:
 
 def _count(setting: Setting, event: str, number: int) -> Tally:
     told = _foreseen(setting, event, number)
-    if event in _LOSSES and told.least.pods < told.wanted and may_miss([setting.pods[number]], setting.cluster):
+    if event in LOSSES and told.least.pods < told.wanted and may_miss([setting.pods[number]], setting.cluster):
         told.least = Counted(0, "a pod that waits may overlook that another one made way")
     if not setting.running.get(number) or stands_well(setting, number):
         return told
@@ -161,7 +159,7 @@ def _count(setting: Setting, event: str, number: int) -> Tally:
 
 def _foreseen(setting: Setting, event: str, number: int) -> Tally:
     """The same where those that run would all be let in again."""
-    if setting.workloads[number].kind == "Pod" and event in _LOSSES:
+    if setting.workloads[number].kind == "Pod" and event in LOSSES:
         return Tally(1, Counted(0, "nobody makes a bare pod again"), most_placed(setting, number, 1))
     if setting.running.get(number) and event == "deploy":
         return _applied_again(setting, number)

@@ -139,7 +139,7 @@ class Courses:
         return Telling(setting, members, stories, nodes, unready)
 
 
-def story_nodes(story: Story) -> dict[str, int]:
+def _pods_by_node(story: Story) -> dict[str, int]:
     """Node → pods of the set on it, over all ends of a story."""
     found: dict[str, int] = {}
     for state in story.states:
@@ -152,7 +152,7 @@ def story_nodes(story: Story) -> dict[str, int]:
 
 def _lost(story: Story, most: int) -> Sequence[str]:
     """Nodes whose loss and drain are tried: all, else one of each kind, then those with the most pods."""
-    pods = story_nodes(story)
+    pods = _pods_by_node(story)
     ordered = sorted(story.nodes, key=lambda node: (-pods.get(node.name, 0), node.name))
     if len(ordered) <= most:
         return [node.name for node in ordered]

@@ -204,8 +204,7 @@ class Story:
 
     def _precedence(self) -> dict[int, int]:
         """By number of the workload."""
-        found = ((n, self.precedence.get(wish.spec.ref)) for n, wish in self.wishes.items() if self.precedence)
-        return {number: value for number, value in found if value is not None}
+        return {n: self.precedence[w.spec.ref] for n, w in self.wishes.items() if w.spec.ref in self.precedence}
 
     def _run(self, name: str, stage: Stage, enter: Enter = _as_it_is, extra: Extra | None = None) -> Phase:
         motion = Motion(stage, self.wishes.values(), self._precedence())

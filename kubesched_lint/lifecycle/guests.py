@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_GUESTS = 40
 """Pods of others that a story follows; of more none moves."""
 _REMADE = ("ReplicaSet", "ReplicationController", "Job")
-_TAKING = ("drain", "node-loss", "zone-loss")
+LOSSES = ("drain", "node-loss", "zone-loss")
 """Events that take pods of others too."""
 
 
@@ -110,7 +110,7 @@ class Guests:
 
     def _taken(self, event: str, number: int) -> Iterator[Pod]:
         """Kinds whose going with a node makes room elsewhere; on a drained node itself for who tolerates a cordon."""
-        if event not in _TAKING:
+        if event not in LOSSES:
             return
         setting, pod = self._setting, self._setting.pods[number]
         daemon = setting.workloads[number].kind == "DaemonSet"

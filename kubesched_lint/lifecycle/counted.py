@@ -85,7 +85,7 @@ def _as_told(setting: Setting, event: str, number: int) -> Tally:
     told = _as_held(setting, event, number) if setting.workloads[number].held else _count(setting, event, number)
     beside = most_beside(setting, number, told.wanted, moving=event in LOSSES)
     if beside.pods < told.most.pods:
-        told.most, told.always_stuck = beside, told.always_stuck or event in ("deploy", "rollout")
+        told.most, told.always_stuck = beside, told.always_stuck or event == "rollout"
     return told
 
 

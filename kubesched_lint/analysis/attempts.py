@@ -15,8 +15,8 @@ from kubesched_lint.analysis.claims import without_unknown_storage
 from kubesched_lint.analysis.quota_demand import granted
 from kubesched_lint.analysis.trial import scheduled_pod
 from kubesched_lint.cluster.nodeset import NodeSet, positions
-from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with_daemon_tolerations
-from kubesched_lint.lifecycle.controllers.statefulset import claims_of, pod_with_claims
+from kubesched_lint.controllers.daemonset import pinned, targets, with_daemon_tolerations
+from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.preemption import preempt

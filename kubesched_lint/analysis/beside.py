@@ -8,8 +8,8 @@ from kubesched_lint import work
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.trial import Queued, pods_wanted, queued_pods
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.controllers.daemonset import pinned_to
 from kubesched_lint.findings import ObjectRef
-from kubesched_lint.lifecycle.controllers.daemonset import pinned_to
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record

@@ -294,7 +294,7 @@ def modelled_templates(workload: Workload, facts: Facts) -> tuple[Claim, ...]:
 
 def claims_to_be_made(facts: Facts) -> Iterator[Claim]:
     """The claims that controllers make for the pods of StatefulSets, where they can be followed."""
-    from kubesched_lint.lifecycle.controllers.statefulset import claims_of
+    from kubesched_lint.controllers.statefulset import claims_of
 
     for workload in facts.manifests.workloads:
         templates = modelled_templates(workload, facts)

@@ -9,7 +9,7 @@ from kubesched_lint.model.workload import Workload
 
 def daemon_nodes(workload: Workload, facts: Facts) -> NodeSet:
     """Nodes of today for which its controller makes a pod; resources and other pods do not matter to it."""
-    from kubesched_lint.lifecycle.controllers.daemonset import targets, with_daemon_tolerations
+    from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
 
     return targets(with_daemon_tolerations(facts.pod(workload)), facts.index)[0] & facts.today
 

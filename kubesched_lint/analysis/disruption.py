@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.lifecycle.controllers.pdb import covers
+from kubesched_lint.controllers.pdb import covers
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
 

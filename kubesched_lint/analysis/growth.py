@@ -21,7 +21,7 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.templates import Template, fits_limits
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, only, positions
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.lifecycle.controllers.daemonset import pinned
+from kubesched_lint.controllers.daemonset import pinned
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.node import HOSTNAME, Node

@@ -7,7 +7,7 @@ from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.neighbours import matching_running_pods, others_selected
 from kubesched_lint.analysis.spread import counted_nodes
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.lifecycle.controllers.statefulset import claims_of
+from kubesched_lint.controllers.statefulset import claims_of
 from kubesched_lint.model.pod import SpreadConstraint, Volume
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record

@@ -16,7 +16,7 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.templates import Template, limits_left, templates
 from kubesched_lint.cluster.nodepools.wishes import Wishes, wishes_of
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
-from kubesched_lint.lifecycle.controllers.daemonset import targets, with_daemon_tolerations
+from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.pod import Pod, Resources

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
+from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload

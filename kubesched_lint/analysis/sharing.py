@@ -72,7 +72,7 @@ def too_small(workload: Workload, daemon: Workload, facts: Facts) -> str | None:
     from kubesched_lint.analysis.potential import room_beside
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.state import ClusterState
-    from kubesched_lint.lifecycle.controllers.daemonset import with_daemon_tolerations
+    from kubesched_lint.controllers.daemonset import with_daemon_tolerations
     from kubesched_lint.scheduler.capacity import copies
     from kubesched_lint.scheduler.framework import static_feasible
 

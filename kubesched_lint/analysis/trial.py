@@ -17,8 +17,8 @@ from kubesched_lint.analysis.setting import stays
 from kubesched_lint.analysis.well_known import untold_label
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState, Placement
-from kubesched_lint.lifecycle.controllers.daemonset import pinned, targets, with_daemon_tolerations
-from kubesched_lint.lifecycle.controllers.statefulset import pod_with_claims
+from kubesched_lint.controllers.daemonset import pinned, targets, with_daemon_tolerations
+from kubesched_lint.controllers.statefulset import pod_with_claims
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import DEFAULT_SCHEDULER, BoundPod, Pod
 from kubesched_lint.model.workload import Workload

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.ports import REASON
 from kubesched_lint.analysis.rollout import repels_across_revisions
+from kubesched_lint.controllers.bounds import scaled
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.lifecycle.controllers.bounds import scaled
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import Workload
 

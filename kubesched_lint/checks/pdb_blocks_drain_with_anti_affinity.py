@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.disruption import budgets_of, guards_others, is_linted
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.controllers.pdb import allowed_disruptions
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions
 from kubesched_lint.model.workload import Workload
 
 

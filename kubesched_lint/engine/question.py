@@ -11,9 +11,9 @@ from kubesched_lint.analysis.lacks import lacks_of
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
 from kubesched_lint.engine.naming import Subject, find
 from kubesched_lint.engine.why import Explanation, explain, place_earlier
-from kubesched_lint.lifecycle.controllers.statefulset import claims_of, pod_with_claims
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
@@ -99,7 +99,7 @@ def _assumed(premise: str) -> str:
 def _daemon(
     title: str, workload: Workload, facts: Facts, state: ClusterState, question: Question, notes: list[str]
 ) -> Explanation:
-    from kubesched_lint.lifecycle.controllers.daemonset import targets, with_daemon_tolerations
+    from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
 
     pod = with_daemon_tolerations(facts.pod(workload))
     nodes = targets(pod, state.index)[0]

@@ -12,9 +12,9 @@ from dataclasses import field
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.trial import pods_wanted, queued_pods
 from kubesched_lint.cluster.nodeset import holds, positions
+from kubesched_lint.controllers.daemonset import with_daemon_tolerations
 from kubesched_lint.engine.places import location_of
 from kubesched_lint.findings import Finding, Location, ObjectRef
-from kubesched_lint.lifecycle.controllers.daemonset import with_daemon_tolerations
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.workload import Workload

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle import quotas
-from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle.motion import Motion
 from kubesched_lint.lifecycle.outcomes import Outcome
 from kubesched_lint.lifecycle.setting import Setting

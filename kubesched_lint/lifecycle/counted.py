@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, of
+from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
+from kubesched_lint.controllers.daemonset import targets
+from kubesched_lint.controllers.pdb import allowed_disruptions
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.bounds import Counted, most_beside, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.contest import outranks
-from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds
-from kubesched_lint.lifecycle.controllers.daemonset import targets
-from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions
 from kubesched_lint.lifecycle.guests import LOSSES
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.least import least_daemons, least_placed

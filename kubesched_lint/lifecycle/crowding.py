@@ -11,8 +11,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, positions
+from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import most_placed
-from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import record

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.lifecycle.controllers import daemonset
-from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds
+from kubesched_lint.controllers import daemonset
+from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.stage import Stage
 from kubesched_lint.lifecycle.world import FRESH, Cast, State, Step, Wish, with_bound, with_pinned
 

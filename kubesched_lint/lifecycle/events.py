@@ -11,9 +11,9 @@ from random import Random
 from kubesched_lint.admission.admission import Admission
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.template import AS_IT_RUNS, written_template
+from kubesched_lint.controllers import deployment
+from kubesched_lint.controllers.daemonset import pinned_to, with_daemon_tolerations
 from kubesched_lint.findings import ObjectRef
-from kubesched_lint.lifecycle.controllers import deployment
-from kubesched_lint.lifecycle.controllers.daemonset import pinned_to, with_daemon_tolerations
 from kubesched_lint.lifecycle.eviction import Eviction
 from kubesched_lint.lifecycle.explore import DEFAULT_STATES, Exploration, Extra, explore, explore_by_runs
 from kubesched_lint.lifecycle.guests import Guest

@@ -13,7 +13,7 @@ from functools import cached_property
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from kubesched_lint.lifecycle.controllers.pdb import covers
+from kubesched_lint.controllers.pdb import covers
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import DEFAULT_SCHEDULER, BoundPod, NodeSelectorTerm, Pod
 from kubesched_lint.model.workload import Workload

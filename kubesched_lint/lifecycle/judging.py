@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from kubesched_lint.admission.decision import about_pod
 from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.findings import Path
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.blame import Blame, blame
-from kubesched_lint.lifecycle.controllers.daemonset import targets
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.narrate import witness
 from kubesched_lint.lifecycle.setting import Setting

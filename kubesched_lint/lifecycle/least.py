@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
+from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_domains
-from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.crowding import Rival, fillable, takers_of_ports
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint

@@ -10,8 +10,8 @@ from itertools import islice
 from random import Random
 
 from kubesched_lint import work
+from kubesched_lint.controllers import deployment, statefulset
 from kubesched_lint.lifecycle import ordinals, parallel, resizing
-from kubesched_lint.lifecycle.controllers import deployment, statefulset
 from kubesched_lint.lifecycle.daemons import Daemons, synced
 from kubesched_lint.lifecycle.hints import wakes_on_bind, wakes_on_delete
 from kubesched_lint.lifecycle.preempting import Eviction

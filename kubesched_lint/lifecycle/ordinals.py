@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_lint.lifecycle.controllers.statefulset import Member
+from kubesched_lint.controllers.statefulset import Member
 from kubesched_lint.lifecycle.world import Cast, State, Step, with_bound, with_leaving, with_waiting
 
 

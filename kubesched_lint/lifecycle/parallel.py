@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
-from kubesched_lint.lifecycle.controllers.replicaset import draws
+from kubesched_lint.controllers.replicaset import draws
 from kubesched_lint.lifecycle.world import (
     FRESH,
     Cast,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubesched_lint.lifecycle.controllers.replicaset import draws, victims
+from kubesched_lint.controllers.replicaset import draws, victims
 from kubesched_lint.lifecycle.world import (
     FRESH,
     Cast,

@@ -14,8 +14,8 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
-from kubesched_lint.lifecycle.controllers.daemonset import pinned
-from kubesched_lint.lifecycle.controllers.statefulset import claims_of, pod_with_claims
+from kubesched_lint.controllers.daemonset import pinned
+from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.preempting import Eviction, evictions
 from kubesched_lint.lifecycle.symmetry import Symmetry

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.lifecycle.controllers.bounds import scaled
+from kubesched_lint.controllers.bounds import scaled
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.quantity import LONGEST
 from kubesched_lint.validation.quantities import parse

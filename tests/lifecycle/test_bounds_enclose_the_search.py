@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle.closed_forms import placed
-from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.idle import idle
 from kubesched_lint.lifecycle.matrix import EVENTS

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.lifecycle.controllers import daemonset, deployment, replicaset, statefulset
-from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds, rolling_bounds, scaled
-from kubesched_lint.lifecycle.controllers.daemonset import OnNode
-from kubesched_lint.lifecycle.controllers.deployment import ReplicaSetSize as Size
-from kubesched_lint.lifecycle.controllers.pdb import allowed_disruptions
-from kubesched_lint.lifecycle.controllers.statefulset import Member
+from kubesched_lint.controllers import daemonset, deployment, replicaset, statefulset
+from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds, scaled
+from kubesched_lint.controllers.daemonset import OnNode
+from kubesched_lint.controllers.deployment import ReplicaSetSize as Size
+from kubesched_lint.controllers.pdb import allowed_disruptions
+from kubesched_lint.controllers.statefulset import Member
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Strategy
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.lifecycle.controllers.daemonset import pinned, pinned_to
+from kubesched_lint.controllers.daemonset import pinned, pinned_to
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE
 from kubesched_lint.model.decode.workloads import decode_workload

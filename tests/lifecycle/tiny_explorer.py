@@ -11,7 +11,7 @@ from itertools import combinations, permutations
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.lifecycle.controllers import deployment, statefulset
+from kubesched_lint.controllers import deployment, statefulset
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.workload import Workload

@@ -25,7 +25,7 @@ from kubesched_lint.rulebook.cel.structs import (
 
 
 def _covered(budget: Any, view: View) -> Iterable[str]:
-    from kubesched_lint.lifecycle.controllers.pdb import covers
+    from kubesched_lint.controllers.pdb import covers
 
     facts = view.facts
     return sorted(str(w) for w in facts.manifests.workloads if covers(budget, w.namespace, facts.pod(w).labels))

@@ -6,7 +6,7 @@ Mirrors ``pkg/controller/disruption/disruption.go`` (getExpectedPodCount, update
 
 from __future__ import annotations
 
-from kubesched_lint.lifecycle.controllers.bounds import scaled
+from kubesched_lint.controllers.bounds import scaled
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.policy import DisruptionBudget
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kubesched_lint.lifecycle.controllers.bounds import rolling_bounds
+from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.model.workload import Strategy
 from kubesched_lint.record import record
 

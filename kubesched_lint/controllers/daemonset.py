@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of
-from kubesched_lint.lifecycle.controllers.bounds import daemon_bounds
+from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, Toleration
 from kubesched_lint.model.workload import Strategy

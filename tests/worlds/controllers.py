@@ -15,12 +15,16 @@ from tests.worlds.storage import Disks
 
 Value = dict[str, Any]
 WAITS = -1
+"""Not bound, and in the scheduler's queue. Below that: tried in vain, and asleep (see ``courses``)."""
 NEWEST = 0
 """The number of the revision that the manifests ask for; higher ones are older."""
 
 
 class State(NamedTuple):
-    """Pods as (number of the kind, position of the node or WAITS), sorted; sizes of ReplicaSets as their specs say."""
+    """Pods as (number of the kind, position), sorted; sizes of ReplicaSets as their specs say.
+
+    The position is that of the node, or WAITS or less.
+    """
 
     pods: tuple[Placed, ...]
     sizes: tuple[tuple[tuple[int, int], int], ...]
@@ -93,7 +97,7 @@ def deletions(mine: Mine, related: Mine, count: int) -> Iterator[tuple[Placed, .
 
     def rank(one: tuple[Kind, Placed]) -> tuple[int, int]:
         position = one[1][1]
-        return (0, 0) if position == WAITS else (1, -sum(p == position for _, (_, p) in related))
+        return (0, 0) if position < 0 else (1, -sum(p == position for _, (_, p) in related))
 
     worst = sorted(map(rank, mine))[:count]
     for gone in combinations(mine, count):

@@ -7,14 +7,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.model.decode.nodes import decode_pod_object
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import replace
 from tests.worlds import controllers
-from tests.worlds.admission import NotCoveredError, milli
+from tests.worlds.admission import NotCoveredError
 from tests.worlds.controllers import NEWEST, WAITS, Mine, State
 from tests.worlds.filters import Filters, Kind, Placed
+from tests.worlds.hints import STORAGE, can_oversleep, wakes
+from tests.worlds.quotas import is_counted, is_granted
 from tests.worlds.wanted import Wanted, identity
 
 Value = dict[str, Any]
+Event = tuple[list[Pod], list[Pod]]
+"""Pods that were bound, and bound pods that went."""
 
 
 class Courses(Wanted):
@@ -34,7 +39,7 @@ class Courses(Wanted):
     def end(self, state: State, number: int) -> tuple[int, int, bool]:
         """Pods bound, those of the newest template among them, and whether that is all that is wanted and there."""
         mine = self._mine(state, number)
-        bound = [kind for kind, (_, position) in mine if position != WAITS]
+        bound = [kind for kind, (_, position) in mine if position >= 0]
         fresh = sum(kind.revision == NEWEST for kind in bound)
         return len(bound), fresh, fresh == len(mine) == self.wanted(number)
 
@@ -61,7 +66,12 @@ class Courses(Wanted):
         names = [*self.names(), "others"]
         where = [n.name for n in self.filters.nodes] + ["waits"]
         found = Counter(
-            (names[self.filters.kinds[k].workload], self.filters.kinds[k].revision, where[p]) for k, p in state.pods
+            (
+                names[self.filters.kinds[k].workload],
+                self.filters.kinds[k].revision,
+                where[p] if p >= WAITS else "sleeps",
+            )
+            for k, p in state.pods
         )
         disks = ", ".join(f"{key[1]} on {volume}" for key, volume in state.disks)
         pods = ", ".join(f"{n} of {name}{'' if not r else ' (old)'} {w}" for (name, r, w), n in sorted(found.items()))
@@ -136,17 +146,25 @@ class Courses(Wanted):
     # --- the next states --------------------------------------------------------------------------------------------
 
     def after(self, state: State) -> Iterator[State]:
+        for later in self._next(state):
+            yield from self._noticed(state, later) if self._may_oversleep() else (later,)
+
+    def _next(self, state: State) -> Iterator[State]:
         """Making pods hurries: it takes nothing from anybody unless a quota counts them, or they stand at once."""
         for number in range(len(self._workloads)):
             made = self._creations(state, number)
-            if made and not self._is_counted(number) and not any(kind.pod.node_name for kind in made):
+            if (
+                made
+                and not is_counted(self._quotas, self._workloads[number])
+                and not any(kind.pod.node_name for kind in made)
+            ):
                 yield self._with(state, made)
                 return
         yield from self._made_one_by_one(state)
         yield from self._controllers(state)
         for key, volume in self._storage.bindings(self._awaited(state), state.disks):
             yield state._replace(disks=tuple(sorted((*state.disks, (key, volume)))))
-        placed = [one for one in state.pods if one[1] != WAITS]
+        placed = _bound(state)
         for number, position in dict.fromkeys(state.pods):
             kind = self.filters.kinds[number]
             if position == WAITS and not kind.pod.scheduling_gates:
@@ -180,6 +198,63 @@ class Courses(Wanted):
         """The claims that exist: those of objects, and of pods that were made."""
         made = [c for k, _ in state.pods for c in self.filters.kinds[k].claims]
         return list(dict.fromkeys((*self._fixed, *made)))
+
+    # --- who notices ------------------------------------------------------------------------------------------------
+
+    def _may_oversleep(self) -> bool:
+        return any(can_oversleep(kind.pod) for kind in self.filters.kinds)
+
+    def _noticed(self, before: State, after: State) -> Iterator[State]:
+        """``after`` an event, with those awake that it wakes; who could run now and is not woken may sleep on.
+
+        Who waits may have been tried before the event, or not. So may those that are made for the victims of a
+        preemption, for victims stand for a while after it.
+        """
+        was, now = Counter(_bound(before)), Counter(_bound(after))
+        come = [self.filters.kinds[k].pod for k, _ in (now - was).elements()]
+        gone = [self.filters.kinds[k] for k, _ in (was - now).elements()]
+        event = (come, [kind.pod for kind in gone])
+        after = after._replace(pods=tuple(sorted(self._woken(one, event, before, after) for one in after.pods)))
+        found = [after]
+        for number in dict.fromkeys(k for k, position in before.pods if position == WAITS):
+            asleep = self._overlooked(number, event, before, after)
+            if asleep is not None:
+                found = [other for one in found for other in _some_asleep(one, number, asleep)]
+        for kind in self._made_for(gone, after) if come else ():
+            asleep = self._overlooked(kind.number, event, before, after)
+            if asleep is not None and self._is_granted(after, kind):
+                found += [self._moved(one, (), ((kind.number, asleep),), one.disks) for one in tuple(found)]
+        yield from found
+
+    def _woken(self, one: Placed, event: Event, before: State, after: State) -> Placed:
+        number, position = one
+        if position >= WAITS:
+            return one
+        reasons = self._reasons[WAITS - 1 - position]
+        bound = before.disks != after.disks and STORAGE in reasons
+        return (number, WAITS) if bound or wakes(self.filters.kinds[number].pod, reasons, *event) else one
+
+    def _overlooked(self, number: int, event: Event, before: State, after: State) -> int | None:
+        """Where pods of a kind sleep that were tried before an event and could run after it; None: none does."""
+        kind, (come, gone) = self.filters.kinds[number], event
+        if kind.pod.scheduling_gates or not (gone or (come and kind.pod.required_affinity)):
+            return None
+        if not all(self.filters.codes(number, _bound(before), before.disks)):
+            return None
+        if all(self.filters.codes(number, _bound(after), after.disks)):
+            return None
+        reasons = self.filters.rejecting(number, _bound(before), before.disks)
+        if wakes(kind.pod, reasons, come, gone):
+            return None
+        if reasons not in self._reasons:
+            self._reasons.append(reasons)
+        return WAITS - 1 - self._reasons.index(reasons)
+
+    def _made_for(self, gone: list[Kind], after: State) -> list[Kind]:
+        """What controllers make that do not wait until the pods have gone that somebody else takes from them."""
+        owners = dict.fromkeys(kind.workload for kind in gone if kind.workload >= 0)
+        able = [i for i in owners if self._workloads[i]["kind"] in ("Deployment", "ReplicaSet", "Job")]
+        return [kind for i in able for kind in dict.fromkeys(self._creations(after, i))]
 
     # --- controllers ------------------------------------------------------------------------------------------------
 
@@ -221,7 +296,7 @@ class Courses(Wanted):
         return dict(state.sizes).get((number, NEWEST), 0) == 1
 
     def _stateful(self, number: int, value: Value, mine: Mine) -> controllers.Step:
-        members = {int(k.slot): (k.revision, position != WAITS) for k, (_, position) in mine}
+        members = {int(k.slot): (k.revision, position >= 0) for k, (_, position) in mine}
         ordered = value["spec"].get("podManagementPolicy") != "Parallel"
         return controllers.stateful_set(members, self._replicas(value), ordered=ordered)
 
@@ -239,7 +314,7 @@ class Courses(Wanted):
     def _sized(self, state: State, number: int, mine: Mine) -> Iterator[State]:
         sizes = {revision: size for (of, revision), size in state.sizes if of == number}
         actual = Counter(k.revision for k, _ in mine)
-        bound = Counter(k.revision for k, (_, position) in mine if position != WAITS)
+        bound = Counter(k.revision for k, (_, position) in mine if position >= 0)
         for revision, size in sizes.items():
             if actual[revision] > size:
                 own = [one for one in mine if one[0].revision == revision]
@@ -253,26 +328,10 @@ class Courses(Wanted):
                 every = {**dict(state.sizes), **{(number, revision): size for revision, size in changed.items()}}
                 yield self._made_state(state.pods, every, state.disks)
 
-    # --- quotas -----------------------------------------------------------------------------------------------------
-
-    def _is_counted(self, number: int) -> bool:
-        namespace = self._workloads[number]["metadata"]["namespace"]
-        return any(q["metadata"]["namespace"] == namespace for q in self._quotas)
+    # --- states -----------------------------------------------------------------------------------------------------
 
     def _is_granted(self, state: State, kind: Kind) -> bool:
-        """Whether every quota of the namespace has room for one more such pod (resourcequota admission)."""
-        for quota in self._quotas:
-            if quota["metadata"]["namespace"] != kind.pod.namespace:
-                continue
-            for resource, hard in quota["spec"]["hard"].items():
-                beside = [self.filters.kinds[k] for k, _ in state.pods]
-                used = sum(_asked(k, resource) or 0 for k in beside if k.pod.namespace == kind.pod.namespace)
-                asked = _asked(kind, resource)
-                if asked is None or (asked and used + asked > milli(hard)):
-                    return False
-        return True
-
-    # --- states -----------------------------------------------------------------------------------------------------
+        return is_granted(self._quotas, kind, [self.filters.kinds[k] for k, _ in state.pods])
 
     def _made_state(self, pods: Any, sizes: Mapping[tuple[int, int], int], disks: Any) -> State:
         return State(tuple(sorted(pods)), tuple(sorted(sizes.items())), disks)
@@ -293,7 +352,7 @@ class Courses(Wanted):
         alone = Filters(self.filters.nodes, self.filters.namespaces, self._storage)
         alone.kinds = [replace_kind(k, self.filters.nodes) for k in self.filters.kinds]
         alone.kinds[kind.number] = Kind(kind.number, bare, kind.workload)
-        if alone.codes(kind.number, [p for p in pods if p[1] != WAITS], ())[position]:
+        if alone.codes(kind.number, [p for p in pods if p[1] >= 0], ())[position]:
             raise NotCoveredError("a kubelet would turn the pod away")
         return position
 
@@ -314,18 +373,20 @@ class Courses(Wanted):
         return state._replace(pods=tuple(sorted((*pods, *come))), disks=disks)
 
 
+def _bound(state: State) -> list[Placed]:
+    return [one for one in state.pods if one[1] >= 0]
+
+
+def _some_asleep(state: State, number: int, asleep: int) -> Iterator[State]:
+    """Every way in which none, some or all of the waiting pods of a kind sleep."""
+    pods = list(state.pods)
+    yield state
+    while (number, WAITS) in pods:
+        pods.remove((number, WAITS))
+        pods.append((number, asleep))
+        yield state._replace(pods=tuple(sorted(pods)))
+
+
 def replace_kind(kind: Kind, nodes: Any) -> Kind:
     """Without what other pods say to the scheduler."""
     return Kind(kind.number, replace(kind.pod, required_anti_affinity=()), kind.workload)
-
-
-def _asked(kind: Kind, resource: str) -> int | None:
-    """Thousandths; None where the quota wants it said and a container does not say it."""
-    if resource in ("pods", "count/pods"):
-        return 1000
-    limits = resource.startswith("limits.")
-    name = resource.removeprefix("requests.").removeprefix("limits.")
-    said = [(c.limits if limits else c.requests).get(name) for c in kind.pod.containers]
-    if any(amount is None for amount in said):
-        return None
-    return sum(amount or 0 for amount in said) * (1 if name == "cpu" else 1000)

@@ -13,6 +13,7 @@ from itertools import permutations
 
 from kubesched_lint.model.node import Node, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint, Toleration
+from tests.worlds import hints
 from tests.worlds.admission import NotCoveredError
 from tests.worlds.storage import Disks, Storage
 
@@ -65,17 +66,28 @@ class Filters:
         return [self._code(around, position, disks) for position in range(len(self.nodes))]
 
     def _code(self, around: _Around, position: int, disks: Disks) -> str:
+        return next((code for _, code in self._checks(around, position, disks) if code), FITS)
+
+    def _checks(self, around: _Around, position: int, disks: Disks) -> Iterator[tuple[str, str]]:
+        """What each plugin says, in their order; upstream asks none after the first that turns the pod away."""
         kind, node = around.kind, self.nodes[position]
         here = [self.kinds[k].pod for k, p in around.placed if p == position]
-        return (
-            self._static(kind.number, position)
-            or _ports(kind.pod, here)
-            or _resources(kind.pod, node, here)
-            or self._exclusive(around)
-            or self.storage.code(kind.claims, node, disks)
-            or self._spread(around, position)
-            or self._affinity(around, position)
-        )
+        yield hints.NODE, self._static(kind.number, position)
+        yield hints.PORTS, _ports(kind.pod, here)
+        yield hints.RESOURCES, _resources(kind.pod, node, here)
+        yield hints.EXCLUSIVE, self._exclusive(around)
+        yield hints.STORAGE, self.storage.code(kind.claims, node, disks)
+        yield hints.SPREAD, self._spread(around, position)
+        yield hints.AFFINITY, self._affinity(around, position)
+
+    def rejecting(self, number: int, placed: Sequence[Placed], disks: Disks) -> frozenset[str]:
+        """The plugins that turn a pod of this kind away, one for each node."""
+        kind = self.kinds[number]
+        if self.storage.refuses(kind.claims, disks):
+            return frozenset([hints.STORAGE])
+        around = _Around(self, kind, placed)
+        checks = (self._checks(around, position, disks) for position in range(len(self.nodes)))
+        return frozenset(found for node in checks if (found := next((name for name, code in node if code), "")))
 
     # --- what only the node decides ---------------------------------------------------------------------------------
 

@@ -63,6 +63,8 @@ class Wanted:
         self._fixed = tuple(self._storage.claims)
         budgets = any(v["kind"] == "PodDisruptionBudget" for v in everything)
         self.filters = Filters(nodes, namespaces, self._storage, has_budgets=budgets)
+        self._reasons: list[frozenset[str]] = []
+        """The plugins that turned away the pods at WAITS - 1, WAITS - 2 and so on."""
         self._kinds: dict[tuple[int, int, int | str], Kind | None] = {}
         self._templates: dict[tuple[int, int], tuple[Value, str]] = {}
         self._sizes: dict[tuple[int, int], int] = {}

@@ -13,15 +13,14 @@ from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.bounds import Counted, most_beside, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.contest import outranks
-from kubesched_lint.lifecycle.guests import LOSSES
+from kubesched_lint.lifecycle.guests import LOSSES, comes_back
 from kubesched_lint.lifecycle.hints import may_miss
-from kubesched_lint.lifecycle.least import least_daemons, least_placed
+from kubesched_lint.lifecycle.least import finds_room, least_daemons, least_placed
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import scaled_to, size_after, zones
 from kubesched_lint.model.workload import ROLLED_OUT
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import as_checked
-from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
 from kubesched_lint.scheduler.topology import counted_nodes
 
 _FEW_NODES = 64
@@ -120,7 +119,10 @@ def _granted(setting: Setting, event: str, number: int, told: Tally) -> Tally:
     granted = quotas.cap(setting, number)
     if granted is None:
         return told
-    sure = min(told.least.pods, granted.pods, quotas.surely_granted(setting, number, event))
+    made = min(granted.pods, quotas.surely_granted(setting, number, event))
+    sure = min(told.least.pods, made)
+    if setting.workloads[number].kind == "DaemonSet":  # the pods that are not made may be those that would find room
+        sure = max(min(told.least.pods, told.least.pods - told.wanted + made), 0)
     less = Tally(told.wanted, Counted(sure, granted.why), told.most)
     less.never_stuck = told.never_stuck and sure == told.least.pods
     less.always_stuck = told.always_stuck
@@ -147,8 +149,10 @@ def _spares_none(setting: Setting, number: int) -> bool:
 
 def _count(setting: Setting, event: str, number: int) -> Tally:
     told = _foreseen(setting, event, number)
-    if event in LOSSES and told.least.pods < told.wanted and may_miss([setting.pods[number]], setting.cluster):
-        told.least = Counted(0, "a pod that waits may overlook that another one made way")
+    if event in LOSSES and may_miss([setting.pods[number]], setting.cluster):
+        lost = _zones(setting) if event == "zone-loss" else [0]
+        if not finds_room(setting, number, lost, int(event != "zone-loss")):
+            told.least = Counted(0, "a pod that waits may overlook that another one made way")
     if not setting.running.get(number) or stands_well(setting, number):
         return told
     # Pods may stand where they would not be let in again: they stay all the same.
@@ -306,10 +310,8 @@ def _without_one(setting: Setting, number: int, *, gone: bool) -> Tally:
         nodes = (1 << position for position in range(len(setting.nodes)))
         return _fewer_daemons(setting, number, nodes) if gone else _placed(setting, number, wanted)
     least = least_placed(setting, number, wanted, nodes_fewer=1, gone=gone)
-    # A drain that a budget stops leaves pods where they are, and a cordon keeps out no pod that tolerates it or names
-    # the node.
-    keeps = setting.guards(number) or setting.pods[number].node_name
-    surely = gone or not (keeps or tolerates_any(setting.pods[number].tolerations, CORDON))
+    # A drain that a budget stops leaves pods where they are.
+    surely = gone or not (setting.guards(number) or comes_back(setting, number))
     return Tally(
         wanted, least, _most_on_fewer(setting, number, wanted) if surely else most_placed(setting, number, wanted)
     )
@@ -368,12 +370,16 @@ def _fewer_daemons(setting: Setting, number: int, losses: Iterable[NodeSet]) -> 
 
 def _without_a_zone(setting: Setting, number: int) -> Tally:
     wanted = setting.wanted(number)
-    lost = [of([setting.index.positions[n] for n in names]) for names in zones(setting).values()]
+    lost = _zones(setting)
     if setting.workloads[number].kind == "DaemonSet":
         return _fewer_daemons(setting, number, lost)
     least = min((least_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
     most = max((most_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
     return Tally(wanted, least, most)
+
+
+def _zones(setting: Setting) -> list[NodeSet]:
+    return [of([setting.index.positions[n] for n in names]) for names in zones(setting).values()]
 
 
 def _drained(setting: Setting, number: int) -> Tally:

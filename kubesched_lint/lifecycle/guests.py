@@ -113,8 +113,7 @@ class Guests:
         if event not in LOSSES:
             return
         setting, pod = self._setting, self._setting.pods[number]
-        daemon = setting.workloads[number].kind == "DaemonSet"
-        back = event == "drain" and (daemon or tolerates_any(pod.tolerations, CORDON))
+        back = event == "drain" and comes_back(setting, number)
         everybody = back or pod.required_anti_affinity
         for other in self._kinds.values() if everybody else self._repelling:
             repels = any(setting.selects(t, other, pod) for t in other.required_anti_affinity)
@@ -168,6 +167,14 @@ class Guests:
         plain = not (pod.volumes or pod.resource_claims or pod.group or pod.scheduling_gates)
         alike = all(bound.pod == pod for bound in group)
         return known and plain and alike and pod.scheduler_name == DEFAULT_SCHEDULER
+
+
+def comes_back(setting: Setting, number: int) -> bool:
+    """Whether pods of a workload may be bound to a drained node: no cordon keeps them out."""
+    pod = setting.pods[number]
+    return (
+        setting.workloads[number].kind == "DaemonSet" or bool(pod.node_name) or tolerates_any(pod.tolerations, CORDON)
+    )
 
 
 def _owner_of(bound: BoundPod) -> tuple[str, str, str]:

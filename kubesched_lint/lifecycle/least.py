@@ -7,7 +7,7 @@ node more stays open, no pod waits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
@@ -95,6 +95,15 @@ def least_placed(
     return Counted(
         wanted if left > 0 else 0, f"pods of the set can close at most {closed} of {open_.bit_count()} usable nodes"
     )
+
+
+def finds_room(setting: Setting, number: int, lost: Iterable[NodeSet], nodes_fewer: int) -> bool:
+    """Whether all pods that are made for those that go find room beside these, and need not see that they have gone."""
+    wanted = setting.wanted(number)
+    if setting.workloads[number].kind == "DaemonSet":  # none is made for one that goes
+        return least_daemons(setting, number, wanted).pods >= wanted
+    twice = 2 * wanted
+    return all(least_placed(setting, number, twice, gone, nodes_fewer=nodes_fewer).pods >= twice for gone in lost)
 
 
 def _ask(setting: Setting, number: int, wanted: int, open_: NodeSet, fewer: int) -> _Ask | Counted:

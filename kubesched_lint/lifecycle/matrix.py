@@ -10,10 +10,11 @@ from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.lifecycle import creation, quotas
 from kubesched_lint.lifecycle.bounds import Counted
-from kubesched_lint.lifecycle.contest import Contest, contest
+from kubesched_lint.lifecycle.contest import Contest, contest, outranks
 from kubesched_lint.lifecycle.counted import Tally, count
 from kubesched_lint.lifecycle.courses import TURNS, Courses, Effort
 from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.idle import idle
 from kubesched_lint.lifecycle.judging import explained, judged, known_by
 from kubesched_lint.lifecycle.outcomes import Range
@@ -50,6 +51,7 @@ class Simulation:
         self.effort = effort or Effort()
         self._ran: dict[tuple[int, ...], Telling] = {}
         self._searched: dict[tuple[tuple[int, ...], bool], Telling | None] = {}
+        self._presses: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
         self._crowds: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups of which a search ended at the cap on states."""
@@ -91,8 +93,9 @@ class Simulation:
     def _answer(self, event: str, number: int) -> Cell:
         told = count(self.setting, event, number)
         members = self.setting.group(number)
-        if told.is_fine and self._may_crowd(event, members, number):
-            told.least, told.never_stuck = Counted(0, "pods of others that are driven out may come again here"), False
+        doubt = self._doubt(event, members, number) if told.is_fine else ""
+        if doubt:
+            told.least, told.never_stuck = Counted(0, doubt), False
         if told.is_fine:
             return self._from_bounds(event, number, told)
         rivals = self._contests[members]
@@ -118,20 +121,44 @@ class Simulation:
             else _doubted(cell, rivals.open_)
         )
 
-    def _may_crowd(self, event: str, members: Sequence[int], number: int) -> bool:
-        """Whether pods of others that another member drives out may come again and take the room that was counted."""
-        if len(members) < 2 or not self.setting.guests.weaker_kinds:
-            return False
-        return any(i != number for i in self._crowding(event, tuple(members)))
+    def _doubt(self, event: str, members: tuple[int, ...], number: int) -> str:
+        """Why pods may lack in the end though each that waits finds a place: somebody is driven out; or empty."""
+        setting, rivals = self.setting, self._contests[members]
+        if len(members) < 2 or not (rivals.strong or rivals.late):
+            return ""
+        workload, lost = setting.workloads[number], ""
+        if workload.kind == "Pod":
+            lost = "a pod that is driven out is not made again"
+        elif workload.claim_templates:
+            lost = "a pod that is driven out has to go back to where its volume is"
+        elif may_miss([setting.pods[number]], setting.cluster):
+            lost = "a pod that is made for one that is driven out may overlook that it has gone"
+        if lost and self._is_pressed(event, members, number):
+            return lost
+        if setting.guests.weaker_kinds and any(i != number for i in self._crowding(event, members)):
+            return "pods of others that are driven out may come again here"
+        return ""
+
+    def _is_pressed(self, event: str, members: tuple[int, ...], number: int) -> bool:
+        """Whether others of the set may have to drive out pods of a workload."""
+        pressing = self._pressing(event, members)
+        work.spend(len(pressing) // 4)
+        return any(i != number and outranks(self.setting, i, number) for i in pressing)
 
     def _crowding(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
         """Those of the members that may have to drive out pods whose controllers make them again; two tell enough."""
         found = self._crowds.get((event, members))
         if found is None:
-            guests = self.setting.guests
-            able = (i for i in members if any(weaker.bound.owner is not None for weaker in guests.weaker((i,))))
-            found = list(islice((i for i in able if not count(self.setting, event, i).is_fine), 2))
+            weaker, pressing = self.setting.guests.weaker, self._pressing(event, members)
+            found = list(islice((i for i in pressing if any(w.bound.owner is not None for w in weaker((i,)))), 2))
             self._crowds[event, members] = found
+        return found
+
+    def _pressing(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
+        """Those of the members whose pods may have to wait, and to drive out others then."""
+        found = self._presses.get((event, members))
+        if found is None:
+            found = self._presses[event, members] = [i for i in members if not count(self.setting, event, i).is_fine]
         return found
 
     def _is_made(self, members: Sequence[int], number: int) -> bool:

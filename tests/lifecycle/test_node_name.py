@@ -12,7 +12,7 @@ from kubesched_lint.findings import Severity
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.index import RULES
-from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, sketch, told, workload
+from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, other, sketch, told, workload
 
 SPREAD = {
     "topologySpreadConstraints": [
@@ -73,3 +73,14 @@ def test_a_cordon_keeps_out_no_pod_that_names_the_node():
     )
     drained = cell(told(sketch(1, "a"), web, rival, states=1), "web", "drain")
     assert drained.bound.most == 1
+
+
+def test_a_drain_that_evicts_a_bare_pod_makes_room_for_those_that_name_the_node():
+    """A cordon keeps nobody out who goes past the scheduler: counting and searching agree about the freed place."""
+    guest = other("Pod", "guest", spec={"nodeName": "w", **asking("1")})
+    guest["metadata"]["namespace"] = "default"
+    cluster = sketch(1, "a", "4", "1", guest)
+    one = workload("Deployment", "web", 1, asking("500m", nodeName="w"))
+    searched = cell(told(cluster, one, events=("drain",)), "web", "drain")
+    counted = cell(told(cluster, one, events=("drain",), states=1), "web", "drain")
+    assert counted.bound.least <= searched.bound.least <= searched.bound.most <= counted.bound.most == 1

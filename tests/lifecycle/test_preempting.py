@@ -6,9 +6,11 @@ import os
 from dataclasses import replace
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.outcomes import outcome as counted
 from kubesched_lint.lifecycle.telling import with_new_template
@@ -19,7 +21,7 @@ from kubesched_lint.report.outlook import as_text
 from tests.lifecycle import tiny_explorer
 from tests.lifecycle.made_settings import nodes
 from tests.lifecycle.made_settings import workload as made
-from tests.lifecycle.simulated import asking, cell, other, sketch, told, workload
+from tests.lifecycle.simulated import apart, asking, cell, other, sketch, told, workload
 
 CLASSES = [
     other("PriorityClass", name, "scheduling.k8s.io/v1", value=value)
@@ -226,3 +228,69 @@ def test_nobody_makes_a_bare_pod_again(event):
     assert "nobody makes a bare pod again" in here.why
     assert outlook.place(here) is not None
     assert here.message.startswith("cannot delete Pods that declare no controller") == (event == "drain")
+
+
+def nodes_of(*sizes: str):
+    return cluster_from(
+        [
+            (
+                "nodes.yaml",
+                yaml.safe_dump(
+                    {
+                        "apiVersion": "kubesched-lint/v1",
+                        "kind": "ClusterSketch",
+                        "nodes": [
+                            {"name": f"w{i}", "count": 1, "allocatable": {"cpu": cpu, "memory": "8Gi", "pods": "110"}}
+                            for i, cpu in enumerate(sizes)
+                        ],
+                    }
+                ).encode(),
+            )
+        ],
+        "nodes.yaml",
+    )
+
+
+def test_a_bare_pod_with_a_free_node_may_still_be_driven_out_of_the_one_it_has():
+    """Five nodes, of which the others can fill two: no pod waits, but a bare one does not come again."""
+    alone = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "alone"}}
+    weak = {**alone, "spec": asking("500m", priorityClassName="low")}
+    middle = {**alone, "metadata": {"name": "beside"}, "spec": asking("1500m", priorityClassName="middle")}
+    cluster = nodes_of("1", "1", "3", "2", "3")
+    strong = ranked("Deployment", "strong", 2, "2", "high")
+    here = cell(told(cluster, *CLASSES, weak, middle, strong, events=("deploy",)), "alone", "deploy")
+    assert here.verdict == UNKNOWN
+    assert "may drive out" in here.missing[-1]
+    small = ranked("Deployment", "strong", 2, "1", "high")
+    here = cell(told(cluster, *CLASSES, weak, middle, small, events=("deploy",)), "alone", "deploy")
+    assert (here.verdict, here.proven) == (FINE, True), "who always has a place drives nobody out"
+
+
+def test_a_pod_with_a_volume_of_its_own_goes_back_to_it_when_it_is_driven_out():
+    late = other("StorageClass", "late", "storage.k8s.io/v1", provisioner="disk.example.com")
+    late["volumeBindingMode"] = "WaitForFirstConsumer"
+    claim = {
+        "metadata": {"name": "data"},
+        "spec": {
+            "storageClassName": "late",
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        },
+    }
+    weak = ranked("StatefulSet", "db", 1, "500m", "low", schedulerName="default-scheduler")
+    weak["spec"]["volumeClaimTemplates"] = [claim]
+    strong = ranked("Deployment", "strong", 2, "2", "high")
+    cluster = nodes_of("1", "1", "3", "2", "3")
+    here = cell(told(cluster, *CLASSES, late, weak, strong, events=("deploy",)), "db", "deploy")
+    assert not here.proven
+
+
+def test_a_pod_with_two_terms_may_overlook_that_the_one_it_replaces_has_gone():
+    """Its like of a lost node keeps the zone closed for a while, and its deletion satisfies one of two terms only."""
+    spec = asking("1", **apart("web"))
+    term = {"labelSelector": {"matchLabels": {"app": "absent"}}, "topologyKey": "kubernetes.io/hostname"}
+    spec["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"].append(term)
+    one_zone = told(sketch(2, "a"), workload("Deployment", "web", 1, spec), events=("node-loss",))
+    assert cell(one_zone, "web", "node-loss").verdict == DEPENDS
+    two_zones = told(sketch(2, "ab"), workload("Deployment", "web", 1, spec), events=("node-loss",))
+    assert (cell(two_zones, "web", "node-loss").verdict, cell(two_zones, "web", "node-loss").proven) == (FINE, True)

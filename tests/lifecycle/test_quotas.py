@@ -302,3 +302,16 @@ def test_room_enough_under_a_quota_is_fine_with_surge_and_at_the_maximum():
     assert {c.verdict for c in outlook.rows[0].cells} == {FINE}
     tight = told(sketch(), workload("Deployment", "web", 3), scaler, quota(pods="4"))
     assert cell(tight, "web", "hpa-max").text == "4/5 −1"
+
+
+def test_a_daemonset_pod_that_a_quota_keeps_from_being_made_may_be_the_one_with_room():
+    """Three nodes, one with room, and two pods that may exist: which two are made nobody knows."""
+    guests = [other("Pod", f"guest-{zone}", spec={"nodeName": f"w-{zone}", **asking("3")}) for zone in "ab"]
+    for guest in guests:
+        guest["metadata"]["namespace"] = "elsewhere"
+    cluster = sketch(1, "abc", "4", "110", *guests)
+    outlook = told(cluster, workload("DaemonSet", "agent", None, asking("3")), quota(pods="2"), events=("deploy",))
+    here = cell(outlook, "agent", "deploy")
+    assert (here.verdict, here.bound.least, here.bound.most) == (BAD, 0, 1)
+    every = told(cluster, workload("DaemonSet", "agent", None, asking("3")), quota(pods="3"), events=("deploy",))
+    assert cell(every, "agent", "deploy").bound.least == 1

@@ -12,6 +12,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kubesched_lint.analysis.facts import Facts
+    from kubesched_lint.analysis.remedy import Remedy
     from kubesched_lint.findings import (
         Edit,
         Evidence,
@@ -45,11 +46,13 @@ if TYPE_CHECKING:
         load_rules,
         simulate,
     )
+    from kubesched_lint.manifests.changes import Append, Put, Remove, Rename
     from kubesched_lint.model.workload import Workload
     from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
     from kubesched_lint.version import __version__
 
 __all__ = [
+    "Append",
     "Cluster",
     "ClusterError",
     "Edit",
@@ -63,7 +66,11 @@ __all__ = [
     "ObjectRef",
     "Outcome",
     "Place",
+    "Put",
     "Related",
+    "Remedy",
+    "Remove",
+    "Rename",
     "Report",
     "Rulebook",
     "Severity",
@@ -88,6 +95,8 @@ __all__ = [
 
 _HOMES = {
     "Facts": "analysis.facts",
+    "Remedy": "analysis.remedy",
+    **dict.fromkeys(("Append", "Put", "Remove", "Rename"), "manifests.changes"),
     "Workload": "model.workload",
     "Rulebook": "rulebook.library",
     "UnknownRuleError": "rulebook.library",

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.neighbours import may_be_answered_by_set
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts
+from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.cluster.nodeset import EMPTY
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.pod import BoundPod, PodAffinityTerm
@@ -50,6 +52,11 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             "nodes": tuple(sorted({b.node for b in matching})),
         },
     )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Prefer its own pods instead of requiring them."""
+    yield from make_preferred(workload, *(term.path for term in workload.pod.required_affinity))
 
 
 def _selected(workload: Workload, term: PodAffinityTerm, bound: BoundPod, facts: Facts) -> bool:

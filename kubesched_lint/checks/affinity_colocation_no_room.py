@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.neighbours import may_be_answered_by_set, nodes_near_running
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.findings import Hazard, Severity, proof
@@ -50,6 +52,11 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         },
         variant=_variant(workload, tight, near, there, facts),
     )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Prefer the pods instead of requiring them, so that full nodes are no obstacle."""
+    yield from make_preferred(workload, *(term.path for term in workload.pod.required_affinity))
 
 
 def _variant(workload: Workload, resource: str, near: NodeSet, there: NodeSet, facts: Facts) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.workload import Workload
 
@@ -28,6 +30,11 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             for w in circle[1:_MOST_TOLD]
         ),
     )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Prefer the other pods instead of requiring them, so that this one may start first."""
+    yield from make_preferred(workload, *(term.path for term in workload.pod.required_affinity))
 
 
 def _told(circle: tuple[Workload, ...]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
@@ -41,6 +43,15 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         values={**values, "selector": str(at.selector or "nothing"), "terms": len(terms)},
         variant="" if lonely else "together",
     )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Prefer the absent pods instead of requiring them."""
+    if hazard.variant != "waits":
+        together = hazard.variant == "together"
+        yield from make_preferred(
+            workload, *(t.path for t in workload.pod.required_affinity if together or t.path == hazard.at)
+        )
 
 
 def _answered(workload: Workload, facts: Facts, term: PodAffinityTerm) -> bool:

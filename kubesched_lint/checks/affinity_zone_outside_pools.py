@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.zone_pins import Pin, outside_pools
+from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.workload import Workload
 
@@ -21,6 +23,12 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         if supply < replicas:
             yield _hazard(workload, facts, pin, replicas, supply, taken=bare >= replicas)
             return
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Prefer the zone instead of requiring it."""
+    if hazard.variant == "affinity":
+        yield from make_preferred(workload, hazard.at)
 
 
 def _hazard(workload: Workload, facts: Facts, pin: Pin, replicas: int, supply: int, *, taken: bool) -> Hazard:

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.identity import names_an_application, telling_label
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
@@ -33,6 +36,17 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 "key": term.topology_key,
             },
             related=tuple(place for _, place in found.values() if place is not None),
+        )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Keep only its own replicas apart."""
+    label, value = str(hazard.values["label"]), hazard.values["value"]
+    if written_at(workload.source, (*hazard.at, "matchLabels", label)) is None:
+        yield Remedy(
+            f"add {label}: {value} to the selector, so that only its own replicas keep apart",
+            safe=False,
+            changes=(Put((*hazard.at, "matchLabels", label), value),),
         )
 
 

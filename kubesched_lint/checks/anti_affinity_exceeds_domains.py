@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.company import PREMISE, Company, company
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import spread_instead
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
@@ -50,6 +52,12 @@ def check(workload: Workload, facts: Facts, *, reserve: int) -> Iterator[Hazard]
             related=(Place(workload.replicas_path, f"{replicas} replicas wanted here"),),
             variant="reserve" if lost else "",
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Spread the replicas instead: a domain may then hold several."""
+    yield from spread_instead(workload, hazard.at, hard=True)
+    yield from spread_instead(workload, hazard.at, hard=False)
 
 
 def _alone_and_near(workload: Workload, term: PodAffinityTerm, near: Company, facts: Facts) -> Hazard:

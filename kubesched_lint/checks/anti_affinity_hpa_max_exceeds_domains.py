@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import spread_instead
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.workload import Workload
 
@@ -39,3 +41,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 },
                 related=tuple(related),
             )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Spread the replicas instead: a domain may then hold several."""
+    yield from spread_instead(workload, hazard.at, hard=True)
+    yield from spread_instead(workload, hazard.at, hard=False)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.written import is_written
 from kubesched_lint.findings import Hazard, Path, pattern
+from kubesched_lint.manifests.changes import Append, Remove
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 
@@ -27,6 +29,20 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             at=at,
             evidence=pattern(f"{workload.namespace} is not among them"),
             values={"where": where, "key": term.topology_key, "selector": str(term.selector)},
+        )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Look at the pods of its own namespace too."""
+    if hazard.at[-1] == "namespaces":
+        yield Remedy(
+            f"add {workload.namespace} to namespaces", safe=False, changes=(Append(hazard.at, workload.namespace),)
+        )
+    else:
+        yield Remedy(
+            "leave namespaceSelector out, which means the namespace of the pod",
+            safe=False,
+            changes=(Remove(hazard.at),),
         )
 
 

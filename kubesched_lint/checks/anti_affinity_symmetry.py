@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint import work
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.neighbours import repelled_by_running
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, Severity, proof, witness
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
@@ -23,6 +25,12 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         for other in facts.selected_workloads(workload, term):
             if other is not workload and other.stays and facts.surely_selects(workload, term, other):
                 yield from _between(workload, other, original.topology_key, original.path, facts)
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Prefer to stand apart, so that both may share a node where room is short."""
+    if hazard.variant != "running":
+        yield from make_preferred(workload, hazard.at)
 
 
 def _from_running(victim: Workload, facts: Facts) -> Iterator[Hazard]:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import is_slip, written_at
 from kubesched_lint.findings import Hazard, Path, Severity, UncheckedError, proof
+from kubesched_lint.manifests.changes import Put, Rename
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.recognise import placeholder_of, rendered_text, value_at
 from kubesched_lint.validation.causes import Cause, field_of
 from kubesched_lint.validation.validate import Verdict
+
+_CHOICE = re.compile(r'Unsupported value: "([^"]*)": supported values: (".*")')
+_NUMBER = re.compile(r"cannot unmarshal string into .* of type u?int(?:32|64)?$")
+_TEXT = re.compile(r"cannot unmarshal (?:number|bool) into .* of type string")
 
 _MISMATCH = "`selector` does not match template `labels`"
 _NAMED_ANEW = (("metadata", "name"), ("metadata", "namespace"))
@@ -37,6 +45,24 @@ def check(document: Document, facts: Facts) -> Iterator[Hazard]:
             f"{document.path}:{document.line}: not checked is what the kustomization beside it may change ({left}); "
             "lint the overlay"
         )
+
+
+def fix(hazard: Hazard, document: Document, facts: Facts) -> Iterator[Remedy]:
+    """Correct a misspelt field, or a value of the wrong type or spelling. Safe: the object is refused as it is."""
+    words, value = str(hazard.values["words"]), written_at(document, hazard.at)
+    if hazard.variant == "misspelt":
+        meant = str(hazard.values["meant"])
+        yield Remedy(f"write {meant}", safe=True, changes=(Rename(hazard.at, meant),), is_new=True)
+    elif hazard.variant == "unreadable" and _TEXT.search(words) and isinstance(value, (int, float)):
+        text = _as_written(document, hazard)
+        yield Remedy(f'write "{text}", which is text', safe=True, changes=(Put(hazard.at, text),), is_new=True)
+    elif hazard.variant == "unreadable" and _NUMBER.search(words) and isinstance(value, str) and value.isdecimal():
+        yield Remedy(f"write {value} without quotes", safe=True, changes=(Put(hazard.at, int(value)),), is_new=True)
+    elif choice := _CHOICE.search(words):
+        wrong, listed = choice.groups()
+        found = [name for name in listed.strip('"').split('", "') if is_slip(wrong, name)]
+        if len(found) == 1 and value == wrong:
+            yield Remedy(f"write {found[0]}", safe=True, changes=(Put(hazard.at, found[0]),), is_new=True)
 
 
 def _in_short(cause: Cause) -> str:
@@ -88,3 +114,9 @@ def _hazard(cause: Cause, verdict: Verdict, gate: str) -> Hazard:
         variant=variant,
         key=unknown,
     )
+
+
+def _as_written(document: Document, hazard: Hazard) -> str:
+    """``on`` and ``0x10`` were meant as they read, not as true and 16."""
+    span = document.span(hazard.at)
+    return document.line_text(span.line)[span.column - 1 : span.end_column - 1]

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.claims import claim_named
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts
+from kubesched_lint.checks._remedies import use_recreate
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import Workload
@@ -65,6 +67,12 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                     values=values,
                     variant="rollout_one_node",
                 )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Delete the old pod, which holds the claim, before the new one asks for it."""
+    if hazard.variant.startswith("rollout"):
+        yield use_recreate(workload)
 
 
 def _one_node(workload: Workload) -> bool:

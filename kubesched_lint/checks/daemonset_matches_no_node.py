@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import untold_label
+from kubesched_lint.checks._remedies import spell_as_nodes_do, tolerate
 from kubesched_lint.findings import Hazard, Severity, UncheckedError, pattern
 from kubesched_lint.model.workload import Workload
 
@@ -38,3 +40,11 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         severity=None if miss.nearest else Severity.NOTE,
         values={"nodes": nodes, "wanted": miss.wanted, "nearest": hint(miss.nearest)},
     )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Tolerate the taint in the way, or ask for a label that nodes have."""
+    if hazard.variant == "taints":
+        yield from tolerate(workload, facts.taints_in_the_way(workload, facts.reach(workload).matching))
+    else:
+        yield from spell_as_nodes_do(workload, hazard.at, facts.index.nodes)

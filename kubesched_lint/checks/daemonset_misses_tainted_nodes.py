@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.daemons import daemon_nodes
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import tolerate
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.workload import Workload
 
@@ -28,3 +30,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             "taints": tuple(str(t) for t in taints),
         },
     )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Tolerate the taints of the nodes that it misses."""
+    missed = facts.reach(workload).matching & ~daemon_nodes(workload, facts)
+    yield from tolerate(workload, facts.taints_in_the_way(workload, missed))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, proof
+from kubesched_lint.manifests.changes import Remove
 from kubesched_lint.model.workload import Workload
 
 
@@ -36,3 +38,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             values={"key": term.topology_key, "domains": tuple(domains), "pending": wanted - largest, "wanted": wanted},
         )
         return
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Drop the term: a DaemonSet has one pod per node anyway."""
+    yield Remedy("drop the affinity", safe=False, changes=(Remove(hazard.at),))

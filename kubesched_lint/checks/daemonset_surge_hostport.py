@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.ports import REASON
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import repels_across_revisions
+from kubesched_lint.checks._remedies import roll_without_surge
 from kubesched_lint.controllers.bounds import scaled
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.node import HOSTNAME
@@ -49,3 +51,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 related=related,
                 variant="anti_affinity",
             )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Delete the old pod, which holds the port, first."""
+    yield roll_without_surge(workload, facts)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.daemons import daemon_nodes
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern, proof
+from kubesched_lint.manifests.changes import Remove
 from kubesched_lint.model.node import REGION, ZONE
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
@@ -25,6 +27,11 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 values={"key": term.topology_key},
                 variant="unseen",
             )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Drop the term: a DaemonSet has one pod per node anyway."""
+    yield Remedy("drop the anti-affinity", safe=False, changes=(Remove(hazard.at),))
 
 
 def _counted(workload: Workload, term: PodAffinityTerm, facts: Facts) -> Iterator[Hazard]:

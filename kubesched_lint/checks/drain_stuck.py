@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.disruption import budgets_of, guards_others, is_linted
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.controllers.pdb import allowed_disruptions
 from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.manifests.changes import Change, Put, Remove
 from kubesched_lint.model.workload import Workload
 
 
@@ -35,6 +38,18 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             values={"budget": budget.name, "bound": bound, "replicas": replicas},
             related=(Place(workload.replicas_path, _many(replicas, "replica"), workload.source, workload.ref),),
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Allow one pod at a time to be missing."""
+    spec = written_at(hazard.source, ("spec",))
+    if not isinstance(spec, dict):
+        return
+    changes: tuple[Change, ...] = (Put(("spec", "maxUnavailable"), 1, after=("minAvailable",)),)
+    if "minAvailable" in spec:
+        changes = (*changes, Remove(("spec", "minAvailable")))
+    who = "one pod at a time" if facts.replicas(workload) > 1 else "its only pod"
+    yield Remedy(f"set maxUnavailable: 1, so that {who} may go", safe=False, changes=changes)
 
 
 def _many(count: int, noun: str) -> str:

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts, request_path
 from kubesched_lint.analysis.nearest import hint, nearest_resource
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import is_slip, written_at
 from kubesched_lint.findings import Hazard, proof
+from kubesched_lint.manifests.changes import Rename
 from kubesched_lint.model.resources import is_extended
 from kubesched_lint.model.workload import Workload
 
@@ -40,6 +43,24 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             },
             variant="elsewhere" if offering else "default",
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Name the resource as nodes do."""
+    resource = str(hazard.values["resource"])
+    meant = nearest_resource(resource, facts.index.nodes) if hazard.variant == "default" else ""
+    if not meant:
+        return
+    holders = [
+        (*container.path, "resources", what)
+        for container in (*workload.pod.containers, *workload.pod.init_containers)
+        for what in ("requests", "limits")
+    ]
+    changes = tuple(
+        Rename((*at, resource), meant) for at in holders if written_at(workload.source, (*at, resource)) is not None
+    )
+    if changes:
+        yield Remedy(f"ask for {meant}, which nodes offer", is_slip(resource, meant), changes)
 
 
 def _why(workload: Workload, offering: int, facts: Facts) -> str:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.ports import REASON, taken_by_running
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts
+from kubesched_lint.checks._remedies import roll_without_surge
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.workload import Workload
 
@@ -37,3 +39,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         related=(Place(workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),),
         variant="default" if alone else "shared",
     )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Delete the old pod, which holds the port, first."""
+    yield roll_without_surge(workload, facts)

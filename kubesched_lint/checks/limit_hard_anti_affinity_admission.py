@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import spread_instead
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import Workload
@@ -19,3 +21,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 evidence=pattern(f"the key is {term.topology_key}, not {HOSTNAME}"),
                 values={"key": term.topology_key},
             )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Spread the pods instead: no admission plugin refuses a constraint."""
+    yield from spread_instead(workload, hazard.at[:-1], hard=True)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.manifests.changes import Append
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.quirks import NEGATIVE_NAMESPACE_SELECTOR, has
@@ -32,6 +34,16 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             values={"version": version, "selector": str(selector), "outside": outside or ()},
             variant="known" if outside else "default",
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Add a condition that every namespace meets; Kubernetes then reads the selector as before."""
+    condition = {"key": "kubernetes.io/metadata.name", "operator": "Exists"}
+    yield Remedy(
+        "add a condition that every namespace meets: kubernetes.io/metadata.name Exists",
+        safe=True,
+        changes=(Append((*hazard.at, "matchExpressions"), condition),),
+    )
 
 
 def _left_out(term: PodAffinityTerm, facts: Facts) -> tuple[str, ...] | None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import spread_over
 from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.model.workload import Workload
 
 
@@ -24,3 +27,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         evidence=pattern("neither topologySpreadConstraints nor anti-affinity to its own pods"),
         values={"replicas": replicas},
     )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Spread softly over zones and nodes."""
+    yield from spread_over(workload, facts, ZONE, HOSTNAME)

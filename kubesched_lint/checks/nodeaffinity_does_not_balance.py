@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import spread_over
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.workload import Workload
 
@@ -25,3 +27,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                     evidence=pattern(f"{replicas} replicas, {len(domains)} domains, nothing that balances"),
                     values={"key": wanted.key, "domains": domains, "replicas": replicas},
                 )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Spread softly over the key that the affinity names."""
+    yield from spread_over(workload, facts, str(hazard.values["key"]))

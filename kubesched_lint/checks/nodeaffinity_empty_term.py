@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
+from kubesched_lint.manifests.changes import Remove
 from kubesched_lint.model.workload import Workload
 
 
@@ -28,3 +30,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             values={"replicas": facts.replicas(workload), "left": left},
             variant="fatal" if fatal else "some" if left else "daemonset",
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Drop the empty term, as the scheduler does where another one is left."""
+    if hazard.variant == "some":
+        yield Remedy("drop the empty term", safe=True, changes=(Remove(hazard.at),))

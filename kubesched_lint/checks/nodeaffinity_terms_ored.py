@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.manifests.changes import Append, Remove
 from kubesched_lint.model.workload import Workload
 
 _ROLE = "node-role.kubernetes.io/"
@@ -29,4 +32,21 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         evidence=pattern("each term asks for another label: " + " | ".join(", ".join(sorted(k)) for k in keys)),
         values={"terms": len(terms), "labels": tuple(sorted(frozenset().union(*keys)))},
         related=(Place(terms[0].path, "a node that matches this term alone is enough"),),
+    )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Put all conditions into one term, so that all must hold."""
+    terms = [term.path for term in workload.pod.required_node_terms or ()]
+    first, rest = terms[0], terms[1:]
+    found = [written_at(workload.source, (*at, "matchExpressions")) for at in rest]
+    if not all(isinstance(conditions, list) for conditions in found):
+        return
+    yield Remedy(
+        "put the conditions into one term, so that all must hold",
+        safe=False,
+        changes=(
+            *(Append((*first, "matchExpressions"), condition) for conditions in found for condition in conditions),
+            *(Remove(at) for at in reversed(rest)),
+        ),
     )

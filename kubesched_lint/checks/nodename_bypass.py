@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import select_by_label
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.workload import Workload
 
@@ -19,3 +21,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         values={"node": node, "nearest": hint(facts.nearest_node(node), "there is ") if absent else ""},
         variant="absent" if absent else "default" if workload.kind != "Pod" else "pod",
     )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Ask the scheduler for the same node."""
+    if hazard.variant != "absent":
+        yield from select_by_label(workload, facts, never_runs=False)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import untold_label
+from kubesched_lint.checks._remedies import spell_as_nodes_do
 from kubesched_lint.findings import Hazard, UncheckedError, proof
 from kubesched_lint.model.workload import Workload
 
@@ -34,3 +36,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             "nearest": hint(miss.nearest),
         },
     )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Write the label as nodes have it."""
+    yield from spell_as_nodes_do(workload, hazard.at, facts.index.nodes)

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import Miss, hint, node_miss
 from kubesched_lint.analysis.potential import made_by
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.zone_pins import outside_pools
+from kubesched_lint.checks._remedies import spell_as_nodes_do, tolerate
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.workload import Workload
@@ -41,6 +43,15 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         },
         variant="taints" if reach.matching else "default",
     )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Tolerate the taint of the nodes that pools make, or ask for a label that nodes have."""
+    matching = facts.reach(workload).matching
+    if hazard.variant == "taints":
+        yield from tolerate(workload, facts.taints_in_the_way(workload, matching))
+    else:
+        yield from spell_as_nodes_do(workload, hazard.at, facts.index.nodes)
 
 
 def _reason(workload: Workload, facts: Facts, pool: NodePool) -> str:

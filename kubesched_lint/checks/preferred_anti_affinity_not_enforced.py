@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import spread_instead
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.workload import Workload
 
@@ -24,3 +26,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 evidence=pattern(f"{replicas} replicas on {len(room.domains)} domains of {term.topology_key}"),
                 values={"key": term.topology_key, "replicas": replicas, "domains": room.domains},
             )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Spread the replicas instead, which balances more replicas than domains."""
+    yield from spread_instead(workload, hazard.at, hard=False)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, UncheckedError, pattern
+from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.validation.class_words import no_priority_class
 
@@ -23,3 +25,14 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         values={"class": name, "nearest": hint(facts.nearest_priority_class(name), "there is ")},
         variant="pod" if workload.kind == "Pod" else "default",
     )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Write the class as it is named."""
+    name = str(hazard.values["class"])
+    meant = facts.nearest_priority_class(name)
+    if meant:
+        # Never safe: pods that are not created today would be, and may preempt others.
+        yield Remedy(
+            f"write {meant}, by which its pods may preempt others", safe=False, changes=(Put(hazard.at, meant),)
+        )

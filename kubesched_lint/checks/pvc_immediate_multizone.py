@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.claims import storage_class_of, unbound_claims
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
@@ -42,6 +44,18 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             evidence=pattern(f"StorageClass {storage_class.name} binds Immediate, and {why}"),
             values={"storage_class": storage_class.name, "provisioner": storage_class.provisioner, "why": why},
             related=related if storage_class.source is not None else (),
+        )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Let the class wait for the pod before it makes a volume."""
+    found = [c for c in facts.manifests.storage_classes if c.name == hazard.values["storage_class"]]
+    if found:
+        yield Remedy(
+            "set volumeBindingMode: WaitForFirstConsumer",
+            safe=False,
+            changes=(Put(("volumeBindingMode",), "WaitForFirstConsumer", after=("provisioner",)),),
+            source=found[0].source,
         )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.claims import storage_class_of, unbound_claims
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import select_by_label
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.workload import Workload
 
@@ -35,3 +37,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             },
             related=(Place((*workload.pod.path, "nodeName"), "the scheduler never sees the pod"),),
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Ask the scheduler for the same node, so that it binds the claim."""
+    yield from select_by_label(workload, facts, never_runs=True)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.company import PREMISE, company
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, repels_across_revisions
+from kubesched_lint.checks._remedies import roll_without_surge
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
@@ -72,3 +74,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 values={**values, "key": term.topology_key, "domains": room.domains},
                 related=related,
             )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Delete the old pod, which occupies the domain, first."""
+    yield roll_without_surge(workload, facts)

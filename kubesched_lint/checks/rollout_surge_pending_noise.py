@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts, repels_across_revisions
 from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.workload import Workload
 
 
@@ -44,3 +46,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 Place(workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and {unavailable}"),
             ),
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Roll without surge, so that no pod waits in vain."""
+    at = (*workload.strategy.path, "rollingUpdate", "maxSurge")
+    yield Remedy("set maxSurge: 0", safe=True, changes=(Put(at, 0, after=("replicas", "selector")),))

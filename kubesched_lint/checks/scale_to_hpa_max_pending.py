@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.findings import Hazard, Path, Place, proof
+from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.workload import Workload
@@ -26,6 +28,19 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     # What is too little today, and anti-affinity, are told by rules of their own.
     if tightest is not None and now <= _supply(tightest) < alone and now <= alone:
         yield tightest
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Limit the autoscaler to what there is room for."""
+    scaler = facts.autoscaler(workload)
+    if scaler is not None and scaler.source is not None:
+        supply = hazard.values["supply"]
+        yield Remedy(
+            f"lower maxReplicas of HorizontalPodAutoscaler {scaler.name} to {supply}",
+            safe=False,
+            changes=(Put(("spec", "maxReplicas"), supply),),
+            source=scaler.source,
+        )
 
 
 def _supply(hazard: Hazard) -> int:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import counted_nodes
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
@@ -46,6 +48,13 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             related=(Place(workload.replicas_path, f"{replicas} replicas wanted here"),),
             variant="default" if existing else "none",
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Let pods wait for the domains that are to come."""
+    total = hazard.values["total"]
+    change = Put((*hazard.at, "minDomains"), total, after=("maxSkew", "topologyKey"))
+    yield Remedy(f"set minDomains: {total}", safe=False, changes=(change,))
 
 
 def _domains(

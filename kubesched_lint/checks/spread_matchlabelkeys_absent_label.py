@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.pod_labels import has_label, is_revision_label, revision_label
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.manifests.changes import Put, Remove
 from kubesched_lint.model.workload import Workload
 
 
@@ -24,3 +26,14 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 related=(Place(workload.pod.labels_path, "the labels of the pods"),),
                 variant="revision" if is_revision_label(key) and wanted else "default",
             )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Use a key that the pods carry, or none."""
+    wanted = hazard.values["wanted"]
+    instead = Remedy(f"use {wanted} instead", safe=hazard.variant == "revision", changes=(Put(hazard.at, wanted),))
+    if hazard.variant == "revision":
+        yield instead
+    yield Remedy("drop the key, which has no effect", safe=True, changes=(Remove(hazard.at),))
+    if hazard.variant != "revision" and wanted:
+        yield instead

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, selects_every_revision
 from kubesched_lint.analysis.spread import spread_room
+from kubesched_lint.checks._remedies import count_by_revision, roll_without_surge
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.workload import Workload
@@ -49,6 +51,12 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             },
             related=(Place(workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),),
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Count old and new pods apart, or delete an old one first."""
+    yield count_by_revision(workload, hazard.at[:-1])
+    yield roll_without_surge(workload, facts)
 
 
 def _counts_old_pods(workload: Workload, selector: Selector | None, keys: tuple[str, ...]) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import count_by_revision
 from kubesched_lint.findings import Evidence, Hazard, pattern, witness
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
@@ -32,6 +34,11 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             evidence=_evidence(workload, constraint, facts),
             values={"key": constraint.topology_key, "skew": constraint.max_skew},
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Balance each revision by itself."""
+    yield count_by_revision(workload, hazard.at)
 
 
 def _evidence(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> Evidence:

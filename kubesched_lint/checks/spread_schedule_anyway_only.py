@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.workload import Workload
 
 
@@ -20,3 +22,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         evidence=pattern(f"{len(spread)} constraints, none of them DoNotSchedule"),
         values={"keys": tuple(c.topology_key for c in spread), "replicas": facts.replicas(workload)},
     )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Make the constraint hard."""
+    yield Remedy("use whenUnsatisfiable: DoNotSchedule", safe=False, changes=(Put(hazard.at, "DoNotSchedule"),))

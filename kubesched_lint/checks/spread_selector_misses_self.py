@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import count_revisions_apart, written_at
 from kubesched_lint.findings import Hazard, Place, pattern
+from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.workload import Workload
 
 
@@ -26,3 +29,16 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             values={"key": constraint.topology_key, "selector": str(selector), "label": missed.key},
             related=(Place(workload.pod.labels_path, "the labels of the pods"),),
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Select the label as the pods have it."""
+    label = str(hazard.values["label"])
+    found = facts.pod(workload).labels.get(label)
+    if found is None or not isinstance(written_at(workload.source, hazard.at), str):
+        return
+    if workload.selector is not None and not workload.selector.matches(workload.pod.labels):
+        return  # refused as it stands: it may be the pods' label that is misspelt
+    constraint = next(c.path for c in workload.pod.spread if hazard.at[: len(c.path)] == c.path)
+    changes = (Put(hazard.at, found), *count_revisions_apart(workload, constraint))
+    yield Remedy(f"select {label}: {found}, as the pods have it", safe=False, changes=changes)

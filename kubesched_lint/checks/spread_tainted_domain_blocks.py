@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import spread_room
+from kubesched_lint.checks._remedies import schedule_anyway
 from kubesched_lint.findings import Hazard, Place, Severity, proof
+from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.workload import Workload
 
 
@@ -42,3 +45,11 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             related=(Place(workload.replicas_path, f"{replicas} replicas wanted here"),),
             variant="tainted" if len(tainted) == len(room.blocked) else "default",
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Do not count domains that the pods cannot use, or make the constraint soft."""
+    if hazard.variant == "tainted":
+        change = Put((*hazard.at, "nodeTaintsPolicy"), "Honor", after=("whenUnsatisfiable", "labelSelector"))
+        yield Remedy("set nodeTaintsPolicy: Honor", safe=False, changes=(change,))
+    yield schedule_anyway(workload, hazard.at)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.findings import Hazard, Place, Severity, proof
+from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.workload import Workload
 
 
@@ -39,3 +41,11 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             },
             related=(Place(workload.replicas_path, f"{replicas} replicas wanted here"),),
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Ask for as many domains as there are."""
+    domains = hazard.values["domains"]
+    if isinstance(domains, tuple) and domains:
+        change = Put(hazard.at, len(domains))
+        yield Remedy(f"lower minDomains to {len(domains)}", safe=False, changes=(change,))

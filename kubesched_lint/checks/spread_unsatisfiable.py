@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import spread_room
+from kubesched_lint.checks._remedies import schedule_anyway
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.workload import Workload
 
@@ -39,3 +41,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             },
             related=(Place(workload.replicas_path, f"{replicas} replicas wanted here"),),
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Make the constraint soft."""
+    yield schedule_anyway(workload, hazard.at)

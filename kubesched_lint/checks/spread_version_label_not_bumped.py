@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import count_by_revision
 from kubesched_lint.checks.spread_rollout_skew import version_label
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.workload import Workload
@@ -26,3 +28,10 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 evidence=pattern(f"{same} running pods of the old revision have {label}={value} too"),
                 values={"label": label, "value": value, "key": constraint.topology_key, "same": same},
             )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Count by the label that the controller bumps by itself."""
+    for constraint in workload.pod.spread:
+        if constraint.topology_key == hazard.values["key"] and constraint.selector is not None:
+            yield count_by_revision(workload, constraint.path)

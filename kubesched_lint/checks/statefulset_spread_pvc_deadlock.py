@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.ordinals import first_stuck, trace
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import schedule_anyway
 from kubesched_lint.findings import Hazard, Place, witness
 from kubesched_lint.model.workload import Workload
 
@@ -39,3 +41,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             },
             related=(Place(workload.claim_templates[0].path, "whose volumes lie in one domain each"),),
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Make the constraint soft, so that the volumes decide."""
+    yield schedule_anyway(workload, hazard.at)

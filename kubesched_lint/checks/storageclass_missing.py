@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.claims import has_free_volume, storage_class_of, unbound_claims
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint, nearest_name
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.workload import Workload
 
 
@@ -29,4 +31,26 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 "claim": claim.name,
                 "nearest": hint(nearest_name(name, names), "there is "),
             },
+        )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Write the class as it is named, in the claim template or in the claim."""
+    live = () if facts.cluster is None else facts.cluster.inventory.storage_classes
+    wrong = str(hazard.values["storage_class"])
+    meant = nearest_name(wrong, (c.name for c in (*facts.manifests.storage_classes, *live)))
+    if not meant:
+        return
+    if hazard.at[-1] == "storageClassName":
+        yield Remedy(f"write {meant}", safe=False, changes=(Put(hazard.at, meant),))
+        return
+    claims = (
+        c for c in facts.manifests.claims if c.name == hazard.values["claim"] and c.namespace == workload.namespace
+    )
+    for claim in claims:
+        yield Remedy(
+            f"write {meant} in PersistentVolumeClaim {claim.name}",
+            safe=False,
+            changes=(Put(("spec", "storageClassName"), meant),),
+            source=claim.source,
         )

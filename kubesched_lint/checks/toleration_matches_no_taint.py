@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.nearest import hint, nearest_taint
+from kubesched_lint.analysis.nearest import hint, nearest_name, nearest_taint
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import meant_taint
+from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, pattern
+from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.workload import Workload
 
 _OF_THE_SYSTEM = ("node.kubernetes.io/", "node-role.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
@@ -40,3 +43,23 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             evidence=pattern(f"0 nodes have {wanted}; {near}"),
             values={"wanted": wanted, "nearest": hint(near)},
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Write the taint as nodes have it."""
+    if hazard.variant == "misspelt":
+        meant = str(hazard.values["meant"])
+        yield Remedy(f"tolerate {meant}", safe=False, changes=(Put(hazard.at, meant),))
+        return
+    toleration = next(t for t in workload.pod.tolerations if t.path == hazard.at)
+    key = nearest_name(toleration.key, (t.key for t in facts.index.taints))
+    taint = next((t for t in facts.index.taints if t.key == key), None)
+    if taint is None or not taint.value:
+        return
+    wanted = {"key": taint.key, "value": taint.value, **({"effect": taint.effect} if toleration.effect else {})}
+    changes = tuple(
+        Put((*hazard.at, field), value)
+        for field, value in wanted.items()
+        if written_at(workload.source, (*hazard.at, field)) != value
+    )
+    yield Remedy(f"tolerate {taint}, as nodes have it", safe=False, changes=changes)

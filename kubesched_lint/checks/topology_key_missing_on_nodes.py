@@ -6,7 +6,11 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.well_known import WELL_KNOWN
+from kubesched_lint.checks._remedies import is_slip
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
+from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.model.workload import Workload
 
@@ -42,6 +46,15 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 severity=Severity.WARNING,
                 variant="inert",
             )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Write the key that nodes carry."""
+    key = str(hazard.values["key"])
+    meant = facts.nearest_key(key)
+    if meant:
+        certain = hazard.variant != "inert" and (meant in WELL_KNOWN or is_slip(key, meant))
+        yield Remedy(f"write {meant}, which nodes carry", safe=certain, changes=(Put(hazard.at, meant),))
 
 
 def _values(facts: Facts, key: str, count: int) -> dict[str, object]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import meant_key
 from kubesched_lint.findings import Hazard, Path, pattern
+from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 
@@ -22,6 +24,15 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             values={"key": key, "meant": meant.key, "reason": meant.reason},
             variant="deprecated" if meant.deprecated else "typo",
         )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Write the well-known key that was meant."""
+    meant = hazard.values["meant"]
+    # Required anti-affinity over a key that no node carries keeps nothing apart: mended, it may leave pods over.
+    is_strict = any(hazard.at[:-1] == term.path for term in workload.pod.required_anti_affinity)
+    is_inert = is_strict and not (facts.cluster is not None and facts.index.with_key(str(hazard.values["key"])))
+    yield Remedy(f"write {meant}", safe=not is_inert, changes=(Put(hazard.at, meant),))
 
 
 def _topology_keys(pod: Pod) -> Iterator[tuple[str, Path]]:

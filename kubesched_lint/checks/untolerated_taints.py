@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.checks._remedies import tolerate
 from kubesched_lint.findings import Hazard, Path, proof
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
@@ -32,6 +34,11 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             "taints": tuple(str(t) for t in taints),
         },
     )
+
+
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+    """Tolerate the taint that keeps most nodes closed."""
+    yield from tolerate(workload, facts.taints_in_the_way(workload, facts.reach(workload).matching & facts.distinct))
 
 
 def _what_leads_there(pod: Pod) -> Path:

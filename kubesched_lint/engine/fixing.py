@@ -9,11 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 
 from kubesched_lint.analysis.facts import Facts, Premises
-from kubesched_lint.analysis.fixed_fields import is_fixed
-from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.remedy import Remedy, is_fixed
 from kubesched_lint.analysis.settled import settled
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.desk import Desk, Sheet
@@ -28,7 +26,6 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.parting import text_of
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.rulebook.rule import module_name
 
 MOST_TRIALS = 200
 """How often a set is linted anew, whatever there is to mend."""
@@ -379,12 +376,8 @@ def remedies(judged: Judged, facts: Facts) -> Iterator[Remedy]:
 
 def _proposed(judged: Judged, facts: Facts) -> Iterator[Remedy]:
     subject = judged.workload or judged.hazard.source
-    if judged.rule.code is not None:
-        for remedy in judged.rule.mender()(judged.hazard, subject, facts) if judged.rule.mender else ():
-            yield remedy if remedy.title else replace(remedy, title=judged.finding.help)
-        return
-    module = import_module(f"kubesched_lint.fixes.{module_name(judged.rule.slug)}")
-    yield from module.fixes(judged.hazard, subject, facts)
+    for remedy in judged.rule.mend()(judged.hazard, subject, facts):
+        yield remedy if remedy.title else replace(remedy, title=judged.finding.help)
 
 
 def _source(judged: Judged) -> Source | None:

@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields
+from importlib import import_module
 from pathlib import Path as File
 from typing import cast
 
@@ -95,7 +96,7 @@ def main(arguments: Sequence[str] = ()) -> int:
         print(error, file=sys.stderr)
     for module in _orphans({file.stem for file in card_files(folder)}):
         print(f"{module}: no card for this check", file=sys.stderr)
-    unlike = [f"{rule.slug}: {words}" for rule in rules if (words := _unlike_its_fixes(rule))]
+    unlike = [f"{rule.slug}: {words}" for rule in rules if (words := _unlike_its_fix(rule))]
     for words in unlike:
         print(words, file=sys.stderr)
     if "--check" in arguments:
@@ -113,12 +114,12 @@ def _schema_text(current: str, cards: Sequence[Card], rules: Sequence[Rule]) -> 
     return schema_text(with_rules(json.loads(current), zip(rules, params, strict=True)))
 
 
-def _unlike_its_fixes(rule: Rule) -> str:
-    """Whether the card and the folder ``fixes`` say different things of a rule; empty where they agree."""
-    there = checks_folder().with_name("fixes").joinpath(f"{module_name(rule.slug)}.py").is_file()
+def _unlike_its_fix(rule: Rule) -> str:
+    """How the card and the module of a rule contradict each other about a fix; empty where they agree."""
+    there = hasattr(import_module(f"kubesched_lint.checks.{module_name(rule.slug)}"), "fix")
     if there and not rule.fix:
-        return "there is a module in fixes/, and the card has no `fix`"
-    return "the card has a `fix`, and there is no module in fixes/" if rule.fix and not there else ""
+        return "there is a `fix` beside the check, and the card has no `fix`"
+    return "the card has a `fix`, and there is none beside the check" if rule.fix and not there else ""
 
 
 def _orphans(slugs: set[str]) -> Iterator[File]:

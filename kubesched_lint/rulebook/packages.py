@@ -1,7 +1,8 @@
 """Where rules come from that are not shipped: installed packages, which may have code, and folders, which have none.
 
 An entry point of the group ``kubesched_lint.rulebooks`` names a package; its cards lie in ``<package>/rules/``, its
-checks in ``<package>/checks/``. Nothing of it is imported before one of its rules runs.
+checks in ``<package>/checks/``, with ``fix`` beside ``check`` where there is one. Nothing of it is imported before one
+of its rules runs.
 """
 
 from __future__ import annotations
@@ -36,10 +37,12 @@ class Package:
         """Gives the check of a rule, importing it."""
         return Imported(f"{self.name}.checks.{module_name(slug)}", "check")
 
-    def fixes(self, slug: str) -> Callable[[], Mend] | None:
-        """Gives the fixes of a rule, importing them; None where the package has none for it."""
-        there = (self.folder / "fixes" / f"{module_name(slug)}.py").is_file()
-        return Imported(f"{self.name}.fixes.{module_name(slug)}", "fixes") if there else None
+    def fix(self, slug: str) -> Callable[[], Mend]:
+        """Gives the fix of a rule, importing it: ``fix`` beside the check, or as 0.1 had it, ``fixes/<slug>.py``."""
+        module = module_name(slug)
+        if (self.folder / "fixes" / f"{module}.py").is_file():
+            return Imported(f"{self.name}.fixes.{module}", "fixes")
+        return Imported(f"{self.name}.checks.{module}", "fix")
 
 
 @record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.findings import Hazard, Severity
 from kubesched_lint.record import record
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Check = Callable[..., Iterator[Hazard]]
 Mend = Callable[..., Iterator["Remedy"]]
-"""``fixes(hazard, subject, facts)``; a remedy without a title has the finding's help for one."""
+"""``fix(hazard, subject, facts)``; a remedy without a title has the finding's help for one."""
 Templates = Mapping[str, str]
 """Variant → template. The one key ``""`` stands for every variant: the card gave a plain string."""
 
@@ -76,13 +76,13 @@ class Rule:
     params: Mapping[str, object] = field(default_factory=dict)
     yields_to: tuple[str, ...] = ()
     fix: str = ""
-    """``safe`` or ``unsafe``: what ``fixes/`` has to offer at best; empty where it has nothing."""
+    """``safe`` or ``unsafe``: what the ``fix`` beside the check offers at best; empty without one."""
     formerly: tuple[str, ...] = ()
     since: str = ""
     code: Callable[[], Check] | None = None
     """Gives the check of a rule that is not shipped."""
     mender: Callable[[], Mend] | None = None
-    """Gives the fixes of such a rule."""
+    """Gives the fix of such a rule."""
     card: str = ""
     """The path of its card, where it is not shipped."""
 
@@ -117,10 +117,20 @@ class Rule:
         """The rule's judgement, imported or compiled when first asked for. Raises ImportError where there is none."""
         if self.code is not None:
             return self.code()
+        check: Check = self._module().check
+        return check
+
+    def mend(self) -> Mend:
+        """What proposes remedies: ``fix`` beside the check. Raises ImportError or AttributeError without one."""
+        if self.mender is not None:
+            return self.mender()
+        fix: Mend = self._module().fix
+        return fix
+
+    def _module(self) -> Any:
         from importlib import import_module
 
-        check: Check = import_module(f"kubesched_lint.checks.{module_name(self.slug)}").check
-        return check
+        return import_module(f"kubesched_lint.checks.{module_name(self.slug)}")
 
 
 def module_name(slug: str) -> str:

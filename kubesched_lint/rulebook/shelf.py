@@ -75,13 +75,13 @@ class _Home:
             from kubesched_lint.rulebook.cel.cards import expression_rule
 
             return expression_rule(card)
-        return to_rule(card, self._code(card.slug), self._mender(card.slug)), ()
+        return to_rule(card, self._code(card.slug), self._mender(card)), ()
 
     def _code(self, slug: str) -> Callable[[], Check] | None:
         return None if self._package is None else self._package.check(slug)
 
-    def _mender(self, slug: str) -> Callable[[], Mend] | None:
-        return None if self._package is None else self._package.fixes(slug)
+    def _mender(self, card: Card) -> Callable[[], Mend] | None:
+        return None if self._package is None or "fix" not in card.front.value else self._package.fix(card.slug)
 
     def _faults(self, card: Card) -> Iterator[CardError]:
         if self._is_ours:

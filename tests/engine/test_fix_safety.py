@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.analysis.fixed_fields import is_fixed
+from kubesched_lint.analysis.remedy import is_fixed
+from kubesched_lint.checks._remedies import is_slip
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.engine.fixing import Mended, mend
 from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import manifest_set
 from kubesched_lint.engine.suppression import suppress
-from kubesched_lint.fixes._written import is_slip
 from kubesched_lint.manifests.changes import Append, Change, Put, Remove
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read

@@ -104,6 +104,49 @@ def test_a_rule_that_raises_is_one_error_and_the_others_run(
     assert "[toleration-blanket]" in done.stdout
 
 
+FREE = """
+from kubesched_lint import Remedy, Remove
+
+
+def NAME(hazard, document, facts):
+    yield Remedy("give the port back", safe=True, changes=(Remove(hazard.at),))
+"""
+
+
+@pytest.mark.parametrize("layout", ["beside the check", "in a folder of its own, as in 0.1"])
+def test_a_rule_of_a_package_mends_what_it_finds(layout: str, install: Install, tmp_path: Path) -> None:
+    site = install(PACKAGE)
+    package = site / "acme_rulebook"
+    card = package / "rules" / "host-port-of-two-teams.md"
+    card.write_text(card.read_text().replace("each: set\n", "each: set\nfix: safe\n"))
+    if layout == "beside the check":
+        with (package / "checks" / "host_port_of_two_teams.py").open("a") as check:
+            check.write(FREE.replace("NAME", "fix"))
+    else:
+        (package / "fixes").mkdir()
+        (package / "fixes" / "__init__.py").touch()
+        (package / "fixes" / "host_port_of_two_teams.py").write_text(FREE.replace("NAME", "fixes"))
+    manifest = tmp_path / "m.yaml"
+    manifest.write_text(PORTS.format(name="web") + PORTS.format(name="pay"))
+    done = run(
+        "lint", manifest, "--no-config", "--select", "host-port-of-two-teams", "--fix", "--unsafe-fixes", site=site
+    )
+    assert (done.returncode, done.stderr.count("fixed 1")) == (0, 1), done.stdout + done.stderr
+    web, pay = manifest.read_text().split("---\n")[:2]
+    assert ("hostPort: 8080" in web, "hostPort" in pay) == (True, False)
+
+
+def test_a_fix_that_is_not_there_leaves_the_finding_and_says_so(install: Install, tmp_path: Path) -> None:
+    site = install(PACKAGE)
+    card = site / "acme_rulebook" / "rules" / "host-port-of-two-teams.md"
+    card.write_text(card.read_text().replace("each: set\n", "each: set\nfix: safe\n"))
+    (tmp_path / "m.yaml").write_text(PORTS.format(name="web") + PORTS.format(name="pay"))
+    chosen = ("--no-config", "--select", "host-port-of-two-teams", "--fix", "--unsafe-fixes")
+    done = run("lint", tmp_path / "m.yaml", *chosen, site=site)
+    assert done.returncode == 1
+    assert "the fix of host-port-of-two-teams failed with AttributeError" in done.stderr
+
+
 def test_a_card_without_its_check_is_an_error(install: Install, tmp_path: Path) -> None:
     site = install(PACKAGE)
     (site / "acme_rulebook" / "checks" / "host_port_of_two_teams.py").unlink()

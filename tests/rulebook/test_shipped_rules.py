@@ -62,6 +62,15 @@ def test_a_check_takes_what_its_card_says(rule: Rule) -> None:
     assert all(p.default is p.empty for p in parameters), "defaults belong into the card"
 
 
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.slug))
+def test_a_card_promises_the_fix_that_stands_beside_the_check(rule: Rule) -> None:
+    fix = getattr(inspect.getmodule(rule.check()), "fix", None)
+    assert bool(rule.fix) == (fix is not None)
+    if fix is not None:
+        names = list(inspect.signature(rule.mend()).parameters)
+        assert names == ["hazard", "document" if rule.each == "document" else "workload", "facts"]
+
+
 def test_the_index_is_fresh() -> None:
     written = Path(inspect.getfile(inspect.getmodule(RULES[0].__class__))).with_name("index.py")
     assert written.read_text(encoding="utf-8") == index_text([to_rule(card) for card in CARDS]), (

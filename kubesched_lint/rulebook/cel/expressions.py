@@ -80,7 +80,7 @@ class ExpressionRule:
         return compiled.of_set if EACH[self._texts.each].by_set else compiled.of_workload
 
     def mender(self) -> Callable[..., Iterator[Remedy]]:
-        """The fixes, as ``Rule.mender`` gives them."""
+        """The fix, as ``Rule.mender`` gives it."""
         return self._remedies
 
     def _remedies(self, hazard: Hazard, subject: object, facts: Facts) -> Iterator[Remedy]:

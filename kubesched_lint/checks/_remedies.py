@@ -1,0 +1,228 @@
+"""Remedies that several rules share: each says what to change in an object, never how that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.nearest import nearest_key, nearest_name
+from kubesched_lint.analysis.pod_labels import revision_label
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.findings import Path, Source
+from kubesched_lint.manifests.changes import Append, Change, Put, Remove, Rename
+from kubesched_lint.manifests.recognise import value_at
+from kubesched_lint.model.node import HOSTNAME, Node, Taint
+from kubesched_lint.model.pod import PodAffinityTerm
+from kubesched_lint.model.workload import Workload
+
+_LONG_ENOUGH = 6
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"
+_BEHIND = ("affinity", "nodeSelector", "tolerations")
+_BEFORE_TEMPLATE = ("replicas", "selector", "revisionHistoryLimit", "minReadySeconds")
+
+
+def written_at(source: Source | None, at: Path) -> Any:
+    """Return the value at a path of a document; None where nothing is written."""
+    return value_at(getattr(source, "value", None), at)
+
+
+def is_slip(wrong: str, right: str) -> bool:
+    """Whether nobody can have meant another name: case or punctuation is wrong, or one letter too many or too few.
+
+    A letter or digit in the place of another is no slip, nor is a letter behind anything but a letter: they tell
+    eu-west-1a from eu-west-1b, eu-west-1 and worker-a from worker.
+    """
+    if _letters(wrong) == _letters(right):
+        return True
+    one, other = sorted((wrong.lower(), right.lower()), key=len)
+    if len(one) < _LONG_ENOUGH or len(other) != len(one) + 1:
+        return False
+    at = next((n for n in range(len(one)) if one[n] != other[n]), len(one))
+    neighbour = other[at - 1] if at else other[1]
+    return other[at].isalpha() and neighbour.isalpha() and one[at:] == other[at + 1 :]
+
+
+def _letters(name: str) -> str:
+    return "".join(c for c in name.lower() if c.isalnum())
+
+
+def spell_as_nodes_do(workload: Workload, at: Path, nodes: Sequence[Node]) -> Iterator[Remedy]:
+    """Correct the value, or else the key, of the nodeSelector entry or expression at ``at``.
+
+    Safe where case or punctuation is all that is wrong: no pod runs as it is.
+    """
+    condition = written_at(workload.source, at)
+    if isinstance(condition, str) and at[-2:-1] == ("nodeSelector",):
+        key, value = str(at[-1]), condition
+        here: Path = at
+    elif isinstance(condition, dict) and condition.get("operator") == "In" and len(condition.get("values") or ()) == 1:
+        key, value = str(condition.get("key")), str(condition["values"][0])
+        here = (*at, "values", 0)
+    else:
+        return
+    values = {node.labels[key] for node in nodes if key in node.labels}
+    if values:
+        meant = nearest_name(value, values)
+        if meant:
+            yield Remedy(f"write {key}: {meant}, as nodes have it", is_slip(value, meant), (Put(here, meant),))
+        return
+    meant = nearest_key(key, nodes)
+    if meant and any(node.labels.get(meant) == value for node in nodes):
+        renamed: Change = Rename(at, meant) if here == at else Put((*at, "key"), meant)
+        yield Remedy(f"write {meant}: {value}, as nodes have it", is_slip(key, meant), (renamed,))
+
+
+def select_by_label(workload: Workload, facts: Facts, *, never_runs: bool) -> Iterator[Remedy]:
+    """Replace nodeName by a nodeSelector. Safe where no pod runs as it is, and the node is known to carry the label."""
+    pod = workload.pod
+    node = facts.index.positions.get(pod.node_name) if facts.cluster is not None else None
+    label = None if node is None else facts.index.nodes[node].labels.get(HOSTNAME)
+    if facts.cluster is not None and label is None:
+        return
+    yield Remedy(
+        f"select the node by its label {HOSTNAME}",
+        safe=never_runs and label is not None,
+        changes=(
+            Put((*pod.path, "nodeSelector", HOSTNAME), label or pod.node_name, after=("nodeName",)),
+            Remove((*pod.path, "nodeName")),
+        ),
+    )
+
+
+def tolerate(workload: Workload, taints: Iterable[Taint]) -> Iterator[Remedy]:
+    """Yield one toleration per taint. Never safe: somebody set the taint to keep pods away."""
+    for taint in taints:
+        wanted = {"key": taint.key, "operator": "Equal" if taint.value else "Exists"}
+        if taint.value:
+            wanted["value"] = taint.value
+        change = Append(
+            (*workload.pod.path, "tolerations"), {**wanted, "effect": taint.effect}, after=("nodeSelector", "affinity")
+        )
+        yield Remedy(f"tolerate {taint}", safe=False, changes=(change,))
+
+
+def make_preferred(workload: Workload, *terms: Path) -> Iterator[Remedy]:
+    """Turn the required terms at these paths (of one list) into preferences of weight 100."""
+    pairs = [(at, written_at(workload.source, at)) for at in terms]
+    if not pairs or not all(isinstance(term, dict) and at[-2] == _REQUIRED for at, term in pairs):
+        return
+    what = terms[0][-3]
+    added = (
+        Append((*at[:-2], _PREFERRED), {"weight": 100, "podAffinityTerm": term}, after=(_REQUIRED,))
+        for at, term in pairs
+    )
+    gone = (Remove(at) for at in sorted(terms, key=lambda at: -int(at[-1])))
+    yield Remedy(f"make the {what} preferred (weight 100)", safe=False, changes=(*added, *gone))
+
+
+def _constraint(workload: Workload, key: str, when: str, selector: Any) -> dict[str, Any]:
+    """Return a constraint over ``key``; that of a Deployment counts each revision by itself."""
+    found = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": when, "labelSelector": selector}
+    if workload.kind == "Deployment":
+        found["matchLabelKeys"] = [revision_label(workload)]
+    return found
+
+
+def count_revisions_apart(workload: Workload, at: Path) -> tuple[Change, ...]:
+    """Return what keeps a rollout even once the constraint at ``at`` counts the pods of a Deployment."""
+    has_keys = any(c.path == at and c.match_label_keys for c in workload.pod.spread)
+    if workload.kind != "Deployment" or has_keys:
+        return ()
+    return (Append((*at, "matchLabelKeys"), revision_label(workload), after=("labelSelector",)),)
+
+
+def own_selector(workload: Workload) -> dict[str, Any] | None:
+    """Return the workload's own selector as it is written; None without one."""
+    found = written_at(workload.source, ("spec", "selector"))
+    return found if isinstance(found, dict) and found and workload.kind != "Job" else None
+
+
+def _added(workload: Workload, key: str, when: str, selector: Any) -> Append:
+    at = (*workload.pod.path, "topologySpreadConstraints")
+    return Append(at, _constraint(workload, key, when, selector), after=_BEHIND)
+
+
+def spread_instead(workload: Workload, at: Path, *, hard: bool) -> Iterator[Remedy]:
+    """Replace the anti-affinity term at ``at``, required or weighted, by a spread constraint."""
+    pod = workload.pod
+    terms = {term.path: term for term in pod.required_anti_affinity}
+    terms |= {weighted.path: weighted.term for weighted in pod.preferred_anti_affinity}
+    term = terms.get(at)
+    if term is None or _looks_elsewhere(term, workload):
+        return
+    selector = written_at(workload.source, (*term.path, "labelSelector"))
+    if not isinstance(selector, dict):
+        return
+    when = _HARD if hard else _SOFT
+    changes: tuple[Change, ...] = (Remove(at),)
+    if not any(c.topology_key == term.topology_key and c.when_unsatisfiable == when for c in pod.spread):
+        changes = (_added(workload, term.topology_key, when, selector), *changes)
+    yield Remedy(
+        f"spread over {term.topology_key} with maxSkew 1 ({when}) in the place of the anti-affinity",
+        safe=False,
+        changes=changes,
+    )
+
+
+def _looks_elsewhere(term: PodAffinityTerm, workload: Workload) -> bool:
+    """A spread constraint counts pods of its own namespace alone."""
+    return term.namespace_selector is not None or any(name != workload.namespace for name in term.namespaces)
+
+
+def schedule_anyway(workload: Workload, at: Path) -> Remedy:
+    """Make the hard constraint at ``at`` soft; minDomains is allowed for hard ones only."""
+    changes: tuple[Change, ...] = (Put((*at, "whenUnsatisfiable"), _SOFT),)
+    if written_at(workload.source, (*at, "minDomains")) is not None:
+        changes = (*changes, Remove((*at, "minDomains")))
+    return Remedy("use whenUnsatisfiable: ScheduleAnyway", False, changes)
+
+
+def spread_over(workload: Workload, facts: Facts, *keys: str) -> Iterator[Remedy]:
+    """Add soft constraints over the keys to a workload that has none."""
+    selector = own_selector(workload)
+    if selector is not None:
+        yield Remedy(
+            f"spread over {' and '.join(keys)} (ScheduleAnyway)",
+            safe=False,
+            changes=tuple(_added(workload, key, _SOFT, selector) for key in keys),
+        )
+
+
+def count_by_revision(workload: Workload, term: Path) -> Remedy:
+    """Let the spread constraint or (anti-)affinity term at ``term`` count each revision by itself."""
+    label = revision_label(workload)
+    change = Append((*term, "matchLabelKeys"), label, after=("labelSelector",))
+    return Remedy(
+        f"add matchLabelKeys: [{label}], so that each revision counts by itself", safe=True, changes=(change,)
+    )
+
+
+def roll_without_surge(workload: Workload, facts: Facts) -> Remedy:
+    """Delete an old pod before its successor comes. Safe where some replica stays, and nobody wrote that all must."""
+    at = (*workload.strategy.path, "rollingUpdate")
+    scaler = facts.autoscaler(workload)
+    least = workload.replicas if scaler is None else scaler.min_replicas
+    none_may_go = written_at(workload.source, (*at, "maxUnavailable")) in (0, "0", "0%")
+    return Remedy(
+        "set maxSurge: 0 and maxUnavailable: 1, so that an old pod makes room first",
+        safe=workload.kind == "Deployment" and least > 1 and not none_may_go,
+        changes=(
+            Put((*at, "maxSurge"), 0, after=_BEFORE_TEMPLATE),
+            Put((*at, "maxUnavailable"), 1, after=_BEFORE_TEMPLATE),
+        ),
+    )
+
+
+def use_recreate(workload: Workload) -> Remedy:
+    """Delete all old pods before new ones come, and drop ``rollingUpdate``. Never safe: none runs then."""
+    at = workload.strategy.path
+    has_bounds = written_at(workload.source, (*at, "rollingUpdate")) is not None
+    change = Put((*at, "type"), "Recreate", after=_BEFORE_TEMPLATE)
+    return Remedy(
+        "use strategy type Recreate, so that the old pod lets go of the claim first",
+        safe=False,
+        changes=(change, Remove((*at, "rollingUpdate"))) if has_bounds else (change,),
+    )

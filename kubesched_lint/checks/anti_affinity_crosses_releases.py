@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.identity import names_an_application, telling_label
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.labels import Labels
+from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
+
+# In the order in which one would add them to a selector that is too broad.
+_TELLING = (
+    "app.kubernetes.io/instance",
+    "release",
+    "app.kubernetes.io/component",
+    "component",
+    "role",
+    "app.kubernetes.io/name",
+    "app",
+    "k8s-app",
+    "name",
+)
+_SHARED = ("app.kubernetes.io/part-of", "app.kubernetes.io/managed-by", "helm.sh/chart", "chart", "heritage")
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     """What says more than who the application is may well be meant for several: there it is silent."""
     for term in workload.pod.required_anti_affinity:
         selector = term.selector
-        if selector is None or not names_an_application(selector) or not facts.repels_itself(workload, term):
+        if selector is None or not _names_an_application(selector) or not facts.repels_itself(workload, term):
             continue
         found = dict(_others(workload, term, facts))
-        label = telling_label(workload.pod.labels, (labels for labels, _ in found.values()), selector)
+        label = _telling_label(workload.pod.labels, (labels for labels, _ in found.values()), selector)
         if not found or not label:
             continue
         yield Hazard(
@@ -66,3 +79,22 @@ def _others(
         ):
             for bound in group.bound:
                 yield f"the running {bound.owner.name if bound.owner else bound.name}", (group.pod.labels, None)
+
+
+def _names_an_application(selector: Selector) -> bool:
+    """Whether every condition is about who a pod is: then it was written for one application.
+
+    A condition on any other label (a tier, a tenant, a hazard) may well mean several.
+    """
+    known = (*_TELLING, *_SHARED)
+    return bool(selector.requirements) and all(r.key in known and r.operator == "In" for r in selector.requirements)
+
+
+def _telling_label(labels: Labels, others: Iterable[Labels], selector: Selector) -> str:
+    """A label that none of ``others`` shares with a pod and that the selector does not look at; empty without one."""
+    asked = {r.key for r in selector.requirements}
+    others = list(others)
+    for key in _TELLING:
+        if key in labels and key not in asked and all(o.get(key) != labels[key] for o in others):
+            return key
+    return ""

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.written import is_written
 from kubesched_lint.findings import Hazard, Path, pattern
 from kubesched_lint.manifests.changes import Append, Remove
 from kubesched_lint.model.pod import PodAffinityTerm
@@ -22,7 +21,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             continue
         if facts.namespaces.reaches(term, workload.namespace, workload.namespace, unknown=True):
             continue
-        if not is_written(workload, ("metadata", "namespace")):
+        if not _is_written(workload, ("metadata", "namespace")):
             return
         at, where = _looks_at(term)
         yield Hazard(
@@ -53,3 +52,9 @@ def _looks_at(term: PodAffinityTerm) -> tuple[Path, str]:
     if term.namespaces:
         words += f" and in {', '.join(term.namespaces)}"
     return (*term.path, "namespaceSelector"), words
+
+
+def _is_written(workload: Workload, path: Path) -> bool:
+    """Whether the text has a value at ``path``: a source answers for an absent one with the span of its parent."""
+    source = workload.source
+    return source is not None and source.span(path) != source.span(path[:-1])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.gangs import members, pod_group
 from kubesched_lint.findings import Hazard, Place, pattern, proof
+from kubesched_lint.model.policy import PodGroup
 from kubesched_lint.model.workload import Workload
 
 
@@ -15,7 +15,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     if not name:
         return
     at = (*workload.pod.path, "schedulingGroup", "podGroupName")
-    group = pod_group(facts, workload.namespace, name)
+    group = _pod_group(facts, workload.namespace, name)
     if group is None:
         known = facts.cluster_has("PodGroup")
         yield Hazard(
@@ -24,7 +24,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             values={"group": name, "where": "the manifests or the cluster" if known else "the manifests"},
         )
         return
-    gang = members(facts, workload.namespace, name)
+    gang = _members(facts, workload.namespace, name)
     pods = sum(facts.replicas(w) for w in gang)
     if group.min_count is None or pods >= group.min_count or any(w.kind == "DaemonSet" for w in gang):
         return
@@ -41,3 +41,15 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         related=related,
         variant="few",
     )
+
+
+def _members(facts: Facts, namespace: str, name: str) -> tuple[Workload, ...]:
+    """Workloads of the set whose pods are in a group."""
+    return tuple(w for w in facts.manifests.workloads if w.namespace == namespace and w.pod.group == name)
+
+
+def _pod_group(facts: Facts, namespace: str, name: str) -> PodGroup | None:
+    """A group of the set, else of the cluster."""
+    live = () if facts.cluster is None else facts.cluster.inventory.pod_groups
+    groups = (*facts.manifests.pod_groups, *live)
+    return next((g for g in groups if (g.namespace, g.name) == (namespace, name)), None)

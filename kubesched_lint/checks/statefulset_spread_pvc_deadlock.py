@@ -4,12 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.claims import bound_volume, nodes_of_volume
 from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.ordinals import first_stuck, trace
+from kubesched_lint.analysis.neighbours import matching_running_pods, others_selected
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.spread import counted_nodes
 from kubesched_lint.checks._remedies import schedule_anyway
+from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.controllers.statefulset import claims_of
 from kubesched_lint.findings import Hazard, Place, witness
+from kubesched_lint.model.pod import SpreadConstraint, Volume
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
+from kubesched_lint.scheduler.topology import least_count
+
+
+@record
+class _Stuck:
+    """The pod ``ordinal`` has its volume in ``domain``, which with it would hold ``would`` against the ``least``."""
+
+    ordinal: int
+    claim: str
+    domain: str
+    would: int
+    least: int
+    before: tuple[str, ...]
+    """The domains of the pods before it, by ordinal."""
 
 
 def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
@@ -18,7 +38,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     for constraint in facts.pod(workload).spread:
         if not constraint.is_hard:
             continue
-        stuck = first_stuck(workload, constraint, facts)
+        stuck = _first_stuck(workload, constraint, facts)
         if stuck is None:
             continue
         key = constraint.topology_key
@@ -26,7 +46,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             at=constraint.path,
             evidence=witness(
                 f"{stuck.would} in {stuck.domain} - {stuck.least} in the least > maxSkew {constraint.max_skew}",
-                trace=trace(workload, stuck, key),
+                trace=_trace(workload, stuck, key),
                 assumes=("all pods start anew, in order, and their volumes stay where they are",),
             ),
             values={
@@ -46,3 +66,54 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
 def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
     """Make the constraint soft, so that the volumes decide."""
     yield schedule_anyway(workload, hazard.at)
+
+
+def _first_stuck(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> _Stuck | None:
+    """The first pod that spread refuses in the domain of its volume when all start in order; None where none is.
+
+    Followed only as far as each pod has one single domain: from there on the scheduler chooses.
+    """
+    pod, key = facts.pod(workload), constraint.topology_key
+    selector = constraint.selector
+    if selector is None or selector.is_empty or not selector.matches(pod.labels):
+        return None
+    if any(True for _ in others_selected(facts, workload, selector)):
+        return None
+    counted = counted_nodes(workload, constraint, facts)
+    counts = {
+        value: matching_running_pods(facts.staying_beside_set, workload.namespace, selector, nodes & counted)
+        for value, nodes in facts.index.domains(key).items()
+        if nodes & counted
+    }
+    before: list[str] = []
+    for ordinal in range(facts.replicas(workload)):
+        claim, nodes = _held(workload, ordinal, facts)
+        here = [value for value, domain in facts.index.domains(key).items() if domain & nodes]
+        if not claim or len(here) != 1 or here[0] not in counts:
+            return None
+        least = least_count(constraint, counts.values())
+        if counts[here[0]] + 1 - least > constraint.max_skew:
+            return _Stuck(ordinal, claim, here[0], counts[here[0]] + 1, least, tuple(before))
+        counts[here[0]] += 1
+        before.append(here[0])
+    return None
+
+
+def _held(workload: Workload, ordinal: int, facts: Facts) -> tuple[str, NodeSet]:
+    """A claim of this pod that is bound, and the nodes that reach all its bound volumes."""
+    found, name = facts.usable(workload), ""
+    for claim in claims_of(workload, ordinal):
+        if bound_volume(facts, workload.namespace, claim.name) is not None:
+            name = name or claim.name
+            found &= nodes_of_volume(facts, workload, Volume("claim", "persistentVolumeClaim", claim.name))
+    return name, found
+
+
+def _trace(workload: Workload, stuck: _Stuck, key: str) -> tuple[str, ...]:
+    """The events that lead to the stuck pod."""
+    placed = [f"{workload.name}-{i} runs in {key}={d}, where its volume is" for i, d in enumerate(stuck.before)]
+    return (
+        *placed,
+        f"{workload.name}-{stuck.ordinal} must go to {stuck.domain}: {stuck.would} there, {stuck.least} in the least",
+        "no later pod is created before it runs (OrderedReady)",
+    )

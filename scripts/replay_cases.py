@@ -98,14 +98,15 @@ def _of_set(found: Set, folder: Path) -> Iterator[Case]:
     if found.simulated:
         argv = ("simulate", *given, "--format", "json")
         yield Case("simulate", f"simulate {found.name}", argv, found.cwd)
-    names = dict.fromkeys(_named([folder / found.cwd / path for path in found.paths])) if found.asked else ()
+    names = _named([folder / found.cwd / path for path in found.paths])
     for number, name in enumerate(islice(names, found.asked)):
         form = ("--format", "json") if number % 2 else ("--color", "never")
         yield Case("why", f"why {name} of {found.name}", ("why", name, *given, *form), found.cwd)
 
 
 def _named(paths: Sequence[Path]) -> Iterator[str]:
-    """The workloads of manifests by kind, namespace and name, as far as PyYAML can read them."""
+    """The workloads of manifests by kind, namespace and name, as far as PyYAML can read them; none twice."""
+    told: set[str] = set()
     for path in paths:
         for file in sorted(path.rglob("*.yaml")) if path.is_dir() else [path]:
             try:
@@ -115,7 +116,10 @@ def _named(paths: Sequence[Path]) -> Iterator[str]:
             for value in _objects(documents):
                 metadata = value.get("metadata")
                 if value.get("kind") in _SCHEDULED and isinstance(metadata, dict) and metadata.get("name"):
-                    yield f"{value['kind'].lower()}/{metadata.get('namespace', 'default')}/{metadata['name']}"
+                    name = f"{value['kind'].lower()}/{metadata.get('namespace', 'default')}/{metadata['name']}"
+                    if name not in told:
+                        told.add(name)
+                        yield name
 
 
 def _objects(values: Iterable[Any]) -> Iterator[dict[str, Any]]:
@@ -128,6 +132,7 @@ def _objects(values: Iterable[Any]) -> Iterator[dict[str, Any]]:
 
 def _cards(folder: Path) -> Iterator[Set]:
     """Every runnable fence of every card; read by our own expression, for the package may be any version."""
+    seen: set[str] = set()
     for card in sorted((ROOT / "rules").glob("*.md")):
         cluster: tuple[str, list[str]] | None = None
         for number, (info, text) in enumerate(_FENCE.findall(card.read_text(encoding="utf-8"))):
@@ -151,8 +156,10 @@ def _cards(folder: Path) -> Iterator[Set]:
                 "cluster.yaml" if beside else None,
                 tuple(_shared(told)),
                 ("--profile", "strict", *_parameters(card.stem, told)),
+                ("json", "sarif") if card.stem not in seen else ("json",),  # the log of SARIF parses every card
                 cwd=str(home.relative_to(folder)),
             )
+            seen.add(card.stem)
 
 
 def _shared(words: Iterable[str]) -> Iterator[str]:
@@ -228,7 +235,7 @@ def _worlds(folder: Path) -> Iterator[Set]:
 
 def _corpus() -> Iterator[Set]:
     zones = "fixtures/clusters/three-zones.yaml"
-    yield Set("corpus", ("corpus",), "large.yaml", formats=FORMATS, simulated=False, asked=4)
+    yield Set("corpus", ("corpus",), "large.yaml", simulated=False, asked=4)
     yield Set("corpus in three zones", ("corpus",), zones, simulated=False, asked=0)
     yield Set("corpus without a cluster", ("corpus",), options=("--profile", "strict"))
     for part in range(CORPUS_FILES // 100):
@@ -266,10 +273,7 @@ def _commands() -> Iterator[Case]:
 
 def _compat(folder: Path) -> Iterator[Case]:
     """What a repository of 0.1 holds: a configuration, a baseline, waivers, and a package of rules in Python."""
-    home = ROOT / "fixtures" / "compat-0.1"
-    if not home.is_dir():
-        return
-    shutil.copytree(home, folder / "compat-0.1")
+    shutil.copytree(ROOT / "fixtures" / "compat-0.1", folder / "compat-0.1")
     shown = ("--format", "text", "--format", "json={out}/json", "--format", "sarif={out}/sarif", "--color", "never")
     argvs = {
         "lint": ("lint", "manifests", *shown, "--verbose", "--no-cache"),

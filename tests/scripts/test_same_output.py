@@ -75,7 +75,7 @@ def test_a_version_that_cannot_be_run_is_said(tmp_path: Path) -> None:
 
 def test_the_inputs_have_every_group_and_no_key_twice(tmp_path: Path) -> None:
     cases = prepare(tmp_path / "inputs")
-    assert {case.group for case in cases} == set(GROUPS) - {"compat"}
+    assert {case.group for case in cases} == set(GROUPS)
     assert len({case.key for case in cases}) == len(cases) > 2_000
 
 

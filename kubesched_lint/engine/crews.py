@@ -33,17 +33,17 @@ def crew_of(name: str, clusters: int) -> Iterator[Crew]:
     wanted = go_int(rest) or 0 if rest else os.cpu_count() or 1
     if kind not in ("processes", "threads") or wanted < 1:
         raise FleetError(f"--executor {name}: is none of {KNOWN}")
-    from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-
     hands = min(wanted, clusters)
-    from kubesched_lint.engine.workers import hired, serve
+    from kubesched_lint.engine.workers import Workers, hired
 
     if kind == "processes":
-        made: Executor = ProcessPoolExecutor(hands, initializer=serve)
+        with hired(Workers(hands)) as workers:
+            yield Crew(workers, hands, is_alive=workers.is_whole)
     else:
-        made = ThreadPoolExecutor(hands)
-    with hired(made):
-        yield Crew(made, hands)
+        from concurrent.futures import ThreadPoolExecutor
+
+        with hired(ThreadPoolExecutor(hands)) as threads:
+            yield Crew(threads, hands)
 
 
 @contextmanager

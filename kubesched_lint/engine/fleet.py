@@ -26,7 +26,7 @@ _IN_FLIGHT = 64
 _LARGEST_RESULT = 256 * 1024 * 1024
 """Bytes of what a remote worker brings back of one task."""
 _LONGEST_REASON = 300
-_LOOK_AFTER = 5.0
+_LOOK_AFTER = 0.5
 """Seconds without a result after which we ask whether anybody is still working."""
 
 
@@ -243,7 +243,7 @@ def _handed_over(
         if not done and not crew.is_alive():
             for future, task in waiting.items():
                 future.cancel()
-                yield from _here(task, FleetError("no worker is left"), lost)
+                yield from _here(task, FleetError("a worker is gone, and none answers"), lost)
             waiting.clear()
         for future in done:
             task = waiting.pop(future)

@@ -11,11 +11,11 @@ import marshal
 import multiprocessing
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from typing import Any
 
 from kubesched_lint.engine.reading import ManifestSet, manifest_set, refused_of
-from kubesched_lint.engine.workers import hired, serve
+from kubesched_lint.engine.workers import Workers, hired, serve
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.manifests.files import InputFile, amount_to
@@ -26,6 +26,8 @@ from kubesched_lint.validation.refusals import Refusals
 
 Found = InputFile | Skipped | InputError
 Chunk = Sequence[Found]
+_LOOK_AFTER = 0.5
+"""Seconds without an answer after which we ask whether somebody is missing."""
 _FileRead = tuple[list[dict[str, Any] | None], list[bool]]
 """What the fast reader made of a file's documents, None where it could not; of each Document whether it is sound."""
 
@@ -45,11 +47,8 @@ def is_worthwhile(files: Sequence[Found]) -> bool:
 def read_together(files: Sequence[Found], jobs: int, namespace: str, version: str) -> ManifestSet:
     """The manifest set of the files, judged for that version, by as many processes as ``jobs``, this one included."""
     chunks = list(_chunks(files))
-    pool = ProcessPoolExecutor(
-        jobs - 1, multiprocessing.get_context("fork"), initializer=_begin, initargs=(chunks, version)
-    )
-    with hired(pool):
-        reading = _Reading(chunks, pool)
+    with hired(Workers(jobs - 1, multiprocessing.get_context("fork"), _begin, chunks, version)) as workers:
+        reading = _Reading(chunks, workers)
         return manifest_set(reading.entries(), namespace, version, reading.refused_of)
 
 
@@ -68,12 +67,13 @@ def _chunks(files: Sequence[Found]) -> Iterator[list[Found]]:
 class _Reading:
     """The entries of all chunks in their order, whoever has read them."""
 
-    def __init__(self, chunks: Sequence[Chunk], pool: ProcessPoolExecutor) -> None:
+    def __init__(self, chunks: Sequence[Chunk], workers: Workers) -> None:
         self._chunks = chunks
+        self._workers = workers
         self._elsewhere: dict[int, Future[bytes]] = {}
         try:
             for number in reversed(range(len(chunks))):
-                self._elsewhere[number] = pool.submit(_read_chunk, number)
+                self._elsewhere[number] = workers.submit(_read_chunk, number)
         except OSError:  # no further process is to be had: all that was not handed over is read here
             self._elsewhere.clear()
         self._sound: Document | None = None
@@ -99,10 +99,22 @@ class _Reading:
         if future is None or future.cancel():
             return None
         try:
-            read: list[_FileRead] = marshal.loads(future.result())
+            read: list[_FileRead] = marshal.loads(self._answer(future))
         except Exception:  # whatever befell it, or the whole process
             return None
         return iter(read)
+
+    def _answer(self, future: Future[bytes]) -> bytes:
+        """Raises whatever the process did, and TimeoutError when one of them is gone, for then nobody may answer."""
+        while True:
+            try:
+                return future.result(_LOOK_AFTER)
+            except TimeoutError:
+                if future.done():
+                    return future.result()
+                if not self._workers.is_whole():
+                    self._elsewhere.clear()
+                    raise
 
     def _again(self, file: InputFile, read: _FileRead) -> Iterator[Entry]:
         values, sound = iter(read[0]), iter(read[1])

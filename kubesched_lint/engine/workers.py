@@ -1,24 +1,66 @@
-"""What every process that works for another does first, so that the two end together."""
+"""Processes that work for this one. The two end together, and a worker that somebody kills is missed at once."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from concurrent.futures import Executor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import parent_process
+from multiprocessing import active_children, connection, parent_process
+from multiprocessing.context import BaseContext
 from threading import Thread
-from typing import TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 E = TypeVar("E", bound=Executor)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Workers(ProcessPoolExecutor):
+    """Processes of which we know whether all of them still work.
+
+    A process that was killed in the midst of an answer leaves half of it. The executor then waits for the other half
+    for ever, and so would whoever waits for the executor.
+    """
+
+    def __init__(
+        self, hands: int, context: BaseContext | None = None, begin: Callable[..., None] | None = None, *given: Any
+    ) -> None:
+        super().__init__(hands, context, initializer=begin or serve, initargs=given)
+        self._others = set(active_children())
+        self._ours: set[Any] = set()
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        future = super().submit(fn, *args, **kwargs)
+        self._ours.update(child for child in active_children() if child not in self._others)
+        return future
+
+    def is_whole(self) -> bool:
+        """Whether none has ended."""
+        return all(worker.is_alive() for worker in self._ours)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Waits for the processes and never for the executor."""
+        super().shutdown(wait=False, cancel_futures=cancel_futures)
+        if wait:
+            self._see_off()
+
+    def _see_off(self) -> None:
+        """Until all have left. When one was killed, nobody may be there to tell the others to leave."""
+        left = {worker.sentinel: worker for worker in self._ours}
+        while left:
+            for sentinel in connection.wait(list(left)):
+                worker = left.pop(sentinel)
+                worker.join()
+                if worker.exitcode:
+                    for other in left.values():
+                        other.kill()
 
 
 @contextmanager
 def hired(crew: E) -> Iterator[E]:
-    """The crew, which leaves with us. Whoever ends the run does not wait: a worker that was killed may have left half
-    an answer, for whose other half its executor waits for ever.
-    """
+    """The crew, which leaves with us. Whoever ends the run does not wait for it."""
     try:
         yield crew
     except Exception:
@@ -31,7 +73,7 @@ def hired(crew: E) -> Iterator[E]:
 
 
 def serve() -> None:
-    """For the ``initializer`` of a ProcessPoolExecutor, whose forked workers would else survive a killed parent."""
+    """What each of the processes does first: those that were forked would else survive a parent that is killed."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they reach every process of a terminal: one tells of it
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:

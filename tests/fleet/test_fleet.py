@@ -158,7 +158,7 @@ def test_work_that_nobody_does_any_more_is_done_here(
     monkeypatch.setattr(module, "_LOOK_AFTER", 0.01)
     told: list[str] = []
     assert results(run(folder, Crew(Silent(), 4, is_alive=lambda: False), told.append)) == alone
-    assert "no worker is left" in told[0]
+    assert "a worker is gone" in told[0]
 
 
 def test_what_fails_here_too_is_an_error_of_that_cluster_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -263,6 +263,41 @@ def test_ctrl_c_at_a_terminal_reaches_all_of_them(name: str, many: Path) -> None
     assert until(lambda: not any(map(is_running, workers)), 1.0)
 
 
+KILLED = """
+import os, signal, struct, sys
+from multiprocessing.connection import Connection
+
+def half(self, answer, whole=Connection.send_bytes, here=os.getpid(), killed=sys.argv.pop(1)):
+    if os.getpid() == here or len(answer) < 500 or os.path.exists(killed):
+        return whole(self, answer)
+    open(killed, "w").close()
+    os.write(self.fileno(), struct.pack("!i", len(answer)) + answer[:400])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+Connection.send_bytes = half
+from kubesched_lint.cli import main
+main()
+"""
+"""The first worker with an answer is killed when half of it is written; the others live."""
+
+
+@pytest.mark.parametrize("name", ["jobs", "fleet"])
+def test_a_worker_that_is_killed_with_half_an_answer_given_is_not_waited_for(
+    name: str, many: Path, tmp_path: Path
+) -> None:
+    manifests = str(many / "set") if name == "jobs" else SHOP
+    line = LONG[name].replace("SET", manifests).replace("CLUSTERS", str(many / "clusters")).split(" ")
+    alone = line[:-1] + (["serial"] if name == "fleet" else ["1"])
+    wanted = subprocess.run([sys.executable, "-m", "kubesched_lint", *alone], cwd=ROOT, capture_output=True, text=True)
+    killed = tmp_path / "killed"
+    command = [sys.executable, "-c", KILLED, str(killed), *line]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert killed.exists()
+    assert (done.returncode, done.stdout) == (wanted.returncode, wanted.stdout)
+    assert is_quiet(done.stderr)
+    assert ("a worker failed" in done.stderr) == (name == "fleet")
+
+
 def test_what_is_ignored_stays_ignored(many: Path) -> None:
     run = started("lint", many, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     assert until(lambda: heeds(run.pid), 20)

@@ -99,18 +99,25 @@ def tried(facts: Facts, seed: int) -> Tried:
 
 def at_rest(facts: Facts) -> Others:
     """The running pods that are there when nothing terminates any more: of others, and of workloads that stay."""
-    standing = tuple(bound for workload in facts.as_created for bound in _standing(workload, facts))
+    standing = tuple(bound for workload in facts.as_deployed for bound in _standing(workload, facts))
     return Others(facts, (*facts.lasting.pods, *standing)) if standing else facts.lasting
 
 
 def _standing(workload: Workload, facts: Facts) -> Sequence[BoundPod]:
-    """Pods that run and stay as they are, at most as many as are wanted; of pods with a place of their own none."""
-    if workload.kind not in _INTERCHANGEABLE or facts.cluster is None:
+    """Pods that run and stay as they are, at most as many as are wanted; of pods with a place of their own none.
+
+    Where the API server refuses new pods, those that run stay.
+    """
+    if facts.cluster is None:
         return ()
     running = facts.running_pods(workload)
-    if not running or not stays(workload, running, facts):
+    if not running:
         return ()
     there = [bound for bound in running if bound.node in facts.index.positions and not bound.terminating]
+    if workload.kind not in _INTERCHANGEABLE:
+        return () if facts.is_created(workload) else there
+    if facts.is_created(workload) and not stays(workload, running, facts):
+        return ()
     return there[: facts.replicas(workload)]
 
 

@@ -6,7 +6,7 @@ a search can tell. ``frame`` is what the controllers allow, whatever the schedul
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, positions
@@ -19,7 +19,10 @@ from kubesched_lint.lifecycle.world import Wish
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.capacity import copies, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
-from kubesched_lint.scheduler.topology import counted_domains, least_count, let_in
+from kubesched_lint.scheduler.topology import counted_domains, counted_nodes, least_count, let_in
+
+_FEW_NODES = 64
+"""Of more it is not asked what the loss of each does."""
 
 
 class Counted(NamedTuple):
@@ -160,6 +163,42 @@ def _may_come_and_go(setting: Setting, number: int) -> bool:
     """Whether more pods of a workload may have run, one after the other, than it has at any time."""
     rank, others = setting.pods[number].priority or 0, (p for p in setting.pods if p.preemption_policy != "Never")
     return setting.workloads[number].kind == "Job" or any((p.priority or 0) > rank for p in others)
+
+
+def most_on_fewer(setting: Setting, number: int, wanted: int) -> Counted:
+    """Whichever node goes. With it a domain may go that held the others of a spread down, so more may run than before.
+
+    Without a spread no more run on fewer nodes; then the one that goes from a large cluster is not looked at.
+    """
+    spreads = any(c.is_hard for c in setting.pods[number].spread)
+    best = most_placed(setting, number, wanted)
+    if not spreads and (best.pods < wanted or len(setting.nodes) > _FEW_NODES):
+        return best
+    best = Counted(-1, "")
+    for position in _unlike(setting, number, wanted):
+        found = most_placed(setting, number, wanted, 1 << position)
+        best = found if found.pods > best.pods else best
+        if best.pods >= wanted:
+            break
+    return best
+
+
+def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
+    """The position of one node of each kind: others with as much room, in the same domains, bound the same number.
+
+    A key that names single nodes parts none of them.
+    """
+    pod, index = as_checked(setting.pods[number]), setting.index
+    room = dict(copies(pod, setting.cluster, setting.usable[number], wanted))
+    keys = sorted(
+        {c.topology_key for c in pod.spread if c.is_hard} | {t.topology_key for t in pod.required_anti_affinity}
+    )
+    counted = [counted_nodes(pod, c, index, setting.kubernetes_version) for c in pod.spread if c.is_hard]
+    found: dict[tuple[object, ...], int] = {}
+    for position, node in enumerate(setting.nodes):
+        labels = [node.labels.get(k) if not index.one_node_each(k) else k in node.labels for k in keys]
+        found.setdefault((room.get(position), *labels, *(nodes >> position & 1 for nodes in counted)), position)
+    return found.values()
 
 
 def number_of_domains(number: int) -> str:

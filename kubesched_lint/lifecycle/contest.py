@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
 
 
@@ -18,8 +19,8 @@ class Contest(NamedTuple):
     """A workload that may drive out others; empty: nobody does."""
     open_: str = ""
     """Why no search can follow it; empty: one can."""
-    late: bool = False
-    """Whether it hangs on a pod that terminates, and may count as long as it is there."""
+    uncounted: bool = False
+    """Whether even what counting proves to be bad may end well: it takes pods for what they may not be."""
 
 
 NONE = Contest()
@@ -27,17 +28,43 @@ NONE = Contest()
 
 def contest(setting: Setting, members: Sequence[int]) -> Contest:
     """Whether priorities decide anything among ``members``, and what stands in the way of following it."""
-    late = next(_missed(setting, members), None)
-    if late is not None:
-        i, name = late
-        why = f"pod {name} terminates: whether pods of {setting.workloads[i]}, which must be near it, come in time"
-        return Contest("", why, late=True)
+    why = next(_uncounted(setting, members), "")
+    if why:
+        return Contest("", why, uncounted=True)
     pairs = _outranked(setting, members)
     guest = next(setting.guests.weaker(members), None)
     if not pairs and guest is None:
         return NONE
     strong = setting.workloads[pairs[0][0] if pairs else guest.member if guest is not None else 0]
     return Contest(str(strong), _hindrance(setting, members, pairs, strong))
+
+
+def _uncounted(setting: Setting, members: Sequence[int]) -> Iterator[str]:
+    for i, name in _missed(setting, members):
+        yield f"pod {name} terminates: whether pods of {setting.workloads[i]}, which must be near it, come in time"
+    for i in members:
+        if _is_made_otherwise(setting, i):
+            yield f"new pods of {setting.workloads[i]} get other requests from a LimitRange than those that run"
+        name = next((f"{b.namespace}/{b.name}" for b in setting.going if _concerns(setting, i, b)), "")
+        if name:
+            yield f"pod {name}, of a workload whose new pods the API server refuses, may be taken away"
+
+
+def _is_made_otherwise(setting: Setting, number: int) -> bool:
+    """Whether a LimitRange that came later gives new pods of the template that runs what those that run lack."""
+    running = setting.running.get(number, ())
+    if not running or setting.changes.get(number, True) is True:
+        return False
+    written, newest = setting.workloads[number].pod.requests, running[-1].pod.requests
+    return written == newest != setting.pods[number].requests
+
+
+def _concerns(setting: Setting, number: int, bound: BoundPod) -> bool:
+    """Whether a workload meets a pod: on a node, in a quota, or it asks where other pods are."""
+    pod, at = setting.pods[number], setting.index.positions.get(bound.node, -1)
+    looks = pod.required_affinity or pod.required_anti_affinity or any(c.is_hard for c in pod.spread)
+    shares = bool(setting.quotas[number]) and bound.namespace == pod.namespace
+    return bool(looks) or shares or (at >= 0 and bool(setting.reach[number] >> at & 1))
 
 
 def _missed(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str]]:

@@ -10,7 +10,7 @@ from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.controllers.pdb import allowed_disruptions
 from kubesched_lint.lifecycle import quotas
-from kubesched_lint.lifecycle.bounds import Counted, most_beside, most_placed
+from kubesched_lint.lifecycle.bounds import Counted, most_beside, most_on_fewer, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.contest import outranks
 from kubesched_lint.lifecycle.guests import LOSSES, comes_back
@@ -21,9 +21,7 @@ from kubesched_lint.lifecycle.telling import scaled_to, size_after, zones
 from kubesched_lint.model.workload import ROLLED_OUT
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import as_checked
-from kubesched_lint.scheduler.topology import counted_nodes
 
-_FEW_NODES = 64
 _STEPS = 100
 """What it costs to count once, and beside how many others."""
 
@@ -39,6 +37,7 @@ class Tally:
         self.most = most
         self.never_stuck = least.pods >= wanted
         self.always_stuck = False
+        """Of a drain: on each node that has pods of it."""
 
     @property
     def is_fine(self) -> bool:
@@ -64,12 +63,14 @@ def count(setting: Setting, event: str, number: int) -> Tally:
 def _whoever_goes(setting: Setting, event: str, number: int) -> Tally:
     """Pods of others may have to go, and leave more room than there is beside them."""
     told = _as_told(setting, event, number)
-    if told.is_fine:
+    if told.is_fine and not setting.going:
         return told
     best = setting.guests.gone_at_best(event, number)
     if best is setting:
         return told
     if best is None:
+        if setting.going:
+            told.least, told.never_stuck = Counted(0, _MADE_ROOM), False
         told.most, told.always_stuck = Counted(told.wanted, _MADE_ROOM), False
         return told
     freed = _as_told(best, event, number)
@@ -313,44 +314,8 @@ def _without_one(setting: Setting, number: int, *, gone: bool) -> Tally:
     # A drain that a budget stops leaves pods where they are.
     surely = gone or not (setting.guards(number) or comes_back(setting, number))
     return Tally(
-        wanted, least, _most_on_fewer(setting, number, wanted) if surely else most_placed(setting, number, wanted)
+        wanted, least, most_on_fewer(setting, number, wanted) if surely else most_placed(setting, number, wanted)
     )
-
-
-def _most_on_fewer(setting: Setting, number: int, wanted: int) -> Counted:
-    """Whichever node goes. With it a domain may go that held the others of a spread down, so more may run than before.
-
-    Without a spread no more run on fewer nodes; then the one that goes from a large cluster is not looked at.
-    """
-    spreads = any(c.is_hard for c in setting.pods[number].spread)
-    best = most_placed(setting, number, wanted)
-    if not spreads and (best.pods < wanted or len(setting.nodes) > _FEW_NODES):
-        return best
-    best = Counted(-1, "")
-    for position in _unlike(setting, number, wanted):
-        found = most_placed(setting, number, wanted, 1 << position)
-        best = found if found.pods > best.pods else best
-        if best.pods >= wanted:
-            break
-    return best
-
-
-def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
-    """The position of one node of each kind: others with as much room, in the same domains, bound the same number.
-
-    A key that names single nodes parts none of them.
-    """
-    pod, index = as_checked(setting.pods[number]), setting.index
-    room = dict(copies(pod, setting.cluster, setting.usable[number], wanted))
-    keys = sorted(
-        {c.topology_key for c in pod.spread if c.is_hard} | {t.topology_key for t in pod.required_anti_affinity}
-    )
-    counted = [counted_nodes(pod, c, index, setting.kubernetes_version) for c in pod.spread if c.is_hard]
-    found: dict[tuple[object, ...], int] = {}
-    for position, node in enumerate(setting.nodes):
-        labels = [node.labels.get(k) if not index.one_node_each(k) else k in node.labels for k in keys]
-        found.setdefault((room.get(position), *labels, *(nodes >> position & 1 for nodes in counted)), position)
-    return found.values()
 
 
 def _fewer_daemons(setting: Setting, number: int, losses: Iterable[NodeSet]) -> Tally:

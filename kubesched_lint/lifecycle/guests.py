@@ -109,7 +109,11 @@ class Guests:
         return self._without(frozenset(going))
 
     def _taken(self, event: str, number: int) -> Iterator[Pod]:
-        """Kinds whose going with a node makes room elsewhere; on a drained node itself for who tolerates a cordon."""
+        """Kinds whose going with a node makes room elsewhere; on a drained node itself for who tolerates a cordon.
+
+        And those that a controller of the set may take away.
+        """
+        yield from (bound.pod for bound in self._setting.going)
         if event not in LOSSES:
             return
         setting, pod = self._setting, self._setting.pods[number]

@@ -15,7 +15,7 @@ from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_domains
 from kubesched_lint.lifecycle.crowding import Rival, fillable, takers_of_ports
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.topology import is_short_of_domains, labelled_nodes
@@ -270,11 +270,13 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
         return all(setting.selects(t, pod, other) for t in terms)
 
     domains = index.domains(key)
-    for bound in setting.objects.pods:
-        if bound.node in index.positions and not bound.terminating and matches(bound.pod):
-            home = index.domain_of(key, index.positions[bound.node]) & ask.open_
-            if home.bit_count() > ask.closed(wanted - 1, home) + ask.fewer:
-                return Counted(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
+    at = [index.positions[b.node] for b in _that_stay(setting, without) if matches(b.pod)]
+    for domain in {index.domain_of(key, p) for p in at}:
+        held = of([p for p in at if domain >> p & 1])
+        home = domain & ask.open_
+        # Of the nodes that an event takes, whichever they are, each may be one of those that hold such a pod.
+        if held.bit_count() > ask.fewer and home.bit_count() > ask.closed(wanted - 1, home) + ask.fewer:
+            return Counted(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
     if not matches(pod) and not any(
         _is_sure(ask, i, without, gone=gone)
         for i in _others_that(setting, number, matches)
@@ -294,6 +296,12 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
     if not ask.open_ & index.with_key(key):
         return Counted(0, f"no node that it may use has the label {key}")
     return Counted(wanted, f"its affinity may lead to any {key}, and none of them can fill up")
+
+
+def _that_stay(setting: Setting, without: NodeSet) -> Iterator[BoundPod]:
+    """Pods that are not of the set, do not terminate, and stand on nodes that are not gone."""
+    at = setting.index.positions
+    return (b for b in setting.objects.pods if b.node in at and not b.terminating and not without >> at[b.node] & 1)
 
 
 def _others_that(setting: Setting, number: int, matches: Callable[[Pod], bool]) -> Iterator[int]:

@@ -115,16 +115,14 @@ class Simulation:
             cell = self._from_bounds(event, number, told)
         if not rivals.open_:
             return cell
-        return (
-            _counted(cell, told)
-            if cell.verdict == BAD and cell.proven and not rivals.late
-            else _doubted(cell, rivals.open_)
-        )
+        if rivals.uncounted:
+            return _doubted(_counted(cell, told), rivals.open_)
+        return _counted(cell, told) if cell.verdict == BAD and cell.proven else _doubted(cell, rivals.open_)
 
     def _doubt(self, event: str, members: tuple[int, ...], number: int) -> str:
         """Why pods may lack in the end though each that waits finds a place: somebody is driven out; or empty."""
         setting, rivals = self.setting, self._contests[members]
-        if len(members) < 2 or not (rivals.strong or rivals.late):
+        if len(members) < 2 or not (rivals.strong or rivals.uncounted):
             return ""
         workload, lost = setting.workloads[number], ""
         if workload.kind == "Pod":
@@ -251,7 +249,7 @@ class Simulation:
         )
         if verdict == BAD and ready is None:
             told = count(self.setting, event, number)
-            if told.always_stuck or told.most.pods == bound.most < wanted:
+            if (told.always_stuck and event != "drain") or told.most.pods == bound.most < wanted:
                 cell = replace(cell, why=told.most.why, proven=True)
         return cell if verdict == FINE else explained(cell, ends, self.setting, number)
 
@@ -282,7 +280,7 @@ class Simulation:
                 bound,
                 stuck,
                 stuck,
-                proven=True,
+                proven=not stuck or event != "drain",  # a node without its pods is drained all the same
                 text=words(event, wanted, bound, stuck=stuck, always_stuck=stuck, blocked=blocked if stuck else ""),
                 why=told.least.why if fine else told.most.why,
                 assumes=self._premises(number),

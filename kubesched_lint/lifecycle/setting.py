@@ -25,7 +25,7 @@ from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.policy import Autoscaler, DisruptionBudget, ResourceQuota
 from kubesched_lint.model.storage import Claim, StorageClass
-from kubesched_lint.model.workload import SCALED, Workload
+from kubesched_lint.model.workload import ROLLED_OUT, SCALED, Workload
 from kubesched_lint.record import replace as replace_record
 from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
@@ -74,6 +74,8 @@ class Setting:
 
     leaving: tuple[BoundPod, ...] = ()
     """Pods of others that terminate."""
+    going: tuple[BoundPod, ...] = ()
+    """Those of others that a controller of the set may take away and not make again; see ``created``."""
 
     @cached_property
     def refused(self) -> frozenset[int]:
@@ -97,9 +99,15 @@ class Setting:
             scalers=_renumbered(self.scalers, kept),
             scaled=_renumbered(self.scaled, kept),
             never_ready=frozenset(n for n, i in enumerate(kept) if i in self.never_ready),
+            going=tuple(b for i in sorted(self.refused) if self._takes_away(i) for b in self.running.get(i, ())),
             claim_templates=_renumbered(self.claim_templates, kept),
             decisions=_renumbered(self.decisions, kept),
         )
+
+    def _takes_away(self, number: int) -> bool:
+        """Whether its controller may delete pods that run, for a rollout or because they are too many."""
+        rolls = self.workloads[number].kind in ROLLED_OUT and self.changes.get(number, True) is not False
+        return rolls or len(self.running.get(number, ())) > self.wanted(number)
 
     @cached_property
     def index(self) -> NodeIndex:

@@ -6,7 +6,7 @@ import pytest
 
 from kubesched_lint import lint
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN
-from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, other, sketch, snapshot, told, workload
+from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, other, sketch, snapshot, told, workload
 
 HIGH = other("PriorityClass", "high", "scheduling.k8s.io/v1", value=1000)
 NODE = "w"
@@ -169,3 +169,17 @@ def test_a_bare_pod_goes_from_a_node_whose_taint_it_does_not_tolerate(toleration
     assert ("pods that terminate end: default/old" in found.assumes) is bool(runs)
     rules = {finding.rule for finding in lint(objects=[web], cluster=tainted(old)).findings}
     assert ("resource-insufficient-free" in rules) is not bool(runs)
+
+
+@pytest.mark.parametrize(("nodes", "proven"), [(("w-a-1",), False), (("w-a-1", "w-a-2"), True)])
+def test_a_lost_node_takes_the_pod_that_an_affinity_leads_to(nodes, proven):
+    """One pod of others that the affinity selects may be on the very node that is lost; of two one stays."""
+    friends = [other("Pod", f"db-{n}", spec={"nodeName": n, **asking("100m")}) for n in nodes]
+    for friend in friends:
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "db-1", "uid": "u", "controller": True}
+        friend["metadata"].update(namespace="default", labels={"app": "db"}, ownerReferences=[owner])
+    term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": ZONE}
+    near = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    web = workload("Deployment", "web", 1, asking("100m", **near))
+    outlook = told(sketch(2, "a", "4", "110", *friends), web, events=("node-loss",))
+    assert cell(outlook, "web", "node-loss").proven == proven

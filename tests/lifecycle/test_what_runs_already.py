@@ -9,7 +9,7 @@ import pytest
 from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.revisions import by_revision, running_pods_of
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE
+from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.record import replace
@@ -199,3 +199,29 @@ def test_an_old_pod_that_is_yet_to_come_may_go_where_no_new_one_may():
     (deployment, replica_set, _) = running(old, "w")
     drained = cell(told(sketch(1, "a", "4", "110", deployment, replica_set), web, states=1), "web", "drain")
     assert drained.bound.most == 1
+
+
+def test_new_pods_of_the_template_that_runs_may_get_more_from_a_limit_range():
+    """One runs without requests; with those of the LimitRange no other fits."""
+    live = workload("Deployment", "web", 2, {"containers": [{"name": "c"}], **apart("web", HOSTNAME)})
+    limits = other("LimitRange", "limits", spec={"limits": [{"type": "Container", "defaultRequest": {"cpu": "3"}}]})
+    cluster = sketch(1, "ab", "2", "110", *running(live, "w-a"))
+    assert cell(told(cluster, live, events=("deploy",)), "web", "deploy").verdict == FINE
+    deployed = cell(told(cluster, limits, live, events=("deploy",)), "web", "deploy")
+    assert (deployed.verdict, deployed.bound.least) == (UNKNOWN, 1)
+    assert "get other requests from a LimitRange" in deployed.missing[-1]
+
+
+@pytest.mark.parametrize("replicas", [2, 1])
+def test_a_workload_whose_new_pods_are_refused_may_still_take_pods_away(replicas):
+    """A quota wants requests said: no new pod of web comes, and what a smaller web frees is there for db."""
+    live = workload("Deployment", "web", 2, {"containers": [{"name": "c"}]})
+    smaller = {**live, "spec": {**live["spec"], "replicas": replicas}}
+    quota = other("ResourceQuota", "q", spec={"hard": {"pods": "2", "requests.cpu": "4"}})
+    cluster = sketch(1, "abc", "4", "110", *running(live, "w-a", "w-b"))
+    deployed = cell(told(cluster, quota, smaller, workload("Deployment", "db", 1), events=("deploy",)), "db", "deploy")
+    if replicas == 2:
+        assert (deployed.verdict, deployed.bound.most, deployed.proven) == (BAD, 0, True)
+    else:
+        assert deployed.verdict == UNKNOWN
+        assert "may be taken away" in deployed.missing[-1]

@@ -1,0 +1,28 @@
+"""What stands when a trial begins: pods of workloads whose new pods the API server refuses stay where they are."""
+
+from __future__ import annotations
+
+import yaml
+
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.engine.reading import manifest_set
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.objects import is_read
+from tests.lifecycle.simulated import asking, other, snapshot, workload
+
+
+def test_pods_of_a_workload_that_is_refused_now_keep_their_room():
+    node = other("Node", "n", status={"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "1"}})
+    standing = other("Pod", "db-0", spec={"nodeName": "n", **asking("1")})
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "db", "uid": "u", "controller": True}
+    standing["metadata"].update(namespace="default", labels={"app": "db"}, ownerReferences=[owner])
+    cluster = snapshot(node, standing, kinds=["Node", "Pod", "PriorityClass", "Namespace"])
+    objects = [
+        workload("Deployment", "web", 1, asking("1")),
+        workload("ReplicaSet", "db", 2, asking("1", priorityClassName="absent")),
+    ]
+    text = "---\n".join(map(yaml.safe_dump, objects))
+    found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
+    facts = Facts(found.inventory, cluster)
+    (web,) = facts.as_created
+    assert [trial[id(web)][0] for trial in facts.trials] == [1, 1, 1]

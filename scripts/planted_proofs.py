@@ -5,8 +5,9 @@
 Modules that the runs themselves read are left alone.
 
 A change turns a comparison, an arithmetic sign, a constant or a condition in a check, or in what checks count with.
-Where the changed code calls something an error that the matrix proves to be fine, a wrong proof is planted. It is
-caught when the report shows it as not established. Prints what was planted and caught, and each that was not.
+Where the changed code calls something an error that the matrix proves to be fine, a wrong proof is planted; where a
+rule speaks of a whole set, all of it has to be fine. It is caught when the report shows it as not established. Prints
+what was planted and caught, and each that was not.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from types import CodeType, FunctionType, ModuleType
 from kubesched_lint.engine import refuting
 from kubesched_lint.engine.on_text import lint_example
 from kubesched_lint.findings import ObjectRef, Severity
+from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.rulebook.examples import Example
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
 from kubesched_lint.rulebook.rule import Rule, module_name
@@ -126,6 +128,8 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 Errors = Mapping[tuple[str, ObjectRef], bool]
 """(rule, object) → whether a run beat it."""
+Well = tuple[frozenset[ObjectRef], bool]
+"""Objects that fare well, and whether all of a set do."""
 
 
 def errors(example: Example, rules: tuple[Rule, ...], book: Rulebook) -> Errors:
@@ -137,17 +141,23 @@ def errors(example: Example, rules: tuple[Rule, ...], book: Rulebook) -> Errors:
     }
 
 
-def fine(example: Example) -> frozenset[tuple[str, ObjectRef]]:
-    """(event, object) that the matrix proves to end well."""
+def fine(example: Example) -> Well:
+    """The objects that the matrix proves to fare well in every event, and whether all objects do."""
     from tests.lifecycle.test_rules_and_matrix_agree import told
 
     outlook = told(example, *EVENTS)
-    return frozenset(
-        (cell.event, outlook.workloads[row.number].ref)
-        for row in outlook.rows
-        for cell in row.cells
-        if cell.verdict == "none" or (cell.verdict == "fine" and cell.proven)
-    )
+    well = {outlook.workloads[row.number].ref: all(map(_is_fine, row.cells)) for row in outlook.rows}
+    return frozenset(ref for ref, is_well in well.items() if is_well), all(well.values())
+
+
+def _is_fine(cell: Cell) -> bool:
+    return cell.verdict == "none" or (cell.verdict == "fine" and cell.proven)
+
+
+def is_wrong(key: tuple[str, ObjectRef], well: Well, book: Rulebook) -> bool:
+    """Whether an error of a rule on an object is not true."""
+    (slug, object_), (objects, everything) = key, well
+    return everything if book.get(slug).each == "set" else object_ in objects
 
 
 def mutants(book: Rulebook, random: Random) -> Iterator[tuple[ModuleType, ast.Module, tuple[Rule, ...]]]:
@@ -192,7 +202,7 @@ def main() -> None:
                     said = errors(example, rules, trial.book)
                 except Exception:
                     break  # the change made the code fail: nothing is planted
-            wrong = {key: beaten for key, beaten in said.items() if {(e, key[1]) for e in EVENTS} <= well[str(example)]}
+            wrong = {key: beaten for key, beaten in said.items() if is_wrong(key, well[str(example)], trial.book)}
             if not wrong:
                 continue
             (rule, object_), beaten = next(iter(wrong.items()))

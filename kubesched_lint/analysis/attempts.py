@@ -44,14 +44,23 @@ class _Queue:
         self.waiting = list(range(wanted))
         self.in_turn = len(pods) == 1 or (workload.kind == "StatefulSet" and workload.pod_management != "Parallel")
         """Whether nothing is gained by trying the others when one pod finds no node."""
+        self.ends = workload.kind == "Job"
+        """Whether its pods end by themselves, so that the others have their turn."""
 
     def pod(self, number: int) -> Pod:
         return self._pods[number if len(self._pods) > 1 else 0]
 
 
 def is_modelled(workload: Workload, facts: Facts) -> bool:
-    """Whether a run can follow its pods: the scheduler sees them, they stay, and it is known where volumes bind."""
-    if not (workload.stays or workload.kind == "DaemonSet") or facts.admission.decision(workload).unknown:
+    """Whether a run can follow its pods, and they stay."""
+    return (workload.stays or workload.kind == "DaemonSet") and is_followed(workload, facts)
+
+
+def is_followed(workload: Workload, facts: Facts) -> bool:
+    """Whether a run can follow its pods: the scheduler sees them, and it is known where volumes bind."""
+    if workload.kind == "CronJob" or (workload.kind == "Job" and workload.held):
+        return False
+    if facts.admission.decision(workload).unknown:
         return False
     if scheduled_pod(workload, facts) is None:
         return False
@@ -100,8 +109,11 @@ def _run(queues: Sequence[_Queue], state: ClusterState, choose: Choose, random: 
                         owner, again = placed.pop(id(victim))
                         owner.waiting.append(again)
                 if placement is not None:
-                    placed[id(placement)] = (queue, number)
                     queue.waiting.remove(number)
+                    if queue.ends:
+                        state.remove(placement)
+                    else:
+                        placed[id(placement)] = (queue, number)
                     moving = True
                 elif queue.in_turn:
                     break

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint import work
-from kubesched_lint.analysis.attempts import is_modelled, orders, pods_left, wanted_pods
+from kubesched_lint.analysis.attempts import is_followed, orders, pods_left, wanted_pods
 from kubesched_lint.findings import Severity, pattern
 from kubesched_lint.lifecycle.judging import is_stuck
 from kubesched_lint.lifecycle.setting import Setting
@@ -84,7 +84,7 @@ class _Attempts:
         """What a run does that the finding says cannot be; empty where none is found."""
         self._tried += 1
         of = self._named(one)
-        if not of or not all(is_modelled(w, self._facts) for w in of):
+        if not of or not all(is_followed(w, self._facts) for w in of):
             return ""
         if one.finding.evidence.event == "deploy":
             return self._deployed(of, one)
@@ -137,7 +137,7 @@ class _Attempts:
         members = self._facts.as_deployed
         if len(members) > MOST_DECISIONS or self._cost(members) > MOST_DECISIONS:
             return ()
-        return [w for w in members if is_modelled(w, self._facts)]
+        return [w for w in members if is_followed(w, self._facts)]
 
     def _rolled_out(self, workload: Workload) -> str:
         if self._cost((workload,)) > MOST_ALONE:

@@ -139,6 +139,18 @@ def test_what_the_model_does_not_follow_is_not_run(quiet, spec):
     assert finding.evidence.kind == "proof"
 
 
+@pytest.mark.parametrize(("cpu", "holds"), [("3", False), ("5", True)])
+def test_pods_of_a_job_end_and_let_the_others_run(quiet, cpu, holds):
+    """Four pods where two find room at once: nobody waits for good, unless none finds room at all."""
+    job = deployment("reindex")
+    job |= {"apiVersion": "batch/v1", "kind": "Job"}
+    spec = {**job["spec"]["template"]["spec"], "restartPolicy": "Never"}
+    spec["containers"] = [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}]
+    job["spec"] = {"parallelism": 4, "completions": 4, "template": {"metadata": {}, "spec": spec}}
+    (finding,) = found({}, job)
+    assert (finding.severity is Severity.ERROR) == holds
+
+
 def test_every_definition_of_an_object_is_run_as_it_is_written(quiet):
     small, large = deployment(replicas=2), deployment(replicas=9)
     assert {f.severity for f in found({"pending": 1}, small, large)} == {Severity.WARNING, Severity.ERROR}

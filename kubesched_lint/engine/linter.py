@@ -43,10 +43,7 @@ if TYPE_CHECKING:
     from kubesched_lint.engine.namesakes import Namesakes
     from kubesched_lint.model.inventory import Inventory
 
-_ON_NAMESAKES = "defined-twice"
-"""The one rule that looks at several definitions of one object."""
 _TOO_MANY_NODES = "not examined: the pools could make more nodes for this set than are looked at"
-_ON_REFUSED = "api-would-reject"
 _HAZARD_STEPS = 200
 """What it costs to place and word one hazard."""
 MOST_STEPS, STEPS_EACH, LEAST_STEPS = 20_000_000, 1_000, 20_000
@@ -192,8 +189,8 @@ class _Run:
 
     @cached_property
     def refused(self) -> tuple[Workload, ...]:
-        """Workloads that api-would-reject blames, once the rules about documents have spoken: usually none."""
-        blamed = {id(j.hazard.source) for j in self.judged if j.rule.slug == _ON_REFUSED and j.hazard.severity is None}
+        """Workloads that the API server refuses, once the rules about documents have spoken: usually none."""
+        blamed = {id(j.hazard.source) for j in self.judged if j.rule.refuses and j.hazard.severity is None}
         return tuple(w for w in self.manifests.inventory.workloads if id(w.source) in blamed) if blamed else ()
 
     @cached_property
@@ -236,7 +233,7 @@ class _Run:
 
     def _confirmed(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
         """What one rule says, of a set in which each object is defined once."""
-        if self.namesakes is None or rule.each not in ("workload", "set") or rule.slug == _ON_NAMESAKES:
+        if self.namesakes is None or rule.each not in ("workload", "set") or rule.every_definition:
             yield from self._judgements(rule, facts)
             return
         seen = set()
@@ -346,7 +343,7 @@ class _Run:
             return (None,)
         if rule.each != "document":
             return self._carriers(rule)
-        if facts.refused is None or rule.slug != _ON_REFUSED:
+        if facts.refused is None or not rule.refuses:
             return self.manifests.documents
         return tuple(document for document in self.manifests.documents if id(document) in facts.refused)
 

@@ -14,8 +14,6 @@ from kubesched_lint.findings import Finding, ObjectRef, Report
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rule, Rulebook
 
-_OF_WAIVERS = ("waiver-unused", "waiver-unexplained")
-
 
 def suppress(
     report: Report, manifests: ManifestSet, rulebook: Rulebook, rules: Sequence[Rule], options: Options
@@ -32,7 +30,7 @@ def suppress(
     )
     findings, used = apply_waivers(report.findings, waivers, known, owner)
     skipped = {skip.rule for skip in report.skipped}
-    ran = {rule.slug for rule in rules} - skipped - _ignored_somewhere(options)
+    ran = {rule.slug for rule in rules if rule.each != "waiver"} - skipped - _ignored_somewhere(options)
     made_of = uses(waivers, used, findings, known, ran, rulebook.families)
     said, _ = apply_waivers(_about(made_of, homes, rules, options), waivers, known, owner)
     both = sorted((*findings, *said), key=lambda f: (f.location.path, f.location.span, f.rule))
@@ -75,7 +73,7 @@ def _about(
     rules: Sequence[Rule],
     options: Options,
 ) -> Iterator[Finding]:
-    chosen = [rule for rule in rules if rule.slug in _OF_WAIVERS]
+    chosen = [rule for rule in rules if rule.each == "waiver"]
     for waiver, use in made_of:
         for rule in chosen:
             for hazard in rule.check()(waiver, use):

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 ANNOTATION = "ignore.kubesched-lint.io/"
 MARKER = "kubesched:"
 """Stands in every comment that waives a rule."""
-_OF_WAIVERS = frozenset({"waiver-unused", "waiver-unexplained"})
 
 Owner = Callable[[Location], ObjectRef | None]
 """Which object's document a location lies in."""
@@ -96,18 +95,17 @@ def uses(
     ran: Collection[str],
     families: Collection[str] = (),
 ) -> Iterator[tuple[Waiver, WaiverUse]]:
-    """What became of each waiver: the arguments of the checks of waiver-unused and waiver-unexplained.
+    """What became of each waiver: the arguments of the checks of rules about waivers.
 
     ``ran`` holds the slugs of the rules that ran in this run: of a rule that was skipped, left out or not selected
-    nobody can say that its waivers are stale. Waivers of the two rules themselves are never called unused.
+    nobody can say that its waivers are stale. Rules about waivers run later: waivers of theirs are never stale.
     """
     for waiver in waivers:
         rule = known.get(waiver.rule)
         if rule is None:
             yield waiver, WaiverUse(False, unknown=_guess(waiver.rule, known, families))
         else:
-            is_idle = rule not in ran or rule in _OF_WAIVERS
-            yield waiver, WaiverUse(waiver in used, is_idle, nearest=_nearest(waiver, rule, findings))
+            yield waiver, WaiverUse(waiver in used, rule not in ran, nearest=_nearest(waiver, rule, findings))
 
 
 def _waives(waiver: Waiver, finding: Finding, owner: Owner) -> bool:

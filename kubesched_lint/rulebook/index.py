@@ -207,6 +207,7 @@ RULES = (
         helps={'default': 'correct this value; kubectl apply --dry-run=server gives the same answer', 'unreadable': 'write a value of that type; numbers and true or false in quotes are text, without quotes they are not', 'unknown': 'drop the field, or move it to where it belongs: kubectl explain shows what is known there', 'misspelt': 'write {meant}; names of fields are case-sensitive', 'gone': 'use the version of this API that the server serves: kubectl api-resources lists them'},
         each='document',
         fix='safe',
+        refuses=True,
         since='0.1.0',
     ),
     Rule(
@@ -359,6 +360,7 @@ RULES = (
         messages={'': '{object} is defined a second time, and differs from the first (line {line}) in {field}: applied, the later one replaces the earlier without a word'},
         helps={'': 'delete one of the two, or give them different names or namespaces; alternatives belong into overlays of their own'},
         each='set',
+        every_definition=True,
         since='0.1.0',
     ),
     Rule(

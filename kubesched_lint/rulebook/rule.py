@@ -77,6 +77,10 @@ class Rule:
     yields_to: tuple[str, ...] = ()
     fix: str = ""
     """``safe`` or ``unsafe``: what the ``fix`` beside the check offers at best; empty without one."""
+    refuses: bool = False
+    """Whether the API server refuses what the rule blames at its full severity: other rules then look at the rest."""
+    every_definition: bool = False
+    """Whether it looks at several definitions of one object: others are asked of a set with one of each."""
     formerly: tuple[str, ...] = ()
     since: str = ""
     code: Callable[[], Check] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from pathlib import Path
 
@@ -69,6 +70,15 @@ def test_a_card_promises_the_fix_that_stands_beside_the_check(rule: Rule) -> Non
     if fix is not None:
         names = list(inspect.signature(rule.mend()).parameters)
         assert names == ["hazard", "document" if rule.each == "document" else "workload", "facts"]
+
+
+def test_no_rule_is_named_outside_its_card_and_its_check() -> None:
+    """What the engine does for one rule alone is a key of its card, so that another rule may ask for it too."""
+    slugs, package = {rule.slug for rule in RULES}, checks_folder().parent
+    for file in package.rglob("*.py"):
+        if file.parent != checks_folder() and not file.read_text(encoding="utf-8").startswith('"""All shipped rules.'):
+            constants = {n.value for n in ast.walk(ast.parse(file.read_bytes())) if isinstance(n, ast.Constant)}
+            assert not constants & slugs, file
 
 
 def test_the_index_is_fresh() -> None:

@@ -11,7 +11,7 @@ from kubesched_lint.engine.waivers import annotation_waivers, apply_waivers, fin
 from kubesched_lint.findings import Finding, Location, ObjectRef, Path, Related, Severity, Span, pattern
 
 WEB, CACHE = ObjectRef("Deployment", "shop", "web"), ObjectRef("Deployment", "shop", "cache")
-KNOWN = {"one": "one", "two": "two", "was-one": "one", "waiver-unused": "waiver-unused"}
+KNOWN = {"one": "one", "two": "two", "was-one": "one"}
 
 
 class Text:
@@ -161,11 +161,6 @@ def test_each_slug_of_a_comment_is_judged_by_itself() -> None:
 
 def test_a_waiver_of_a_rule_that_did_not_run_is_left_alone() -> None:
     assert use_of("a: 1 # kubesched: ignore[one] why", ran=("two",)) == [WaiverUse(False, is_idle=True)]
-
-
-def test_a_waiver_of_the_rule_about_waivers_is_never_called_unused() -> None:
-    (use,) = use_of("a: 1 # kubesched: ignore[waiver-unused] why", ran=("waiver-unused",))
-    assert use.is_idle
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,11 @@ def test_a_finding_about_a_waiver_names_the_object_and_can_be_waived_itself() ->
     assert told(waived)["waiver-unused"] is True
 
 
+def test_a_waiver_of_a_rule_about_waivers_is_never_called_unused() -> None:
+    report = lint(pod("", "ignore.kubesched-lint.io/waiver-unused: the taints come and go"))
+    assert told(report) == {"nodeselector-matches-nothing": False}
+
+
 def test_items_of_a_list_share_a_text_and_its_waivers_are_counted_once() -> None:
     item = textwrap.indent(textwrap.dedent(pod()).strip(), "  ").replace("  apiVersion", "- apiVersion", 1)
     other = item.replace("name: gpu", "name: other")

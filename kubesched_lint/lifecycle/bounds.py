@@ -6,11 +6,11 @@ a search can tell. ``frame`` is what the controllers allow, whatever the schedul
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, positions
-from kubesched_lint.controllers.bounds import rolling_bounds
+from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.motion import Motion
 from kubesched_lint.lifecycle.outcomes import Outcome
@@ -53,7 +53,7 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
     if not usable:
         yield Counted(0, "no node that it may use")
         return
-    room = dict(copies(pod, cluster, usable, wanted))
+    room = dict(copies(pod, cluster, usable, min(wanted, _on_each(setting, number, wanted))))
     apart = [
         t
         for t in pod.required_anti_affinity
@@ -62,10 +62,14 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
     if any(index.one_node_each(t.topology_key) and not usable & ~index.with_key(t.topology_key) for t in apart):
         room = {position: min(here, 1) for position, here in room.items()}
     for term in apart:
-        if not usable & ~index.with_key(term.topology_key):
-            domains = [d for d in index.domains(term.topology_key).values() if d & usable]
-            open_ = sum(any(room[p] for p in positions(d & usable)) for d in domains)
-            yield Counted(open_, f"each needs a domain of {term.topology_key} to itself, and {open_} can hold one")
+        key = term.topology_key
+        domains = [d for d in index.domains(key).values() if d & usable]
+        open_ = sum(any(room[p] for p in positions(d & usable)) for d in domains)
+        loose = sum(room[p] for p in positions(usable & ~index.with_key(key)))
+        beside = f", nodes without it {loose} more" if loose else ""
+        yield Counted(open_ + loose, f"each needs a domain of {key} to itself, and {open_} can hold one{beside}")
+    if not mixed and wanted > 1 and _shuns_its_like(setting, number):
+        yield Counted(1, "its affinity leads where its anti-affinity forbids a second one")
     # A DaemonSet's pod is pinned to one node, whose domain is then the only one that counts.
     for constraint in pod.spread if setting.workloads[number].kind != "DaemonSet" else ():
         if mixed and not setting.reaches_old(constraint.selector, number):
@@ -80,6 +84,28 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
     if total < wanted:
         what = "host ports" if pod.host_ports else tightest_resource(pod, cluster, usable)
         yield Counted(total, f"room for {total} by {what} on {usable.bit_count()} usable nodes")
+
+
+def _on_each(setting: Setting, number: int, wanted: int) -> int:
+    """How many pods of a workload may stand on one node for all that its controller does."""
+    workload = setting.workloads[number]
+    if workload.kind != "DaemonSet":
+        return wanted
+    return 2 if daemon_bounds(workload.strategy, 1)[0] else 1
+
+
+def _shuns_its_like(setting: Setting, number: int) -> bool:
+    """Whether each pod but a first one must be in a domain with another one of its own, and must not.
+
+    The first may go anywhere (satisfyPodAffinity), and again when it is gone.
+    """
+    pod = setting.pods[number]
+    apart = {t.topology_key for t in pod.required_anti_affinity if setting.selects(t, pod, pod)}
+    if not apart.intersection(t.topology_key for t in pod.required_affinity) or setting.running.get(number):
+        return False
+    others = [p for i, p in enumerate(setting.pods) if i != number]
+    others += [b.pod for pods in (setting.objects.pods, *setting.running.values(), setting.leaving) for b in pods]
+    return not any(all(setting.selects(t, pod, p) for t in pod.required_affinity) for p in others)
 
 
 def _may_select(setting: Setting, term: PodAffinityTerm, holder: Pod, other: Pod) -> bool:
@@ -147,16 +173,55 @@ def most_beside(setting: Setting, number: int, wanted: int, *, moving: bool = Fa
     hosts = [i for i, other in enumerate(setting.pods) if draws(other)]
     guests = sum(draws(bound.pod) for bound in setting.objects.pods)
     running = sum(draws(bound.pod) for pods in setting.running.values() for bound in pods)
-    found = (sum(map(setting.most, hosts)) + guests) * (2 if moving else 1) + running
+    found = sum(_hosting(setting, i, moving=moving) for i in hosts) + guests * (2 if moving else 1) + running
     key = pod.required_affinity[0].topology_key
     usable, daemon = setting.usable[number], setting.workloads[number].kind == "DaemonSet"
     room = dict(copies(pod, setting.cluster, usable, 1 if daemon else wanted))
+    changing = draws(pod) or any(_may_come_and_go(setting, i) for i in hosts)
+    if not (changing or moving or guests or running) and index.one_node_each(key):
+        room = _room_beside(setting, pod, [setting.pods[i] for i in hosts], room)
     sizes = sorted(sum(room.get(p, 0) for p in positions(d & usable)) for d in index.domains(key).values())
-    if draws(pod) or any(_may_come_and_go(setting, i) for i in hosts) or found >= len(sizes):
+    if changing or found >= len(sizes):
         return Counted(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
     total = sum(sizes[len(sizes) - found :])
     pods = "the 1 pod" if found == 1 else f"the {found} pods"
     return Counted(min(total, wanted), f"room for {total} in the domains of {key} of {pods} that its affinity selects")
+
+
+def _hosting(setting: Setting, number: int, *, moving: bool) -> int:
+    """In how many domains pods of a workload may be while an event goes on; with lost nodes pods of others go too."""
+    if moving:
+        return 2 * setting.most(number) if setting.usable[number] else 0
+    return at_once(setting, number, setting.most(number) if setting.running.get(number) else setting.wanted(number))
+
+
+def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Mapping[int, int]) -> dict[int, int]:
+    """``room`` where each node has to hold one of the ``hosts`` as well, whichever leaves the most."""
+    ledger, asked = setting.cluster.ledger, {"pods": 1, **pod.requests}
+    limits = [(ledger.free(name), each, name) for name, each in asked.items() if each]
+    found = {}
+    for position, most in room.items():
+        found[position] = 0
+        for host in hosts:
+            taken = {"pods": 1, **host.requests}
+            beside = min(int((free[position] - taken.get(name, 0)) // each) for free, each, name in limits)
+            found[position] = max(found[position], min(most, beside))
+    return found
+
+
+def at_once(setting: Setting, number: int, count: int) -> int:
+    """How many of ``count`` pods can be bound at once, whatever happens.
+
+    On fewer nodes no more are bound, but for a hard spread, which a lost node may free of its least domain. Where
+    somebody may drive out pods that are not of the set, there is more room than counting sees.
+    """
+    if not setting.usable[number] and not setting.running.get(number):
+        return 0
+    if any(c.is_hard for c in setting.pods[number].spread) or setting.running.get(number):
+        return count
+    if setting.guests.weaker_kinds:
+        return count
+    return min(count, most_placed(setting, number, count).pods)
 
 
 def _may_come_and_go(setting: Setting, number: int) -> bool:

@@ -226,7 +226,8 @@ def _rollout(setting: Setting, number: int) -> Tally:
     kept = workload.kind != "Deployment" and not workload.claim_templates
     told.least = Counted(told.least.pods if kept else 0, more.why)
     if told.most.pods < wanted:
-        told.always_stuck = True
+        told.always_stuck = True  # for the new pods; old ones may stand beside them
+        told.most = Counted(most_placed(setting, number, wanted, mixed=True).pods, told.most.why)
     elif workload.kind == "Deployment" and surge and not unavailable and wanted:
         room = most_placed(setting, number, wanted + 1, mixed=True)
         if room.pods <= wanted:

@@ -7,12 +7,16 @@ whatever the order and whatever the scheduler prefers.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, positions
 from kubesched_lint.controllers.bounds import daemon_bounds
-from kubesched_lint.lifecycle.bounds import most_placed
+from kubesched_lint.lifecycle.bounds import at_once
+from kubesched_lint.lifecycle.filling import Filler, Group, full_groups
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import record
@@ -50,20 +54,61 @@ MOST_PAIRS = 20_000
 """Kinds of nodes times rivals: beyond, who may go where is not looked at, which only loosens the bound."""
 
 
-def fillable(setting: Setting, number: int, own: int, among: NodeSet) -> int:
+def fillable(setting: Setting, number: int, own: int, among: NodeSet, enough: int = 0) -> int:
     """How many of the nodes ``among`` can be so full that a pod of the workload finds no room, beside ``own`` others.
 
-    The lesser of two bounds. A node is full when some resource is: the sum of what each resource's demand can fill
-    bounds all. And a pod stands on one node only, where it makes at most the largest of its shares of what is missing
-    there: the sum of all pods' largest shares, over any weights of the nodes, bounds the weight of the full ones.
+    Fewer than ``enough`` need no sharper bound. The least of three. A node is full when some resource is: the sum of
+    what each resource's demand can fill bounds all. A pod stands on one node only, where it makes at most the largest
+    of its shares of what is missing there: the sum of all pods' largest shares, over any weights of the nodes, bounds
+    the weight of the full ones. And pods are whole.
     """
+    near = _near(setting, number, own, among)
+    if near is None:
+        return 0
+    resources = [r for r in near.wants if any(r in k.missing for k in near.kinds)]
+    full = sum(_full_by(r, near.kinds, near.choosing, among) for r in resources)
+    if len(resources) > 1 and not near.many:
+        full = min(full, *(_full_by_all(w, near.kinds, near.choosing) for w in resources))
+    full = min(full, among.bit_count())
+    if full >= enough > 0 and not near.many:
+        single = [Group(kind.size, ((i, 1),)) for i, kind in enumerate(near.kinds)]
+        full = min(full, _full_by_patterns(near, single, enough))
+    return full
+
+
+def fillable_domains(
+    setting: Setting, number: int, own: int, domains: Sequence[NodeSet], enough: int, spared: int
+) -> int:
+    """In how many of the domains all nodes but ``spared`` ones can be that full; see ``fillable``."""
+    near = _near(setting, number, own, reduce(or_, domains, 0))
+    if near is None:
+        return sum(domain.bit_count() <= spared for domain in domains)
+    if near.many:
+        return len(domains)
+    parts = [[(i, (kind.nodes & domain).bit_count()) for i, kind in enumerate(near.kinds)] for domain in domains]
+    alike = Counter(tuple((i, n) for i, n in part if n) for part in parts)
+    return _full_by_patterns(near, [Group(n, nodes) for nodes, n in alike.items()], enough, spared)
+
+
+class _Near(NamedTuple):
+    """Who may get in the way of a pod, and where."""
+
+    wants: Mapping[str, int]
+    kinds: Sequence[_Kind]
+    choosing: Sequence[Rival]
+    """Those that are not on each of their nodes anyway."""
+    many: bool
+    """Too many to look at who may go where."""
+
+
+def _near(setting: Setting, number: int, own: int, among: NodeSet) -> _Near | None:
+    """None where nothing runs short."""
     pod = setting.pods[number]
     wants = {"pods": 1, **{name: amount for name, amount in pod.requests.items() if amount}}
     if not among or not any(_may_run_short(setting, r, each, own, among) for r, each in wants.items()):
-        return 0
+        return None
     near = [r for r in _beside(setting, number, own) if r.nodes & among]
     fixed = [r for r in near if r.everywhere]
-    choosing = [r for r in near if not r.everywhere]
     parts = [(kind, here) for kind, nodes in enumerate(setting.crowd.kinds) if (here := nodes & among)]
     many = len(parts) * len(near) > MOST_PAIRS
     apart = tuple(r for r in setting.crowd.of.get(number, ()) if r.pod is pod)
@@ -80,11 +125,23 @@ def fillable(setting: Setting, number: int, own: int, among: NodeSet) -> int:
         )
         for kind, here in parts
     ]
-    resources = [r for r in wants if any(r in k.missing for k in kinds)]
-    full = sum(_full_by(r, kinds, choosing, among) for r in resources)
-    if len(resources) > 1 and not many:
-        full = min(full, *(_full_by_all(w, kinds, choosing) for w in resources))
-    return min(full, among.bit_count())
+    return _Near(wants, kinds, [r for r in near if not r.everywhere], many)
+
+
+def _full_by_patterns(near: _Near, groups: Sequence[Group], enough: int, spared: int = 0) -> int:
+    """How many groups of nodes whole pods can fill; see ``filling``."""
+    resources = sorted({r for kind in near.kinds for r in kind.missing})
+    found: dict[tuple[object, ...], Filler] = {}
+    for rival in near.choosing:
+        reach = frozenset(i for i, kind in enumerate(near.kinds) if rival.nodes & kind.nodes)
+        amounts = {r: _asked(rival.pod, r) for r in resources}
+        nodes = sum((rival.nodes & near.kinds[i].nodes).bit_count() for i in reach)
+        count, on_each = min(rival.count, rival.on_each * nodes), min(rival.count, rival.on_each)
+        if count and any(amounts.values()):
+            key = (reach, *amounts.values())
+            known = found.get(key, Filler(amounts, 0, 0, reach))
+            found[key] = Filler(amounts, known.number + count, known.on_each + on_each, reach)
+    return full_groups([kind.missing for kind in near.kinds], groups, list(found.values()), enough, spared)
 
 
 class _Kind(NamedTuple):
@@ -245,33 +302,18 @@ def _rivals(setting: Setting) -> Iterator[tuple[int, Rival]]:
         if workload.kind == "DaemonSet":
             each = 2 if runs and daemon_bounds(workload.strategy, 1)[0] else 1
             count = each * len(setting.nodes)
-            most = count if runs else _ceiling(setting, i, count)
+            most = at_once(setting, i, count)
             yield i, Rival(pod, most, nodes, each, everywhere=most >= min(count, nodes.bit_count()))
         else:
-            count = setting.most(i) if runs else _ceiling(setting, i, setting.wanted(i))
+            count = at_once(setting, i, setting.most(i) if runs else setting.wanted(i))
             yield i, Rival(pod, count, nodes, 1 if alone else count)
 
 
-def _ceiling(setting: Setting, number: int, count: int) -> int:
-    """How many of ``count`` pods can be bound at once, whatever happens.
-
-    On fewer nodes no more are bound, but for a hard spread, which a lost node may free of its least domain. Where it
-    may drive out weaker pods that are not of the set, there is more room than counting sees.
-    """
-    pod = setting.pods[number]
-    weaker = pod.preemption_policy != "Never" and setting.guests.weakest < (pod.priority or 0)
-    if weaker or any(c.is_hard for c in pod.spread):
-        return count
-    return min(count, most_placed(setting, number, count).pods)
-
-
 def _alone_on_node(setting: Setting, number: int) -> bool:
-    """Whether no two of its pods share a node."""
+    """Whether no two of its pods share a node, let alone a domain."""
     pod, index = setting.pods[number], setting.index
     return bool(pod.host_ports) or any(
-        index.one_node_each(t.topology_key)
-        and not setting.usable[number] & ~index.with_key(t.topology_key)
-        and setting.selects(t, pod, pod)
+        not setting.usable[number] & ~index.with_key(t.topology_key) and setting.selects(t, pod, pod)
         for t in pod.required_anti_affinity
     )
 

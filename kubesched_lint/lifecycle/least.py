@@ -13,14 +13,13 @@ from typing import NamedTuple
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_domains
-from kubesched_lint.lifecycle.crowding import Rival, fillable, takers_of_ports
+from kubesched_lint.lifecycle.crowding import Rival, fillable, fillable_domains, takers_of_ports
+from kubesched_lint.lifecycle.new_volumes import made_anywhere
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.topology import is_short_of_domains, labelled_nodes
-
-_NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 class _Ask(NamedTuple):
@@ -45,12 +44,15 @@ class _Ask(NamedTuple):
     shut: int
     """Nodes of ``open_`` in the domains that pods of others may close, by a wide key."""
 
-    def closed(self, own: int, among: NodeSet) -> int:
+    def closed(self, own: int, among: NodeSet, more: int = 0) -> int:
         """How many nodes of ``among`` at most are closed to a pod, ``own`` pods of its workload among them.
 
-        One node may be counted for several causes, which only raises the number.
+        One node may be counted for several causes, which only raises the number. So many ``more`` are closed for others
+        that the caller counts.
         """
-        return closed_by_room(self.setting, self.number, own, among) + self.guests + own * self.near
+        apart = self.guests + own * self.near
+        enough = among.bit_count() - apart - more
+        return closed_by_room(self.setting, self.number, own, among, enough) + apart
 
 
 def least_placed(
@@ -72,7 +74,7 @@ def least_placed(
     """
     pod, index = as_checked(setting.pods[number]), setting.index
     templates = setting.workloads[number].claim_templates
-    if any(v.claim for v in pod.volumes) or (templates and not (fresh and _made_anywhere(setting, number, wanted))):
+    if any(v.claim for v in pod.volumes) or (templates and not (fresh and made_anywhere(setting, number, wanted))):
         return Counted(0, "its volumes may tie it to where they are")
     if mixed and any(setting.repels_old_alone(term, number) for term in pod.required_anti_affinity):
         return Counted(0, "its pods repel those of another revision")
@@ -84,13 +86,15 @@ def least_placed(
     if isinstance(ask, Counted):
         return ask
     if pod.required_affinity:
+        if _opens_by_itself(ask, remade_early=not gone and bool(nodes_fewer), mixed=mixed):
+            return _least_alone(ask)
         return _least_together(ask, without, gone=gone)
     if ask.wide_spread is not None:
         return _least_spread(ask, ask.wide_spread, without, mixed=mixed)
     apart = ask.wide_apart or _near_apart(setting, pod)
     if apart is not None:
         return _least_apart(ask, apart, mixed=mixed)
-    closed = min(ask.closed(wanted - 1, open_) + ask.shut, open_.bit_count())
+    closed = min(ask.closed(wanted - 1, open_, ask.shut + nodes_fewer) + ask.shut, open_.bit_count())
     left = open_.bit_count() - closed - nodes_fewer
     return Counted(
         wanted if left > 0 else 0, f"pods of the set can close at most {closed} of {open_.bit_count()} usable nodes"
@@ -186,12 +190,16 @@ def _counts_any(setting: Setting, number: int, constraint: SpreadConstraint) -> 
     return _is_counted(pod, pod, constraint) or _counts_others(setting, number, constraint)
 
 
-def closed_by_room(setting: Setting, number: int, own: int, among: NodeSet) -> int:
-    """How many nodes at most others close, and ``own`` other pods of the workload, by room or by host ports."""
+def closed_by_room(setting: Setting, number: int, own: int, among: NodeSet, enough: int = 0) -> int:
+    """How many nodes at most others close, and ``own`` other pods of the workload, by room or by host ports.
+
+    Fewer than ``enough`` need no sharper bound.
+    """
     if setting.pods[number].host_ports:
-        closed = fillable(setting, number, 0, among) + takers_of_ports(setting, number, among) + own
+        taken = takers_of_ports(setting, number, among) + own
+        closed = fillable(setting, number, 0, among, enough - taken) + taken
     else:
-        closed = fillable(setting, number, own, among)
+        closed = fillable(setting, number, own, among, enough)
     return min(closed, among.bit_count())
 
 
@@ -217,7 +225,7 @@ def _least_spread(ask: _Ask, constraint: SpreadConstraint, without: NodeSet, *, 
         own = min(own, max(own // len(sizes), constraint.max_skew - 1 if short else 0))
     domains = setting.index.domains(key)
     for value, size in sizes.items():
-        if size <= ask.closed(own, domains[value] & ask.open_) + ask.fewer:
+        if size <= ask.closed(own, domains[value] & ask.open_, ask.fewer) + ask.fewer:
             return Counted(0, f"domain {value} of {key} may fill up, and holds back the others")
     if short:
         most = len(sizes) * constraint.max_skew
@@ -234,19 +242,22 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm, *, mixed: bool) -> Counted:
     index, key = setting.index, term.topology_key
     seen = not open_ & ~index.with_key(key) and (not mixed or setting.reaches_old(term.selector, number))
     own = 0 if seen else wanted - 1
-    closed = closed_by_room(setting, number, own, open_) + ask.guests + ask.shut + ask.fewer
-    if not index.one_node_each(key):
-        closed += own * ask.near
+    apart = ask.guests + ask.shut + ask.fewer + own * (ask.near and not index.one_node_each(key))
+    spare = len([d for d in index.domains(key).values() if d & open_]) - wanted + 1
+    closed = closed_by_room(setting, number, own, open_, spare - apart) + apart
     unbounded = (open_ & ~index.with_key(key)).bit_count()
     if unbounded > closed:
         return Counted(wanted, f"nodes without {key} take any number")
-    left = sorted((d & open_).bit_count() for d in index.domains(key).values() if d & open_)
-    free = len(left)
-    for size in left:
+    domains = [d & open_ for d in index.domains(key).values() if d & open_]
+    free = len(domains)
+    for size in sorted(d.bit_count() for d in domains):
         if closed < size:
             break
         closed -= size
         free -= 1
+    if free < wanted and not (index.one_node_each(key) or setting.pods[number].host_ports):
+        full = fillable_domains(setting, number, own, domains, len(domains) - wanted + 1, apart)
+        free = max(free, len(domains) - full)
     return Counted(
         min(free, wanted), f"{number_of_domains(free)} of {key} {'stays' if free == 1 else 'stay'} open for one each"
     )
@@ -275,7 +286,7 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
         held = of([p for p in at if domain >> p & 1])
         home = domain & ask.open_
         # Of the nodes that an event takes, whichever they are, each may be one of those that hold such a pod.
-        if held.bit_count() > ask.fewer and home.bit_count() > ask.closed(wanted - 1, home) + ask.fewer:
+        if held.bit_count() > ask.fewer and home.bit_count() > ask.closed(wanted - 1, home, ask.fewer) + ask.fewer:
             return Counted(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
     if not matches(pod) and not any(
         _is_sure(ask, i, without, gone=gone)
@@ -291,7 +302,7 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
             reach |= 1 << index.positions[bound.node]
     for value, domain in domains.items():
         home = domain & ask.open_
-        if domain & reach and home.bit_count() <= ask.closed(wanted - 1, home) + ask.fewer:
+        if domain & reach and home.bit_count() <= ask.closed(wanted - 1, home, ask.fewer) + ask.fewer:
             return Counted(0, f"its affinity may lead to {value} of {key}, which may fill up")
     if not ask.open_ & index.with_key(key):
         return Counted(0, f"no node that it may use has the label {key}")
@@ -302,6 +313,37 @@ def _that_stay(setting: Setting, without: NodeSet) -> Iterator[BoundPod]:
     """Pods that are not of the set, do not terminate, and stand on nodes that are not gone."""
     at = setting.index.positions
     return (b for b in setting.objects.pods if b.node in at and not b.terminating and not without >> at[b.node] & 1)
+
+
+def _opens_by_itself(ask: _Ask, *, remade_early: bool, mixed: bool) -> bool:
+    """Whether the only pod of the workload, which matches its own affinity, never meets another one that does.
+
+    A ReplicaSet may make a pod while the one that it replaces still stands (``remade_early``), and a rolling update
+    does: then the new one might look for the old one, and overlook that it is gone.
+    """
+    setting, number, workload = ask.setting, ask.number, ask.setting.workloads[ask.number]
+    if ask.wanted != 1 or (workload.kind != "StatefulSet" and (remade_early or workload.kind == "Job")):
+        return False
+    if mixed and workload.kind == "Deployment" and workload.strategy.type != "Recreate":
+        return False
+    pod = setting.pods[number]
+    others = [r.pod for r in _rivals(setting, number)]
+    others += [bound.pod for bound in (*setting.objects.pods, *setting.leaving)]
+
+    def matches(other: Pod) -> bool:
+        return all(setting.selects(t, pod, other) for t in pod.required_affinity)
+
+    return matches(pod) and not any(map(matches, others))
+
+
+def _least_alone(ask: _Ask) -> Counted:
+    """A first pod that matches itself goes to any open node with the keys of its affinity."""
+    keys = {t.topology_key for t in ask.setting.pods[ask.number].required_affinity}
+    home = ask.open_
+    for key in keys:
+        home &= ask.setting.index.with_key(key)
+    sure = home.bit_count() > ask.closed(0, home, ask.shut + ask.fewer) + ask.shut + ask.fewer
+    return Counted(int(sure), f"a single pod needs no other for its affinity, and {home.bit_count()} nodes let it in")
 
 
 def _others_that(setting: Setting, number: int, matches: Callable[[Pod], bool]) -> Iterator[int]:
@@ -344,27 +386,6 @@ def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
         if not index.one_node_each(key):
             return Counted(0, "pods of others may repel it")
         guests += min(rival.count, (rival.nodes & open_).bit_count())
-    closed = min(closed_by_room(setting, number, 0, open_) + guests, open_.bit_count())
+    closed = min(closed_by_room(setting, number, 0, open_, 1 - guests) + guests, open_.bit_count())
     sure = max(min(open_.bit_count() - closed, wanted), 0)
     return Counted(sure, f"others can close at most {closed} of its {open_.bit_count()} nodes")
-
-
-# --- volumes ---------------------------------------------------------------------------------------------------------
-
-
-def _made_anywhere(setting: Setting, number: int, wanted: int) -> bool:
-    """Whether each pod's claims are new, and their class makes a volume on whichever node the pod lands."""
-    workload, objects = setting.workloads[number], setting.objects
-    if objects.volumes or objects.csi_nodes or objects.storage_capacities:
-        return False
-    anywhere = {
-        c.name
-        for c in objects.storage_classes
-        if c.binding_mode == "WaitForFirstConsumer" and not c.allowed_topologies and c.provisioner != _NO_PROVISIONER
-    }
-    taken = {c.name for c in objects.claims if c.namespace == workload.namespace}
-    return all(
-        t.storage_class in anywhere and f"{t.name}-{workload.name}-{i}" not in taken
-        for t in workload.claim_templates
-        for i in range(wanted)
-    )

@@ -26,7 +26,7 @@ def test_the_files_are_what_the_services_schemas_ask_for() -> None:
     for schema, files in {
         "github-actions": [ROOT / "action.yml"],
         "github-workflows": [repo / ".github" / "workflows" / "kubesched.yml"],
-        "gitlab-ci": [ROOT / "ci" / "gitlab-ci.yml", repo / ".gitlab-ci.yml"],
+        "gitlab-ci": [ROOT / "templates" / "gitlab-ci.yml", ROOT / "ci" / "gitlab-ci.yml", repo / ".gitlab-ci.yml"],
     }.items():
         command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}", *map(str, files)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -201,7 +201,7 @@ def test_the_container_runs_as_nobody_and_holds_no_build_tools() -> None:
 
 
 def test_the_gitlab_job_judges_as_the_branch_says_that_is_pinned(tmp_path: Path) -> None:
-    config = yaml.safe_load((ROOT / "ci" / "gitlab-ci.yml").read_text())
+    config = yaml.safe_load((ROOT / "templates" / "gitlab-ci.yml").read_text())
     _, pin, lint = config["kubesched-lint"]["script"]
     base, work = tmp_path / "base", tmp_path / "work"
     shutil.copytree(SHOP, base / "shop")
@@ -223,7 +223,7 @@ def test_the_gitlab_job_judges_as_the_branch_says_that_is_pinned(tmp_path: Path)
 
 
 def test_the_gitlab_job_writes_the_reports_it_hands_over(tmp_path: Path) -> None:
-    config = yaml.safe_load((ROOT / "ci" / "gitlab-ci.yml").read_text())
+    config = yaml.safe_load((ROOT / "templates" / "gitlab-ci.yml").read_text())
     job = config["kubesched-lint"]
     install, pin, lint = job["script"]
     assert '"$KUBESCHED_PACKAGE"' in install

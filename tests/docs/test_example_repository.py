@@ -87,7 +87,7 @@ def test_what_it_shows_of_hooks_and_jobs_is_there(shop: Path) -> None:
     steps = [step for job in jobs.values() for step in job["steps"] if "kubesched-lint" in step.get("uses", "")]
     assert steps
     assert all(set(step["with"]) <= inputs for step in steps)
-    variables = set(yaml.safe_load((ROOT / "ci" / "gitlab-ci.yml").read_text())["variables"])
+    variables = set(yaml.safe_load((ROOT / "templates" / "gitlab-ci.yml").read_text())["variables"])
     assert set(yaml.safe_load((shop / ".gitlab-ci.yml").read_text())["variables"]) <= variables
     for job in jobs.values():
         for case in job["strategy"]["matrix"]["include"]:

@@ -1,0 +1,76 @@
+"""What a newcomer meets first: licence, templates, CI and hooks agree with what they point to."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from hashlib import md5
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_licence_is_the_one_that_the_metadata_name() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["license"] == "Apache-2.0"
+    assert project["license-files"] == ["LICENSE"]
+    text = (ROOT / "LICENSE").read_bytes()
+    assert md5(text).hexdigest() == "3b83ef96387f14655fc854ddc3c6bd57", "the text of apache.org, unchanged"
+
+
+def test_ci_runs_what_the_readme_says_with_actions_that_cannot_change() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
+    steps = workflow["jobs"]["test"]["steps"]
+    assert [step["run"] for step in steps if "run" in step] == [".ci/run"]
+    assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", step["uses"]) for step in steps if "uses" in step)
+    assert workflow["permissions"] == {"contents": "read"}
+
+
+@pytest.mark.parametrize("name", ["ci.yml"])
+def test_the_workflow_is_what_github_asks_for(name: str) -> None:
+    pytest.importorskip("check_jsonschema")
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows"]
+    done = subprocess.run([*command, ROOT / ".github/workflows" / name], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("form", sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml")), ids=lambda f: str(f.stem))
+def test_an_issue_form_asks_for_something(form: Path) -> None:
+    found: dict[str, Any] = yaml.safe_load(form.read_text())
+    assert found["name"]
+    assert found["description"]
+    ids = [field["id"] for field in found["body"]]
+    assert len(set(ids)) == len(ids) > 0
+    assert all(field["attributes"]["label"] for field in found["body"])
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("scripts: do this\n\nwhy\n", 0),
+        ("scripts, tests: do this\n", 0),
+        ("Do this\n", 1),
+        ("fix things\n", 1),
+        (f"scripts: {'x' * 70}\n", 1),
+    ],
+)
+def test_the_hook_holds_commit_subjects_to_their_form(message: str, code: int, tmp_path: Path) -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    (hook,) = (hook for hook in hooks if hook["id"] == "commit-subject")
+    assert hook["language"] == "pygrep"
+    pytest.importorskip("pre_commit")
+    file = tmp_path / "message"
+    file.write_text(message)
+    command = [sys.executable, "-m", "pre_commit.languages.pygrep", *hook["args"], hook["entry"], str(file)]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == code
+
+
+def test_the_path_of_the_gitlab_template_of_0_1_leads_to_it() -> None:
+    (include,) = yaml.safe_load((ROOT / "ci/gitlab-ci.yml").read_text())["include"]
+    assert (ROOT / include["local"]).is_file()

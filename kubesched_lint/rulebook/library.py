@@ -58,7 +58,7 @@ class Rulebook:
     @classmethod
     def shipped(cls) -> Rulebook:
         """From the generated index: no card is read."""
-        from kubesched_lint.rulebook.index import RULES
+        from kubesched_lint.rulebook._generated import RULES
 
         return cls({rule.slug: rule for rule in RULES})
 

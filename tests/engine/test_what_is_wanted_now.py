@@ -14,7 +14,7 @@ from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.record import replace
-from kubesched_lint.rulebook.index import RULES
+from kubesched_lint.rulebook._generated import RULES
 from tests.lifecycle.simulated import HOSTNAME, apart, sketch, workload
 from tests.lifecycle.test_adoption import with_node
 from tests.lifecycle.test_what_runs_already import running

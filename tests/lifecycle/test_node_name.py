@@ -11,7 +11,7 @@ from kubesched_lint.engine.reading import manifest_set
 from kubesched_lint.findings import Severity
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.rulebook.index import RULES
+from kubesched_lint.rulebook._generated import RULES
 from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, other, sketch, told, workload
 
 SPREAD = {

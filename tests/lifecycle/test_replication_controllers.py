@@ -12,7 +12,7 @@ from kubesched_lint.findings import Severity
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.decode.workloads import decode_workload
-from kubesched_lint.rulebook.index import RULES
+from kubesched_lint.rulebook._generated import RULES
 from kubesched_lint.validation.validate import validate
 from tests.lifecycle.simulated import cell, sketch, told
 

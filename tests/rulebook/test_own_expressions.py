@@ -17,7 +17,6 @@ from kubesched_lint.rulebook.cel.each import EACH, variables
 from kubesched_lint.rulebook.cel.expressions import ExpressionRule, Texts, shown_fields
 from kubesched_lint.rulebook.cel.language import ExpressionError, Language
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
-from kubesched_lint.rulebook.cel.page import page
 from kubesched_lint.rulebook.cel.structs import PLAIN, View, show_of
 from kubesched_lint.rulebook.cel.syntax import selects
 
@@ -220,11 +219,6 @@ def test_no_expression_runs_for_long(facts: Facts) -> None:
     check = ExpressionRule(Texts("workload", deep))()
     with pytest.raises(Exception, match="its loops take more than 10,000 turns"):
         list(check(facts.manifests.workloads[0], facts))
-
-
-def test_the_page_of_facts_is_current() -> None:
-    written = (ROOT / "docs" / "facts.md").read_text(encoding="utf-8")
-    assert written == page(), "run python -m kubesched_lint.rulebook.cel.page"
 
 
 @pytest.mark.parametrize("struct", STRUCTS.values(), ids=STRUCTS)

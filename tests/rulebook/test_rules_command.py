@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.rulebook.index import RULES
+from kubesched_lint.rulebook._generated import RULES
 
 CardText = Callable[..., str]
 COMMAND = [sys.executable, "-m", "kubesched_lint", "rules"]

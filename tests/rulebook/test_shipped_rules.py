@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import inspect
-from pathlib import Path
 
 import pytest
 
-from kubesched_lint.rulebook.build import index_text, readme_text
+from kubesched_lint.rulebook._generated import RULES
 from kubesched_lint.rulebook.card import Card, to_rule
 from kubesched_lint.rulebook.examples import coverage_faults, examples
-from kubesched_lint.rulebook.index import RULES
 from kubesched_lint.rulebook.library import Rulebook, cards_folder, checks_folder
 from kubesched_lint.rulebook.rule import Rule, module_name
 from kubesched_lint.rulebook.shelf import card_files, usable_cards
@@ -81,20 +79,8 @@ def test_no_rule_is_named_outside_its_card_and_its_check() -> None:
             assert not constants & slugs, file
 
 
-def test_the_index_is_fresh() -> None:
-    written = Path(inspect.getfile(inspect.getmodule(RULES[0].__class__))).with_name("index.py")
-    assert written.read_text(encoding="utf-8") == index_text([to_rule(card) for card in CARDS]), (
-        "run python -m kubesched_lint.rulebook.build"
-    )
-
-
 def test_the_index_says_what_the_cards_say() -> None:
     assert tuple(to_rule(card) for card in CARDS) == RULES
-
-
-def test_the_readme_is_fresh() -> None:
-    written = (cards_folder() / "README.md").read_text(encoding="utf-8")
-    assert written == readme_text(RULES, written), "run python -m kubesched_lint.rulebook.build"
 
 
 def test_slugs_families_and_former_slugs_never_collide() -> None:

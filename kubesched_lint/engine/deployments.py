@@ -197,7 +197,7 @@ def _is_inside(cell: Cell, seen: Seen) -> bool:
     where it wants none, so that one which waits is lacking whatever the number of those that run; but amid a rollout it
     may be one more than is wanted.
     """
-    waits = seen.kind == "DaemonSet" and seen.finished and bool(seen.pending)
+    waits = seen.kind == "DaemonSet" and not seen.mixed and bool(seen.pending)
     lack = max(min(seen.want, cell.wanted) - seen.bound, waits)
     return cell.bound.least <= cell.wanted - lack <= cell.bound.most
 

@@ -95,6 +95,7 @@ def _phase(recorded: Record) -> dict[str, Any]:
             "bound": sum(value["bound"].values()),
             "pending": {f"Unschedulable: {message}": count for message, count in value["pending"].items()},
             "done": value.get("rollout") != "stuck",
+            **({"updated": value["updated"]} if "updated" in value else {}),
         }
     return {"quiet": None if recorded["quiescent"] else "still moving", "workloads": workloads}
 

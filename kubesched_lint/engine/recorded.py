@@ -28,6 +28,8 @@ class Seen:
     """A rollout that has replaced all pods; true where there was none."""
     blocked: str = ""
     """What a drain was told that could not evict a pod."""
+    mixed: bool = False
+    """Of a DaemonSet: not all pods are of the newest revision, so that one which waits may be one more than wanted."""
 
     @property
     def in_trouble(self) -> bool:
@@ -163,8 +165,9 @@ def _is_of(pod: str, ref: ObjectRef) -> bool:
 def _seen(kind: str, value: Record, event: str, refused: str) -> Seen:
     want = int(value["want"])
     finished = kind != "Deployment" or bool(value.get("done", True))
-    if event == "rollout" and kind == "DaemonSet":
-        finished = int(value.get("updated", want)) >= want
+    mixed = kind == "DaemonSet" and int(value.get("updated", want)) < want
+    if event == "rollout":
+        finished = finished and not mixed
     pending = _mapping(value, "pending") if "pending" in value else {}
     messages = tuple(message.partition(": ")[2] for message in pending)
-    return Seen(kind, want, int(value["bound"]), messages, str(value.get("failure") or ""), finished, refused)
+    return Seen(kind, want, int(value["bound"]), messages, str(value.get("failure") or ""), finished, refused, mixed)

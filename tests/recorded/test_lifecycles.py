@@ -7,6 +7,7 @@ against what ``lint`` and the matrix said before. ``tests/lifecycle`` holds ever
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,3 +47,55 @@ def test_a_change_is_asked_about_on_what_runs() -> None:
         run = case["runs"][int(value["id"].split()[2])]
         bound = sum(count for seen in run[0]["workloads"].values() for count in seen["bound"].values())
         assert bound == sum("nodeName" in o["spec"] for o in value["before"] if o["kind"] == "Pod")
+
+
+def _surging() -> dict[str, Any]:
+    """A DaemonSet with a host port rolls out with surge: the new pod waits for the port of the old one, for good."""
+    port = {"containerPort": 8080, "hostPort": 8080}
+    template = {
+        "metadata": {"labels": {"app": "cache"}},
+        "spec": {"containers": [{"name": "c", "image": "x", "ports": [port]}]},
+    }
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    spec = {"selector": {"matchLabels": {"app": "cache"}}, "template": template, "updateStrategy": strategy}
+    daemons = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "cache", "namespace": "default"}}
+    changed = {**template, "metadata": {"labels": {"app": "cache"}, "annotations": {"revision": "2"}}}
+    bound = {"n0": 1, "n1": 1}
+    nodes = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}},
+            "spec": {},
+            "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}},
+        }
+        for name in bound
+    ]
+    waits = {"0/2 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.": 1}
+    seen = {"bound": bound, "desired": 2, "pending": {}, "updated": 2}
+    return {
+        "id": "surging",
+        "kubernetes": "v1.36.2",
+        "mode": "sequential",
+        "nodes": nodes,
+        "objects": [{**daemons, "spec": spec}],
+        "steps": [{"name": "rollout", "apply": {**daemons, "spec": {**spec, "template": changed}}}],
+        "runs": [
+            [
+                {"phase": "initial", "quiescent": True, "workloads": {"DaemonSet/cache": seen}},
+                {
+                    "phase": "rollout",
+                    "quiescent": True,
+                    "workloads": {"DaemonSet/cache": {**seen, "pending": waits, "updated": 0}},
+                },
+            ]
+        ],
+    }
+
+
+def test_a_pod_that_surges_in_vain_is_one_more_than_wanted() -> None:
+    """All elders run, so that none lacks."""
+    account = Agreement(LIFECYCLES)
+    list(verify_lifecycle_sets(_surging(), account))
+    assert [f"{d.case} {d.pod}: {d.question}" for d in account.disagreements] == []
+    assert account.figures["cells established"].asked == 2

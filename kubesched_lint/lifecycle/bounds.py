@@ -7,6 +7,7 @@ a search can tell. ``frame`` is what the controllers allow, whatever the schedul
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import inf
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, positions
@@ -204,7 +205,9 @@ def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Mapping
         found[position] = 0
         for host in hosts:
             taken = {"pods": 1, **host.requests}
-            beside = min(int((free[position] - taken.get(name, 0)) // each) for free, each, name in limits)
+            left = ((free[position] - taken.get(name, 0), each) for free, each, name in limits)
+            # What a pool does not tell of its nodes is without limit.
+            beside = min((int(amount // each) for amount, each in left if amount < inf), default=most)
             found[position] = max(found[position], min(most, beside))
     return found
 

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.reachability import affinity_circles, blocked_affinities
+from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.premises import SET_PREMISES
-from kubesched_lint.world.world import Member
 
 _MOST_TOLD = 8
 """Workloads of a circle that a finding names."""
 
 
-def check(it: Member) -> Iterator[Hazard]:
-    blocked = blocked_affinities(it.world).get(id(it.workload))
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    blocked = facts.blocked.get(id(workload))
     if blocked is None or blocked.cause != "cycle":
         return
-    circle = affinity_circles(it.world).through(it.workload)
-    terms = it.pod.required_affinity
+    circle = facts.circles.through(workload)
+    terms = facts.pod(workload).required_affinity
     text = _told(circle)
     yield Hazard(
         at=terms[0].path,
-        evidence=proof(text, assumes=SET_PREMISES) if it.world.proves_absence else pattern(text),
-        values={"others": circle[1:], "replicas": it.replicas},
+        evidence=proof(text, assumes=facts.set_premises) if facts.proves_absence else pattern(text),
+        values={"others": circle[1:], "replicas": facts.replicas(workload)},
         related=tuple(
             Place(w.pod.required_affinity[0].path, f"{w} requires the next of the circle", w.source, w.ref)
             for w in circle[1:_MOST_TOLD]
@@ -34,9 +32,9 @@ def check(it: Member) -> Iterator[Hazard]:
     )
 
 
-def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
     """Prefer the other pods instead of requiring them, so that this one may start first."""
-    yield from make_preferred(it.workload, *(term.path for term in it.workload.pod.required_affinity))
+    yield from make_preferred(workload, *(term.path for term in workload.pod.required_affinity))
 
 
 def _told(circle: tuple[Workload, ...]) -> str:

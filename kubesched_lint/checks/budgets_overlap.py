@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.disruption import budgets_of, is_linted
+from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Path, Place, proof
-from kubesched_lint.world.world import Member
+from kubesched_lint.model.workload import Workload
 
 _SELECTOR: Path = ("spec", "selector")
 
 
-def check(it: Member) -> Iterator[Hazard]:
-    if it.workload.kind == "DaemonSet" or not it.replicas:
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    if workload.kind == "DaemonSet" or not facts.replicas(workload):
         return  # a drain leaves a DaemonSet's pods alone
-    budgets = tuple(budgets_of(it))
+    budgets = tuple(budgets_of(workload, facts))
     if len(budgets) < 2:
         return
-    ours = [budget for budget in budgets if is_linted(budget, it.world)]
+    ours = [budget for budget in budgets if is_linted(budget, facts)]
     names = tuple(budget.name for budget in budgets)
     yield Hazard(
         at=_SELECTOR if ours else ("metadata", "name"),
         source=ours[-1].source if ours else None,
-        victim=it.workload.ref,
+        victim=workload.ref,
         # pkg/registry/core/pod/storage/eviction.go answers 500 as soon as a second budget selects the pod.
         evidence=proof(f"{len(budgets)} budgets select its pods, and an eviction takes at most 1"),
         values={"budgets": names, "count": len(budgets)},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.ports import REASON
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import repels_across_revisions
@@ -11,17 +12,17 @@ from kubesched_lint.checks._remedies import roll_without_surge
 from kubesched_lint.controllers.bounds import scaled
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.node import HOSTNAME
-from kubesched_lint.world.world import Member
+from kubesched_lint.model.workload import Workload
 
 
-def check(it: Member) -> Iterator[Hazard]:
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     """With surge the old pod goes when the new one is available (``pkg/controller/daemon/update.go``)."""
-    strategy = it.workload.strategy
+    strategy = workload.strategy
     if strategy.type != "RollingUpdate" or not scaled(strategy.max_surge, 100, up=True):
         return
     related = (Place((*strategy.path, "rollingUpdate", "maxSurge"), "the new pod comes before the old one goes"),)
-    if it.workload.pod.host_ports:
-        port = it.workload.pod.host_ports[0]
+    if workload.pod.host_ports:
+        port = workload.pod.host_ports[0]
         yield Hazard(
             at=port.path,
             evidence=proof(
@@ -35,8 +36,8 @@ def check(it: Member) -> Iterator[Hazard]:
             related=related,
         )
         return
-    for term in it.workload.pod.required_anti_affinity:
-        if term.topology_key == HOSTNAME and repels_across_revisions(it, term):
+    for term in workload.pod.required_anti_affinity:
+        if term.topology_key == HOSTNAME and repels_across_revisions(workload, term, facts):
             yield Hazard(
                 at=term.path,
                 evidence=proof(
@@ -52,6 +53,6 @@ def check(it: Member) -> Iterator[Hazard]:
             )
 
 
-def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
     """Delete the old pod, which holds the port, first."""
-    yield roll_without_surge(it)
+    yield roll_without_surge(workload, facts)

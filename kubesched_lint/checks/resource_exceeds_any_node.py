@@ -4,43 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.requests import request_path
+from kubesched_lint.analysis.facts import Facts, request_path
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import is_extended
-from kubesched_lint.world.premises import node_premises
-from kubesched_lint.world.room import shortage_on, too_small
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.model.workload import Workload
 
 
-def check(it: Member) -> Iterator[Hazard]:
-    if it.workload.kind == "DaemonSet":
-        yield from _of_daemons(it)
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    if workload.kind == "DaemonSet":
+        yield from _of_daemons(workload, facts)
         return
-    reach = it.reach
+    reach = facts.reach(workload)
     if not reach.tolerated or reach.usable:
         return
-    shortage = shortage_on(it, reach.tolerated)
+    shortage = facts.shortage(workload, reach.tolerated)
     if shortage is None:
         return  # cordons, not resources, are in the way
     name, wanted, largest, where = shortage.resource, shortage.wanted, shortage.largest, shortage.node
-    usual = _usual(it.world, where, name)
+    usual = _usual(facts, where, name)
     called = "largest allocatable" if usual is None else "most that could be allocatable"
     yield Hazard(
-        at=request_path(it.workload, name),
+        at=request_path(workload, name),
         evidence=proof(
             f"{name} {show(name, wanted)} > {show(name, largest)}, the {called} of "
             f"{reach.tolerated.bit_count()} nodes ({where})",
             demand=wanted,
             supply=largest,
-            assumes=node_premises(it),
+            assumes=facts.node_premises(workload),
         ),
         values={
             "resource": name,
             "wanted": show(name, wanted),
             "largest": show(name, largest),
             "node": where,
-            "replicas": it.replicas,
+            "replicas": facts.replicas(workload),
             "count": reach.tolerated.bit_count(),
             "usual": "" if usual is None else show(name, usual),
         },
@@ -48,12 +46,12 @@ def check(it: Member) -> Iterator[Hazard]:
     )
 
 
-def _of_daemons(it: Member) -> Iterator[Hazard]:
+def _of_daemons(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     """Its controller makes a pod for each node that labels and taints allow, large enough or not (daemonset/util)."""
-    from kubesched_lint.analysis.wanted import daemon_nodes
+    from kubesched_lint.analysis.daemons import daemon_nodes
 
-    nodes = daemon_nodes(it)
-    found = tuple(too_small(it, nodes))
+    nodes = daemon_nodes(workload, facts)
+    found = tuple(facts.too_small(workload, nodes))
     never = sum(lacking.bit_count() for _, lacking in found)
     for shortage, lacking in found:
         name, wanted, largest = shortage.resource, shortage.wanted, shortage.largest
@@ -61,13 +59,13 @@ def _of_daemons(it: Member) -> Iterator[Hazard]:
         if is_extended(name) and not largest and where == count:
             continue  # a DaemonSet for devices that no node has yet may be what brings them
         yield Hazard(
-            at=request_path(it.workload, name),
+            at=request_path(workload, name),
             evidence=proof(
                 f"{name} {show(name, wanted)} > {show(name, largest)}, the largest allocatable of {where} of the "
                 f"{count} nodes that get a pod ({shortage.node})",
                 demand=wanted,
                 supply=largest,
-                assumes=node_premises(it),
+                assumes=facts.node_premises(workload),
             ),
             # Where some of its pods run, small nodes may be meant to go without.
             severity=None if never == count else Severity.WARNING,
@@ -76,7 +74,7 @@ def _of_daemons(it: Member) -> Iterator[Hazard]:
                 "wanted": show(name, wanted),
                 "largest": show(name, largest),
                 "node": shortage.node,
-                "nodes": it.world.names(lacking),
+                "nodes": facts.names(lacking),
                 "pending": where,
                 "replicas": where,
                 "count": count,
@@ -85,9 +83,9 @@ def _of_daemons(it: Member) -> Iterator[Hazard]:
         )
 
 
-def _usual(world: World, node: str, resource: str) -> int | None:
+def _usual(facts: Facts, node: str, resource: str) -> int | None:
     """What a machine of that kind offers as a rule, where a pool would make it and only a bound is known for sure."""
-    offer = world.potential.by_name.get(node) if world.pools else None
+    offer = facts.potential.by_name.get(node) if facts.pools else None
     if offer is None or offer.template.shape.most is None:
         return None
     usual = (offer.template.shape.allocatable or {}).get(resource)

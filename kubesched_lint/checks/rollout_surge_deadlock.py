@@ -5,32 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.company import PREMISE, company
+from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, repels_across_revisions
 from kubesched_lint.checks._remedies import roll_without_surge
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.node import ZONE
-from kubesched_lint.world.premises import running_premises
-from kubesched_lint.world.room import domain_room
-from kubesched_lint.world.staying import staying_beside_set
-from kubesched_lint.world.world import Member
+from kubesched_lint.model.workload import Workload
 
 _USUAL_ZONES = 3
 
 
-def check(it: Member) -> Iterator[Hazard]:
-    if it.workload.kind != "Deployment" or it.workload.strategy.type != "RollingUpdate":
+def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+    if workload.kind != "Deployment" or workload.strategy.type != "RollingUpdate":
         return
-    replicas = it.replicas
-    surge, unavailable = fenceposts(it.workload, replicas)
+    replicas = facts.replicas(workload)
+    surge, unavailable = fenceposts(workload, replicas)
     if unavailable or not replicas:
         return
     values = {"replicas": replicas, "surge": surge}
-    related = (Place(it.workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),)
-    for term in it.workload.pod.required_anti_affinity:
-        if not repels_across_revisions(it, term):
+    related = (Place(workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),)
+    for term in workload.pod.required_anti_affinity:
+        if not repels_across_revisions(workload, term, facts):
             continue
-        if it.world.cluster is None:
+        if facts.cluster is None:
             if term.topology_key == ZONE and replicas == _USUAL_ZONES:
                 yield Hazard(
                     at=term.path,
@@ -43,8 +41,8 @@ def check(it: Member) -> Iterator[Hazard]:
                     variant="unseen",
                 )
             continue
-        room = domain_room(it, term.topology_key, term)
-        near = company(it, term.topology_key) if room.is_bounded else None
+        room = facts.room(workload, term.topology_key, term)
+        near = company(workload, term.topology_key, facts) if room.is_bounded else None
         if near is not None and replicas == near.most < len(room.domains):
             yield Hazard(
                 at=term.path,
@@ -53,7 +51,7 @@ def check(it: Member) -> Iterator[Hazard]:
                     f"of {', '.join(near.whom)}, and maxUnavailable resolves to 0",
                     demand=replicas + 1,
                     supply=near.most,
-                    assumes=(*running_premises(it), PREMISE, OLD_PODS),
+                    assumes=(*facts.running_premises(workload), PREMISE, OLD_PODS),
                     event="rollout",
                 ),
                 values={**values, "key": term.topology_key, "whom": near.whom, "supply": near.most},
@@ -61,7 +59,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 variant="near",
             )
         if room.is_bounded and replicas == len(room.domains):
-            surely = domain_room(it, term.topology_key, term, staying_beside_set(it.world)).domains == room.domains
+            surely = facts.room(workload, term.topology_key, term, facts.staying_beside_set).domains == room.domains
             yield Hazard(
                 at=term.path,
                 evidence=proof(
@@ -69,7 +67,7 @@ def check(it: Member) -> Iterator[Hazard]:
                     f"({', '.join(room.domains)}), and maxUnavailable resolves to 0",
                     demand=replicas + 1,
                     supply=len(room.domains),
-                    assumes=(*running_premises(it), OLD_PODS),
+                    assumes=(*facts.running_premises(workload), OLD_PODS),
                     event="rollout",
                 ),
                 severity=None if surely else Severity.WARNING,
@@ -78,6 +76,6 @@ def check(it: Member) -> Iterator[Hazard]:
             )
 
 
-def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
+def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
     """Delete the old pod, which occupies the domain, first."""
-    yield roll_without_surge(it)
+    yield roll_without_surge(workload, facts)

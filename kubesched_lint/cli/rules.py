@@ -236,7 +236,7 @@ def _table(families: dict[str, tuple[Rule, ...]]) -> Iterator[str]:
             yield ""
         yield f"{family}: {FAMILIES.get(family, '')}".rstrip(": ")
         for rule in rules:
-            severity = rule.severity.word if rule.default == "on" else f"{rule.severity.word}, {rule.default}"
+            severity = ", ".join((rule.severity.word, *rule.marks))
             yield f"  {rule.slug:{wide}}  {severity:15}  {'+'.join(rule.needs):10}  {rule.summary}"
 
 
@@ -249,6 +249,7 @@ def _as_json(rule: Rule) -> dict[str, object]:
         "needs": rule.needs,
         "uses": rule.uses,
         "default": rule.default,
+        "preview": rule.preview,
         "summary": rule.summary,
         "params": rule.params,
         "fix": rule.fix,

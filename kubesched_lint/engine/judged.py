@@ -29,7 +29,7 @@ def severity_of(rule: Rule, hazard: Hazard, wanted: Severity | None) -> Severity
     severity = wanted or rule.severity
     if hazard.severity is not None:
         severity = hazard.severity if wanted is None else min(wanted, hazard.severity)
-    if severity is Severity.ERROR and hazard.evidence.kind not in ("proof", "policy"):
+    if severity is Severity.ERROR and (rule.preview or hazard.evidence.kind not in ("proof", "policy")):
         return Severity.WARNING
     return severity
 

@@ -51,6 +51,8 @@ def severity_of(value: object, rule: Rule) -> Severity:
         hint = did_you_mean(value, _WORDS) if isinstance(value, str) else ""
         raise SettingError(f"expected one of {', '.join(_WORDS)}, found {shown(value)}{hint}")
     severity = Severity[value.upper()]
+    if severity is Severity.ERROR and rule.preview:
+        raise SettingError(f"{rule.slug} is in preview: at most a warning; to fail on less than errors, use `fail-on`")
     if severity is Severity.ERROR and not {"proof", "policy"} & set(rule.evidence):
         raise SettingError(
             f"{rule.slug} never proves what it says ({' or '.join(rule.evidence)}), and only a proof backs an error; "

@@ -72,7 +72,7 @@ def _tables(rules: Sequence[Rule]) -> Iterator[str]:
 
 
 def _row(rule: Rule) -> str:
-    profile = "" if rule.default == "on" else f" ({rule.default})"
+    profile = f" ({', '.join(marks)})" if (marks := rule.marks) else ""
     needs = ", ".join(rule.needs) + (f" (also {', '.join(rule.uses)})" if rule.uses else "")
     return (
         f"| [{rule.slug}]({rule.slug}.md) | {rule.severity.word}{profile} | {needs} | {rule.fix} | {rule.summary} |\n"

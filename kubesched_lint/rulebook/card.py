@@ -102,11 +102,13 @@ def to_rule(card: Card, code: Callable[[], Check] | None = None, mender: Callabl
     """The rule that a card without faults describes; ``code`` and ``mender`` are those of one that is not shipped."""
     front = cast("dict[str, Any]", card.front.value)
     evidence = front["evidence"]
+    preview = front.get("preview", False)
+    severity = Severity[front["severity"].upper()]
     return Rule(
         slug=card.slug,
         summary=front["summary"],
         family=front["family"],
-        severity=Severity[front["severity"].upper()],
+        severity=min(severity, Severity.WARNING) if preview else severity,
         evidence=(evidence,) if isinstance(evidence, str) else tuple(evidence),
         needs=tuple(front["needs"]),
         uses=tuple(front.get("uses", ())),
@@ -122,6 +124,7 @@ def to_rule(card: Card, code: Callable[[], Check] | None = None, mender: Callabl
         fix=front.get("fix", ""),
         refuses=front.get("refuses", False),
         every_definition=front.get("every_definition", False),
+        preview=preview,
         formerly=tuple(front.get("formerly", ())),
         since=front["since"],
         code=code,

@@ -19,13 +19,13 @@ class NewRuleError(Exception):
 
 def new_card(slug: str, folder: File) -> Mapping[File, str]:
     """The files of a rule with an expression, to be written. Raises NewRuleError."""
-    _must_be_usable(slug)
+    must_be_usable(slug)
     return _absent({folder / f"{slug}.md": _card(slug, _EXPRESSION)})
 
 
 def new_check(slug: str, folder: File) -> Mapping[File, str]:
     """The files of a rule with Python: of a whole package where ``folder`` holds none. Raises NewRuleError."""
-    _must_be_usable(slug)
+    must_be_usable(slug)
     files: dict[File, str] = {}
     package = _package_in(folder)
     if package is None:
@@ -40,7 +40,8 @@ def new_check(slug: str, folder: File) -> Mapping[File, str]:
     return _absent(files)
 
 
-def _must_be_usable(slug: str) -> None:
+def must_be_usable(slug: str) -> None:
+    """Raises NewRuleError for what is no name of a rule, or that of a shipped one."""
     if not _SLUG.fullmatch(slug):
         raise NewRuleError(f"`{slug}` is no name of a rule: small letters and digits, words joined by hyphens")
     if slug in Rulebook.shipped().rules:

@@ -55,9 +55,7 @@ class Imported:
     def __call__(self) -> Any:
         from importlib import import_module
 
-        from kubesched_lint.rulebook.package_facts import of_package
-
-        return of_package(getattr(import_module(self.module), self.name))
+        return getattr(import_module(self.module), self.name)
 
 
 def rulebook_packages(path: Iterable[str] | None = None) -> tuple[Package, ...]:

@@ -23,6 +23,8 @@ def as_markdown(rule: Rule, card: Card) -> str:
 
 def _facts(rule: Rule, card: Card) -> Iterator[str]:
     yield f"- **Severity:** {rule.severity.word}{_PROFILES[rule.default]}"
+    if rule.preview:
+        yield f"- **Preview:** new; at most a warning for now, {card.front.value['severity']} in a later version"
     yield f"- **Family:** {rule.family}"
     yield f"- **Evidence:** {', '.join(rule.evidence)}"
     yield f"- **Needs:** {', '.join(rule.needs)}" + (f"; also reads {', '.join(rule.uses)}" if rule.uses else "")

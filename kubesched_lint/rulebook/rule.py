@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 Check = Callable[..., Iterator[Hazard]]
 Mend = Callable[..., Iterator["Remedy"]]
-"""``fix(hazard, member)``, or ``fix(hazard, source, world)`` where the rule is not about a workload.
-
-A remedy without a title has the finding's help for one.
-"""
+"""``fix(hazard, subject, facts)``; a remedy without a title has the finding's help for one."""
 Templates = Mapping[str, str]
 """Variant → template. The one key ``""`` stands for every variant: the card gave a plain string."""
 
@@ -84,6 +81,8 @@ class Rule:
     """Whether the API server refuses what the rule blames at its full severity: other rules then look at the rest."""
     every_definition: bool = False
     """Whether it looks at several definitions of one object: others are asked of a set with one of each."""
+    preview: bool = False
+    """Whether it is new: then ``severity`` is at most a warning, whatever the card says."""
     formerly: tuple[str, ...] = ()
     since: str = ""
     code: Callable[[], Check] | None = None
@@ -111,6 +110,11 @@ class Rule:
             any_of_them = {id(workload) for feature in self.features for workload in carriers[feature]}
             found = [workload for workload in workloads if id(workload) in any_of_them]
         return [workload for workload in found if workload.kind in self.kinds] if self.kinds else found
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What lists say beside the severity: a profile that is not the default one, and ``preview``."""
+        return (*(() if self.default == "on" else (self.default,)), *(("preview",) if self.preview else ()))
 
     def message(self, variant: str = "") -> str:
         """The template that words a hazard of this variant. Raises WordingError where the card has none."""

@@ -41,7 +41,7 @@ def _rule(rule: Rule, params: Params) -> dict[str, Any]:
 
 
 def _severities(rule: Rule) -> list[str]:
-    return ["note", "warning", *(["error"] if "proof" in rule.evidence else [])]
+    return ["note", "warning", *(["error"] if "proof" in rule.evidence and not rule.preview else [])]
 
 
 def _param(param: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,80 @@
+"""A new rule runs, is at most a warning, and every list says that it is in preview."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kubesched_lint import Hazard, Severity, policy, proof
+from kubesched_lint.engine.judged import severity_of
+from kubesched_lint.engine.rule_settings import SettingError
+from kubesched_lint.engine.rule_settings import severity_of as severity_set
+from kubesched_lint.record import replace
+from kubesched_lint.rulebook.build import index_text, readme_text
+from kubesched_lint.rulebook.card import faults, parse_card, to_rule
+from kubesched_lint.rulebook.prose import as_markdown
+from kubesched_lint.rulebook.rule import Rule
+from kubesched_lint.rulebook.settings_schema import with_rules
+
+ROOT = Path(__file__).parents[2]
+SINCE = {"since: 0.1.0": "preview: true\nsince: 0.1.0"}
+
+
+@pytest.fixture
+def rule(card_text: Callable[..., str]) -> Rule:
+    card = parse_card(card_text(SINCE), "some-rule.md", "some-rule")
+    assert list(faults(card)) == []
+    return to_rule(card)
+
+
+def test_it_is_at_most_a_warning_whatever_its_card_says(rule: Rule, card_text: Callable[..., str]) -> None:
+    assert rule.severity is Severity.WARNING
+    note = card_text({**SINCE, "severity: error": "severity: note"})
+    assert to_rule(parse_card(note, "some-rule.md", "some-rule")).severity is Severity.NOTE
+
+
+@pytest.mark.parametrize("evidence", [proof("6 > 3"), policy()], ids=lambda evidence: str(evidence.kind))
+@pytest.mark.parametrize("said", [None, Severity.ERROR, Severity.NOTE])
+def test_no_evidence_and_no_check_makes_it_an_error(rule: Rule, evidence: object, said: Severity | None) -> None:
+    hazard = Hazard(("spec",), evidence, severity=said)  # type: ignore[arg-type]
+    assert severity_of(rule, hazard, None) <= Severity.WARNING
+    assert severity_of(rule, hazard, Severity.ERROR) <= Severity.WARNING
+    stable = replace(rule, preview=False, severity=Severity.ERROR)
+    assert severity_of(stable, hazard, None) is (said or Severity.ERROR)
+
+
+def test_a_configuration_cannot_make_it_an_error(rule: Rule) -> None:
+    with pytest.raises(SettingError, match="in preview: at most a warning"):
+        severity_set("error", rule)
+    assert severity_set("note", rule) is Severity.NOTE
+    assert severity_set("error", replace(rule, preview=False)) is Severity.ERROR
+
+
+def test_lists_and_explanations_say_so(rule: Rule, card_text: Callable[..., str]) -> None:
+    card = parse_card(card_text(SINCE), "some-rule.md", "some-rule")
+    assert "- **Preview:** new; at most a warning for now, error in a later version" in as_markdown(rule, card)
+    assert "| warning (preview) |" in readme_text([rule], "<!-- generated: rules --><!-- /generated -->")
+    assert "preview=True" in index_text([rule])
+    assert rule.marks == ("preview",)
+    assert replace(rule, default="strict").marks == ("strict", "preview")
+    assert replace(rule, default="off", preview=False).marks == ("off",)
+
+
+def test_an_editor_does_not_offer_error_for_it(rule: Rule) -> None:
+    schema = json.loads((ROOT / "kubesched_lint/schemas/config.schema.json").read_text())
+
+    def offered(one: Rule) -> list[str]:
+        made = with_rules(schema, [(one, {})])["properties"]["rules"]["properties"]["some-rule"]
+        found: list[str] = made["properties"]["severity"]["enum"]
+        return found
+
+    assert offered(rule) == ["note", "warning"]
+    assert offered(replace(rule, preview=False)) == ["note", "warning", "error"]
+
+
+def test_the_schema_of_cards_knows_no_other_word(card_text: Callable[..., str]) -> None:
+    wrong = card_text({"since: 0.1.0": "preview: false\nsince: 0.1.0"})
+    assert [fault.message for fault in faults(parse_card(wrong, "some-rule.md", "some-rule"))]

@@ -20,3 +20,19 @@ generate:
     python -m kubesched_lint.rulebook.cel.page
     python -m kubesched_lint.engine.config_schema
     python scripts/draw_pictures.py
+
+# Begin a shipped rule: its card and its module, which pass `rules test` at once.
+new-rule slug:
+    python scripts/new_rule.py {{slug}}
+
+# The tests with coverage, twice as slow; fails below the floor of pyproject.toml. Needs `pip install -e '.[coverage]'`.
+coverage *args:
+    python -m pytest -n 2 --cov --cov-report=term {{args}}
+
+# Compare what two versions say, byte by byte, for example `just same main .`
+same old new *args:
+    python scripts/same_output.py {{old}} {{new}} {{args}}
+
+# Check, test, build and tag a version; pushes nothing. `just release 0.2.0 --dry-run` changes nothing.
+release version *args:
+    python scripts/release.py {{version}} {{args}}

@@ -74,3 +74,46 @@ def test_the_hook_holds_commit_subjects_to_their_form(message: str, code: int, t
 def test_the_path_of_the_gitlab_template_of_0_1_leads_to_it() -> None:
     (include,) = yaml.safe_load((ROOT / "ci/gitlab-ci.yml").read_text())["include"]
     assert (ROOT / include["local"]).is_file()
+
+
+PAGES = [
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "ARCHITECTURE.md",
+    ROOT / "docs/versioning.md",
+    *(ROOT / "docs/decisions").glob("*.md"),
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.stem))
+def test_links_lead_somewhere(page: Path) -> None:
+    for path, heading in re.findall(r"\]\((?!https?:)([\w./-]*)(?:#([\w-]+))?\)", page.read_text()):
+        target = page.parent / path if path else page
+        assert target.exists(), path
+        if heading:
+            headings = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
+            assert heading in [h.lower().replace(" ", "-") for h in headings], (path, heading)
+
+
+def test_every_decision_has_its_headings_and_is_listed() -> None:
+    listed = (ROOT / "docs/decisions/README.md").read_text()
+    numbers = []
+    for page in sorted((ROOT / "docs/decisions").glob("0*.md")):
+        text = page.read_text()
+        number, title = re.fullmatch(r"# (\d+)\. (.+)", text.split("\n")[0]).groups()
+        assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["Context", "Decision", "Consequences"]
+        assert f"{number}. [{title}]({page.name})" in listed
+        numbers.append(int(number))
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_contributing_names_files_that_are_there() -> None:
+    named = set(re.findall(r"`((?:kubesched_lint|tests|scripts|docs|benchmarks)/[\w./-]+)`", PAGES[0].read_text()))
+    missing = {path for path in named if not (ROOT / path).exists()}
+    assert missing == {"kubesched_lint/report/as_shiny.py", "kubesched_lint/checks/my_hazard.py"}
+
+
+def test_the_recipes_that_pages_name_are_in_the_justfile() -> None:
+    recipes = set(re.findall(r"^([a-z-]+)(?: [^:=\n]*)?:$", (ROOT / "justfile").read_text(), re.MULTILINE))
+    named = {name for page in PAGES for name in re.findall(r"`?just ([a-z][a-z-]+)", page.read_text())}
+    assert named <= recipes
+    assert {"new-rule", "coverage", "release", "generate"} <= recipes

@@ -16,7 +16,6 @@ from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quota import asked, canonical, in_words, unsaid
 from kubesched_lint.report.outlook import as_text
 from tests.lifecycle.simulated import asking, cell, other, sketch, told, workload
-from tests.lifecycle.test_what_runs_already import running
 
 
 def quota(name="compute", **hard):
@@ -150,12 +149,12 @@ def test_all_silent_containers_are_named_as_kubernetes_names_them():
 
 
 def test_lint_quotes_the_refusal_word_for_word():
+    from kubesched_lint.analysis.facts import Facts
     from kubesched_lint.checks.quota_refuses_pods import check
-    from kubesched_lint.world.world import World
 
     web = decode_workload(workload("Deployment", "web", 1, {"containers": [{"name": "b"}, {"name": "a"}]}), "default")
     limit = ResourceQuota("default", "compute", {"memory": 1 << 30, "limits.cpu": 1000})
-    (hazard,) = check(World(Inventory(workloads=(web,), quotas=(limit,))).member(web))
+    (hazard,) = check(web, Facts(Inventory(workloads=(web,), quotas=(limit,))))
     assert hazard.evidence.text == "failed quota: compute: must specify limits.cpu for: a,b; memory for: a,b"
 
 
@@ -206,23 +205,6 @@ def test_two_that_draw_on_one_quota_depend_on_who_comes_first():
         assert here.message.endswith("exceeded quota: compute, requested: pods=1, used: pods=4, limited: pods=4")
     alone = told(sketch(), *both, quota(pods="2"), events=("deploy",))
     assert {cell(alone, name, "deploy").verdict for name in ("a", "b")} == {BAD}, "neither can have three"
-
-
-@pytest.mark.parametrize("event", ["node-loss", "zone-loss", "drain"])
-def test_who_was_short_of_a_quota_may_be_so_after_nodes_went(event):
-    both = [workload("Deployment", name, 3) for name in ("a", "b")]
-    found = cell(told(sketch(), *both, quota(pods="4"), events=(event,)), "a", event)
-    assert (found.event, found.verdict, found.bound.most) == (event, DEPENDS, 3)
-    assert found.bound.least <= 1
-    agent = workload("DaemonSet", "b", None)
-    unsure = cell(told(sketch(), both[0], agent, quota(pods="7"), events=(event,)), "a", event)
-    assert unsure.verdict == UNKNOWN, "a DaemonSet wants a pod fewer for each node that is lost"
-
-
-def test_who_is_scaled_below_what_a_quota_leaves_is_not_said_to_be_short():
-    both = [workload("Deployment", name, 3) for name in ("a", "b")]
-    found = cell(told(sketch(), *both, quota(pods="5"), events=("scale-down",)), "a", "scale-down")
-    assert (found.wanted, found.verdict) == (2, UNKNOWN)
 
 
 def test_pods_of_others_use_the_quota_up():
@@ -333,15 +315,3 @@ def test_a_daemonset_pod_that_a_quota_keeps_from_being_made_may_be_the_one_with_
     assert (here.verdict, here.bound.least, here.bound.most) == (BAD, 0, 1)
     every = told(cluster, workload("DaemonSet", "agent", None, asking("3")), quota(pods="3"), events=("deploy",))
     assert cell(every, "agent", "deploy").bound.least == 1
-
-
-def test_a_rollout_under_way_may_wait_for_a_pod_that_others_take_from_the_quota_first():
-    """One runs, one may surge, and two of another workload want the two that are left of three."""
-    live = workload("Deployment", "web", 1)
-    changed = workload("Deployment", "web", 1, asking("200m"))
-    cluster = sketch(1, "abc", "4", "110", *running(live, "w-a"))
-    others = workload("Deployment", "db", 2)
-    tight = cell(told(cluster, changed, others, quota(pods="3"), events=("deploy",)), "web", "deploy")
-    assert not (tight.verdict == FINE and tight.proven)
-    roomy = cell(told(cluster, changed, others, quota(pods="5"), events=("deploy",)), "web", "deploy")
-    assert (roomy.verdict, roomy.proven) == (FINE, True)

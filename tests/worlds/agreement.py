@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import yaml
 
 from kubesched_lint.analysis.attempts import is_modelled
-from kubesched_lint.analysis.trial import created_counts, trials_of
+from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.trial import created_counts
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.engine import refuting
@@ -225,14 +226,14 @@ def _of_trials(reading: Reading, truth: Outcomes) -> Iterator[Contradiction]:
     """A trial is one course: where it ends must be one of the ends. It makes as many pods as quotas grant."""
     if "runs" in reading.world.features:
         return  # trials take what runs away first
-    world = World(reading.manifests.inventory, reading.cluster.settled())
-    workloads = world.as_created
-    if not all(is_modelled(world.member(workload)) for workload in workloads):
+    facts = Facts(reading.manifests.inventory, reading.cluster.settled())
+    workloads = facts.as_created
+    if not all(is_modelled(workload, facts) for workload in workloads):
         return  # a trial leaves out what nobody can tell: a claim that a partial cluster does not show
-    made = created_counts(world)
+    made = created_counts(facts)
     for workload in workloads:
         count = made[id(workload)]
-        for left in (trial[id(workload)][0] for trial in trials_of(world) if id(workload) in trial):
+        for left in (trial[id(workload)][0] for trial in facts.trials if id(workload) in trial):
             ends = truth.of[str(workload)]
             if not any(end.bound == count - left for end in ends.ends):
                 true = f"reference: {ends.least}–{ends.most} of {ends.wanted}"
@@ -299,10 +300,7 @@ def _of_events(world: World) -> Iterator[Contradiction]:
     long, short = reading.cells(EVENTS, LONG), reading.cells(EVENTS, SHORT)
     yield from _refuted_cells({key: cell for key, cell in long.items() if key[1] != "deploy"})
     for key, cell in long.items():
-        for contradiction in _of_two(key, cell, short[key]):
-            # Pools grow until an event ends well, so that each answer is about other nodes.
-            if not ("pools" in world.features and contradiction.kind.endswith(": range")):
-                yield contradiction
+        yield from _of_two(key, cell, short[key])
     yield from _of_lint_and_cells(reading, {key: cell for key, cell in long.items() if key[1] != "deploy"})
 
 

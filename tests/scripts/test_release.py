@@ -1,0 +1,74 @@
+"""What ``scripts/release.py`` refuses before it changes anything."""
+
+from __future__ import annotations
+
+import datetime
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from scripts import release
+
+DAY = datetime.date(2026, 11, 22)
+
+
+@pytest.mark.parametrize(
+    ("version", "why"),
+    [("0.2", "no version"), ("v0.2.0", "no version"), ("0.10.0", "not later than 0.10.0"), ("0.9.9", "not later")],
+)
+def test_a_version_must_be_later_than_all_others(version: str, why: str) -> None:
+    with pytest.raises(release.ReleaseError, match=why):
+        release.must_be_new(version, ["v0.9.0", "v0.10.0", "notes"])
+
+
+def test_later_versions_may_be() -> None:
+    release.must_be_new("0.10.1", ["v0.9.0", "v0.10.0"])
+    release.must_be_new("0.1.0", [])
+
+
+def test_the_changelog_gets_its_date() -> None:
+    text = "# Changelog\n\n## 0.2.0 (unreleased)\n\n- a rule\n\n## 0.1.0 (2026-10-01)\n\n- all\n"
+    assert release.dated(text, "0.2.0", DAY) == text.replace("(unreleased)", "(2026-11-22)")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("# Changelog\n\n## 0.1.0 (2026-10-01)\n\n- all\n", "must begin with"),
+        ("# Changelog\n\n## 0.2.0 (2026-10-01)\n\n- all\n", "must begin with"),
+        ("# Changelog\n\n## 0.2.0 (unreleased)\n\n## 0.1.0 (2026-10-01)\n\n- all\n", "tells nothing"),
+    ],
+)
+def test_a_changelog_that_tells_nothing_is_refused(text: str, why: str) -> None:
+    with pytest.raises(release.ReleaseError, match=why):
+        release.dated(text, "0.2.0", DAY)
+
+
+def test_our_changelog_can_be_released() -> None:
+    text = (release.ROOT / "CHANGELOG.md").read_text()
+    version = text.split("## ", 1)[1].split(" ")[0]
+    assert release.dated(text, version, DAY) != text
+
+
+LICENCE = "License-Expression: Apache-2.0\nLicense-File: LICENSE\n\n"
+
+
+def wheel(folder: Path, *without: str, metadata: str = LICENCE) -> Path:
+    file = folder / "kubesched_lint-1.0.0-py3-none-any.whl"
+    with zipfile.ZipFile(file, "w") as opened:
+        opened.writestr("kubesched_lint-1.0.0.dist-info/METADATA", metadata)
+        for name in (*release._HELD, "kubesched_lint/rules/a.md"):
+            if name not in without:
+                opened.writestr(name, "")
+    return file
+
+
+def test_a_wheel_must_hold_cards_schemas_and_the_licence(tmp_path: Path) -> None:
+    assert list(release.missing_in(wheel(tmp_path), ["a.md"])) == []
+    assert list(release.missing_in(wheel(tmp_path, "kubesched_lint/py.typed"), ["a.md", "b.md"])) == [
+        "kubesched_lint/py.typed",
+        "kubesched_lint/rules/b.md",
+    ]
+    lines = list(release.missing_in(wheel(tmp_path, metadata="Name: x\n\n"), ["a.md"]))
+    assert lines == ["License-Expression: Apache-2.0", "License-File: LICENSE"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kubesched_lint.admission.decision import OBJECT, Decision, Refusal, about_pod
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.counted import Tally, count, is_fine_if_granted
+from kubesched_lint.lifecycle.guests import LOSSES
 from kubesched_lint.lifecycle.judging import CONTROLLER_SAYS
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.setting import Setting
@@ -52,18 +53,25 @@ def refused(setting: Setting, event: str, number: int, refusal: Refusal) -> Cell
     )
 
 
-def raced(setting: Setting, number: int, told: Tally) -> Cell | None:
-    """The deployment of a workload that gets all its pods if it creates them first, and fewer if others do; or None."""
-    if not (quotas.goes_both_ways(setting, number) and is_fine_if_granted(setting, "deploy", number)):
+def raced(setting: Setting, event: str, number: int, told: Tally) -> Cell | None:
+    """The cell of a workload that gets all its pods if it creates them first, and fewer if others do; or None.
+
+    After a deployment the same may create theirs first again: nothing but a rollout asks for more than the quota lets.
+    """
+    if event not in ("deploy", "scale-down", *LOSSES) or not quotas.goes_both_ways(setting, number):
+        return None
+    if not all(is_fine_if_granted(setting, each, number) for each in {"deploy", event}):
+        return None
+    if event != "deploy" and not quotas.stays_short(setting, number, told.wanted):
         return None
     bound = Range(min(told.least.pods, told.wanted), told.wanted, "bound")
     workload, quota = setting.workloads[number], setting.quotas[number][0]
     return Cell(
-        "deploy",
+        event,
         DEPENDS,
         told.wanted,
         bound,
-        text=words("deploy", told.wanted, bound, stuck=False, always_stuck=False),
+        text=words(event, told.wanted, bound, stuck=False, always_stuck=False),
         why=f"ResourceQuota {quota.namespace}/{quota.name} grants less than its workloads want: the first get theirs",
         message=about_pod(workload, quotas.message_in_turn(setting, number)),
         says=CONTROLLER_SAYS,

@@ -115,7 +115,7 @@ class Simulation:
             cell = self._from_bounds(event, number, told)
         if not rivals.open_:
             return cell
-        if rivals.uncounted:
+        if rivals.uncounted and self.setting.usable[number]:  # who may use no node waits whoever else is there
             return _doubted(_counted(cell, told), rivals.open_)
         return _counted(cell, told) if cell.verdict == BAD and cell.proven else _doubted(cell, rivals.open_)
 
@@ -286,8 +286,8 @@ class Simulation:
                 assumes=self._premises(number),
             )
             return cell if fine else explained(cell, ends, self.setting, number)
-        if event == "deploy" and number in self.setting.quota_short:
-            raced = creation.raced(self.setting, number, told)
+        if number in self.setting.quota_short:
+            raced = creation.raced(self.setting, event, number, told)
             if raced is not None:
                 return replace(raced, assumes=self._premises(number))
         for turn in range(1, TURNS + 1) if ends else ():

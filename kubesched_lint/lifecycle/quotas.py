@@ -132,6 +132,22 @@ def goes_both_ways(setting: Setting, number: int) -> bool:
     return not any(setting.running.values()) and first[number] >= wanted > last[number]
 
 
+def stays_short(setting: Setting, number: int, size: int) -> bool:
+    """Whether a workload that was last to create its pods may have fewer than ``size`` after nodes were lost.
+
+    So it is where those that were quicker make theirs again, whichever go, and have all that they want.
+    """
+    others = [i for i in range(len(setting.pods)) if i != number]
+    ours = {id(quota) for quota in setting.quotas[number]}
+    rivals = [i for i in others if not ours.isdisjoint(map(id, setting.quotas[i]))]
+    steady = all(
+        setting.workloads[i].kind in ("Deployment", "ReplicaSet", "ReplicationController")
+        or (setting.workloads[i].kind == "StatefulSet" and setting.workloads[i].pod_management == "Parallel")
+        for i in rivals
+    )
+    return steady and granted_in_turn(setting, (*others, number))[number] < size
+
+
 def _left(setting: Setting, number: int, found: Mapping[int, int]) -> Iterator[int]:
     """Per entry how many pods a workload may make beside those of ``found``."""
     yield setting.wanted(number)

@@ -207,6 +207,23 @@ def test_two_that_draw_on_one_quota_depend_on_who_comes_first():
     assert {cell(alone, name, "deploy").verdict for name in ("a", "b")} == {BAD}, "neither can have three"
 
 
+@pytest.mark.parametrize("event", ["node-loss", "zone-loss", "drain"])
+def test_who_was_short_of_a_quota_may_be_so_after_nodes_went(event):
+    both = [workload("Deployment", name, 3) for name in ("a", "b")]
+    found = cell(told(sketch(), *both, quota(pods="4"), events=(event,)), "a", event)
+    assert (found.event, found.verdict, found.bound.most) == (event, DEPENDS, 3)
+    assert found.bound.least <= 1
+    agent = workload("DaemonSet", "b", None)
+    unsure = cell(told(sketch(), both[0], agent, quota(pods="7"), events=(event,)), "a", event)
+    assert unsure.verdict == UNKNOWN, "a DaemonSet wants a pod fewer for each node that is lost"
+
+
+def test_who_is_scaled_below_what_a_quota_leaves_is_not_said_to_be_short():
+    both = [workload("Deployment", name, 3) for name in ("a", "b")]
+    found = cell(told(sketch(), *both, quota(pods="5"), events=("scale-down",)), "a", "scale-down")
+    assert (found.wanted, found.verdict) == (2, UNKNOWN)
+
+
 def test_pods_of_others_use_the_quota_up():
     guest = other("Pod", "guest", spec={"nodeName": "w-a-1", "containers": [{"name": "c"}]})
     guest["metadata"]["namespace"] = "default"

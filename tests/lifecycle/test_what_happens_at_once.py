@@ -63,6 +63,9 @@ def test_near_a_pod_that_terminates_nothing_is_proven():
     here = cell(told(sketch(1, "a", "4", "110", _guest("w")), web, events=("deploy",)), "web", "deploy")
     assert (here.verdict, here.proven) == (UNKNOWN, False)
     assert any("pod default/guest terminates" in missing for missing in here.missing)
+    nowhere = workload("Deployment", "web", 1, {**asking("100m"), **near, "nodeSelector": {"pool": "none"}})
+    there = cell(told(sketch(1, "a", "4", "110", _guest("w")), nowhere, events=("deploy",)), "web", "deploy")
+    assert (there.verdict, there.bound.most, there.missing) == (BAD, 0, ()), "no node lets it in, whoever is there"
 
 
 def test_a_budget_that_keeps_one_pod_on_a_node_keeps_no_other():

@@ -7,6 +7,7 @@ from math import inf
 from typing import NamedTuple
 
 from kubesched_lint import work
+from kubesched_lint.lifecycle.hints import is_blind
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
@@ -34,9 +35,9 @@ def contest(setting: Setting, members: Sequence[int]) -> Contest:
     pairs = _outranked(setting, members)
     guest = next(setting.guests.weaker(members), None)
     if not pairs and guest is None:
-        return NONE
+        return Contest("", blind) if (blind := _blind(setting, members)) else NONE
     strong = setting.workloads[pairs[0][0] if pairs else guest.member if guest is not None else 0]
-    return Contest(str(strong), _hindrance(setting, members, pairs, strong))
+    return Contest(str(strong), _hindrance(setting, members, pairs, strong) or _blind(setting, members))
 
 
 def _uncounted(setting: Setting, members: Sequence[int]) -> Iterator[str]:
@@ -74,6 +75,13 @@ def _missed(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str
             pod = setting.pods[i]
             if pod.required_affinity and all(setting.selects(t, pod, bound.pod) for t in pod.required_affinity):
                 yield i, f"{bound.namespace}/{bound.name}"
+
+
+def _blind(setting: Setting, members: Sequence[int]) -> str:
+    """Why it is not known whether pods come near others in time: a search follows no hint that a binding gives."""
+    found = (setting.workloads[i] for i in members if is_blind(setting.pods[i].required_affinity, setting.cluster))
+    waiting = next(found, None)
+    return "" if waiting is None else f"pods of {waiting} may overlook that one of a labelled namespace has come"
 
 
 def _outranked(setting: Setting, members: Sequence[int]) -> list[tuple[int, int]]:

@@ -129,7 +129,7 @@ def _granted(setting: Setting, event: str, number: int, told: Tally) -> Tally:
     less.always_stuck = told.always_stuck
     if event not in ("deploy", "rollout") or (event == "deploy" and not setting.running.get(number)):
         return less
-    less.never_stuck = less.never_stuck and granted.pods >= setting.most_wished(number)
+    less.never_stuck = less.never_stuck and made >= setting.most_wished(number)
     if event == "rollout" and granted.pods <= told.wanted and _spares_none(setting, number):
         less.always_stuck = told.wanted > 0
         less.most = Counted(min(told.most.pods, granted.pods), f"{granted.why}; {_NO_WAY}")

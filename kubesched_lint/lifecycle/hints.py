@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
-from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_incoming
+from kubesched_lint.scheduler.plugins.inter_pod_affinity import named_namespaces, selects_incoming
+from kubesched_lint.scheduler.quirks import HINTS_ASK_FOR_ALL_TERMS, HINTS_WITHOUT_NAMESPACE_LABELS, has
 
 AFFINITY = "InterPodAffinity"
 SPREAD = "PodTopologySpread"
@@ -22,13 +23,23 @@ PORTS = "NodePorts"
 def may_miss(pods: Iterable[Pod], state: ClusterState) -> bool:
     """Whether any of these pods can overlook a chance.
 
-    Two anti-affinity terms, of which an event concerns one only; or affinity to its own like, which may bootstrap
-    once the last of them is gone.
+    Several anti-affinity terms, of which an event concerns one only; a namespaceSelector; or affinity to its own like,
+    which may bootstrap once the last of them is gone.
     """
+    asks_all = has(state.kubernetes_version, HINTS_ASK_FOR_ALL_TERMS)
     return any(
-        len(pod.required_anti_affinity) > 1
+        (asks_all and len(pod.required_anti_affinity) > 1)
+        or is_blind((*pod.required_affinity, *pod.required_anti_affinity), state)
         or (pod.required_affinity and all(selects_incoming(t, pod, pod, state) for t in pod.required_affinity))
         for pod in pods
+    )
+
+
+def is_blind(terms: Iterable[PodAffinityTerm], state: ClusterState) -> bool:
+    """Whether the hint may not see that a pod matches one of the terms: it asks for labels of namespaces."""
+    chosen = (t.namespace_selector for t in terms)
+    return any(c is not None and not c.is_empty for c in chosen) and has(
+        state.kubernetes_version, HINTS_WITHOUT_NAMESPACE_LABELS
     )
 
 
@@ -43,8 +54,7 @@ def wakes_on_delete(pod: Pod, rejected_by: frozenset[str], gone: Pod, state: Clu
     if SPREAD in rejected_by and _is_counted(pod, gone):
         return True
     return AFFINITY in rejected_by and (
-        _selects_by_all(pod.required_anti_affinity, pod, gone, state)
-        or _selects_by_all(gone.required_anti_affinity, gone, pod, state)
+        _repels(pod.required_anti_affinity, pod, gone, state) or _repels(gone.required_anti_affinity, gone, pod, state)
     )
 
 
@@ -67,6 +77,21 @@ def _is_counted(pod: Pod, other: Pod) -> bool:
     )
 
 
+def _repels(terms: Sequence[PodAffinityTerm], holder: Pod, pod: Pod, state: ClusterState) -> bool:
+    if has(state.kubernetes_version, HINTS_ASK_FOR_ALL_TERMS):
+        return _selects_by_all(terms, holder, pod, state)
+    return any(_selects(term, holder, pod, state) for term in terms)
+
+
 def _selects_by_all(terms: Sequence[PodAffinityTerm], holder: Pod, pod: Pod, state: ClusterState) -> bool:
     """podMatchesAllAffinityTerms: no term selects nothing."""
-    return bool(terms) and all(selects_incoming(term, holder, pod, state) for term in terms)
+    return bool(terms) and all(_selects(term, holder, pod, state) for term in terms)
+
+
+def _selects(term: PodAffinityTerm, holder: Pod, pod: Pod, state: ClusterState) -> bool:
+    """As the hint sees it: with the names of namespaces at hand, and no labels of theirs."""
+    if not is_blind((term,), state):
+        return selects_incoming(term, holder, pod, state)
+    named = pod.namespace in named_namespaces(term, holder.namespace)
+    seen = named or (term.namespace_selector is not None and term.namespace_selector.matches({}))
+    return seen and term.selector is not None and term.selector.matches(pod.labels)

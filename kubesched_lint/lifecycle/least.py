@@ -14,6 +14,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_domains
 from kubesched_lint.lifecycle.crowding import Rival, fillable, fillable_domains, takers_of_ports
+from kubesched_lint.lifecycle.hints import is_blind
 from kubesched_lint.lifecycle.new_volumes import made_anywhere
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
@@ -288,6 +289,8 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
         # Of the nodes that an event takes, whichever they are, each may be one of those that hold such a pod.
         if held.bit_count() > ask.fewer and home.bit_count() > ask.closed(wanted - 1, home, ask.fewer) + ask.fewer:
             return Counted(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
+    if not matches(pod) and is_blind(terms, setting.cluster):
+        return Counted(0, "a pod that waits may overlook that one of another namespace has come")
     if not matches(pod) and not any(
         _is_sure(ask, i, without, gone=gone)
         for i in _others_that(setting, number, matches)

@@ -59,6 +59,22 @@ DYNAMIC_RESOURCES = Quirk(
     "DynamicResources is in the default profile and speaks before preemption: `no new claims to deallocate`, or "
     "`not found` when PreFilter ended before it.",
 )
+HINTS_ASK_FOR_ALL_TERMS = Quirk(
+    "queueing-hints-ask-for-all-terms",
+    (1, 32),
+    (1, 37),
+    "kubernetes/kubernetes#139161",
+    "A pod that waits for required anti-affinity is tried again after a deletion only where the deleted pod matches "
+    "all its terms, or it matches all of that pod's: with several terms it waits for the five-minute flush.",
+)
+HINTS_WITHOUT_NAMESPACE_LABELS = Quirk(
+    "queueing-hints-without-namespace-labels",
+    (1, 32),
+    None,
+    "kubernetes/kubernetes#141953",
+    "A pod that waits for pods that a namespaceSelector selects is not tried again when one comes or goes, for the "
+    "queueing hint reads no labels of namespaces: it waits for the five-minute flush.",
+)
 
 QUIRKS = (
     NEGATIVE_NAMESPACE_SELECTOR,
@@ -66,6 +82,8 @@ QUIRKS = (
     NODE_DECLARED_FEATURES,
     POD_TOPOLOGY_LABELS,
     DYNAMIC_RESOURCES,
+    HINTS_ASK_FOR_ALL_TERMS,
+    HINTS_WITHOUT_NAMESPACE_LABELS,
 )
 
 

@@ -16,6 +16,7 @@ from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quota import asked, canonical, in_words, unsaid
 from kubesched_lint.report.outlook import as_text
 from tests.lifecycle.simulated import asking, cell, other, sketch, told, workload
+from tests.lifecycle.test_what_runs_already import running
 
 
 def quota(name="compute", **hard):
@@ -332,3 +333,15 @@ def test_a_daemonset_pod_that_a_quota_keeps_from_being_made_may_be_the_one_with_
     assert (here.verdict, here.bound.least, here.bound.most) == (BAD, 0, 1)
     every = told(cluster, workload("DaemonSet", "agent", None, asking("3")), quota(pods="3"), events=("deploy",))
     assert cell(every, "agent", "deploy").bound.least == 1
+
+
+def test_a_rollout_under_way_may_wait_for_a_pod_that_others_take_from_the_quota_first():
+    """One runs, one may surge, and two of another workload want the two that are left of three."""
+    live = workload("Deployment", "web", 1)
+    changed = workload("Deployment", "web", 1, asking("200m"))
+    cluster = sketch(1, "abc", "4", "110", *running(live, "w-a"))
+    others = workload("Deployment", "db", 2)
+    tight = cell(told(cluster, changed, others, quota(pods="3"), events=("deploy",)), "web", "deploy")
+    assert not (tight.verdict == FINE and tight.proven)
+    roomy = cell(told(cluster, changed, others, quota(pods="5"), events=("deploy",)), "web", "deploy")
+    assert (roomy.verdict, roomy.proven) == (FINE, True)

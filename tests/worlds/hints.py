@@ -20,7 +20,9 @@ def can_oversleep(pod: Pod) -> bool:
     It looks for a pod that matches all terms at once, with no labels of namespaces at hand, and does not think of a
     first pod that matches itself.
     """
-    return len(pod.required_anti_affinity) > 1 or bool(pod.required_affinity)
+    chosen = [t.namespace_selector for t in pod.required_anti_affinity]
+    labelled = any(c is not None and c.requirements for c in chosen)
+    return labelled or len(chosen) > 1 or bool(pod.required_affinity)
 
 
 def wakes(pod: Pod, rejected_by: frozenset[str], come: Sequence[Pod], gone: Sequence[Pod]) -> bool:

@@ -128,7 +128,12 @@ def _term(dice: Dice, has: frozenset[str], app: str) -> Value:
     if dice.chance(0.15):
         term["labelSelector"] = dice.pick([{"matchExpressions": [{"key": "app", "operator": "Exists"}]}, {}])
     if dice.chance(0.12):
-        term.update(dice.pick([{"namespaces": ["other"]}, {"namespaceSelector": {}}, {"namespaces": ["default"]}]))
+        labelled = {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": dice.pick(["other", "default"])}}
+        }
+        term.update(
+            dice.pick([{"namespaces": ["other"]}, {"namespaceSelector": {}}, {"namespaces": ["default"]}, labelled])
+        )
     if "label-keys" in has and dice.chance(0.4):
         term[dice.pick(["matchLabelKeys", "mismatchLabelKeys"])] = [dice.pick(["pod-template-hash", "tier"])]
     return term

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from kubesched_lint.admission.decision import OBJECT, Decision, Refusal, about_pod
+from kubesched_lint.cluster.nodeset import of
+from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.counted import Tally, count, is_fine_if_granted
 from kubesched_lint.lifecycle.guests import LOSSES
 from kubesched_lint.lifecycle.judging import CONTROLLER_SAYS
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.telling import zones
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, words
 from kubesched_lint.record import replace
 
@@ -31,26 +34,37 @@ def refused(setting: Setting, event: str, number: int, refusal: Refusal) -> Cell
     refuses = f"the API server refuses the {workload.kind}"
     if refusal.plugin != OBJECT:
         refuses = f"the API server refuses every {'new ' if runs else ''}pod"
+    lacks = not runs or runs < _fewest_wanted(setting, event, number, wanted)
     stuck = event == "rollout" and not runs
     bound = Range(0, runs, "bound" if runs else "closed-form")
     text = words(event, wanted, bound, stuck=stuck, always_stuck=stuck)
     return Cell(
         event,
-        UNKNOWN if runs else BAD,
+        BAD if lacks else UNKNOWN,
         wanted,
         bound,
         stuck=stuck,
         always_stuck=stuck,
-        proven=refusal.sure and not runs,
-        text=f"{text} ?" if runs else text,
+        proven=refusal.sure and lacks,
+        text=text if lacks else f"{text} ?",
         why=refuses,
         message=refusal.said_of(workload),
         says=SERVER_SAYS if workload.kind == "Pod" or refusal.plugin == OBJECT else CONTROLLER_SAYS,
         blamed=workload,
         at=refusal.at,
-        missing=("a course in which no pod is created anew",) if runs else (),
+        missing=() if lacks else ("a course in which no pod is created anew",),
         assumes=(*refusal.assumes, _ALONE),
     )
+
+
+def _fewest_wanted(setting: Setting, event: str, number: int, wanted: int) -> int:
+    """After whichever loss: a DaemonSet wants a pod fewer for each node."""
+    if setting.workloads[number].kind != "DaemonSet" or event not in ("node-loss", "zone-loss"):
+        return wanted
+    nodes, positions = targets(setting.pods[number], setting.index)[0], setting.index.positions
+    lost = [nodes & of([positions[name] for name in names]) for names in zones(setting).values()]
+    most = max((zone.bit_count() for zone in lost), default=0)
+    return nodes.bit_count() - (most if event == "zone-loss" else 1)
 
 
 def raced(setting: Setting, event: str, number: int, told: Tally) -> Cell | None:

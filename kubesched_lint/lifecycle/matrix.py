@@ -115,7 +115,8 @@ class Simulation:
             cell = self._from_bounds(event, number, told)
         if not rivals.open_:
             return cell
-        if rivals.uncounted and self.setting.usable[number]:  # who may use no node waits whoever else is there
+        # New pods that may use no node wait, whoever else is there.
+        if rivals.uncounted and (self.setting.usable[number] or self.setting.running.get(number)):
             return _doubted(_counted(cell, told), rivals.open_)
         return _counted(cell, told) if cell.verdict == BAD and cell.proven else _doubted(cell, rivals.open_)
 

@@ -225,3 +225,16 @@ def test_a_workload_whose_new_pods_are_refused_may_still_take_pods_away(replicas
     else:
         assert deployed.verdict == UNKNOWN
         assert "may be taken away" in deployed.missing[-1]
+
+
+def test_where_no_pod_is_made_anew_the_few_that_run_are_too_few():
+    """A LimitRange refuses new pods of a DaemonSet that wants three and has one, or two where one is lost."""
+    limit = other("LimitRange", "small", spec={"limits": [{"type": "Container", "max": {"cpu": "50m"}}]})
+    limit["metadata"]["namespace"] = "default"
+    agent = workload("DaemonSet", "agent", None)
+    outlook = told(sketch(1, "abc", "4", "110", limit, *running(agent, "w-a-1")), agent)
+    for event in ("deploy", "rollout", "node-loss", "drain"):
+        found = cell(outlook, "agent", event)
+        assert (found.verdict, found.bound.most, found.missing) == (BAD, 1, ()), event
+    pair = told(sketch(1, "ab", "4", "110", limit, *running(agent, "w-a-1")), agent)
+    assert cell(pair, "agent", "node-loss").verdict == UNKNOWN, "the lost node may be the one that lacks its pod"

@@ -89,6 +89,11 @@ class OnNode(NamedTuple):
     def some_new(self) -> bool:
         return bool(self.new or self.new_waiting)
 
+    @property
+    def is_done(self) -> bool:
+        """A pod of the newest revision runs, and none is old: where no pod surges, no sync looks at such a node."""
+        return bool(self.new) and not self.old and not self.old_waiting
+
 
 class Sync(NamedTuple):
     """Per node: pods of the newest revision to create, and which to delete (``old``, ``new`` or ``all``)."""

@@ -20,34 +20,34 @@ def weighed(rows: Sequence[Row], setting: Setting, facts: Facts) -> Iterator[Row
     """Each row as far as it is known. ``setting`` has the workloads of the rows, in the same order."""
     written = {w.ref: w for w in facts.manifests.workloads}
     lacks = {i: lacks_of(written[w.ref], facts) for i, w in enumerate(setting.workloads)}
+    lacking = {members: [i for i in members if lacks[i]] for members in setting.components}
     empty = emptiness(facts)
     for row in rows:
         decision = setting.decisions.get(row.number)
         if decision is not None and decision.refusal is not None:
             yield row  # no pod is created, whatever else is not known
             continue
-        beside = _of_neighbours(row.number, setting, lacks)
+        beside = _of_neighbours(row.number, setting, lacks, lacking[setting.group(row.number)])
         alone = not looks_at_others(setting.pods[row.number], setting.index)
         cells = (_weighed(_asked(cell, facts), lacks[row.number], beside) for cell in row.cells)
         yield replace(row, cells=tuple(_on_empty(cell, empty, alone=alone) for cell in cells))
 
 
-def _neighbours(number: int, setting: Setting) -> tuple[int, ...]:
-    """Workloads that can change where its pods fit, itself included."""
-    return setting.group(number)
-
-
-def _of_neighbours(number: int, setting: Setting, lacks: Mapping[int, Sequence[Lack]]) -> tuple[str, ...]:
-    """What a verdict assumes about others of which something is not known."""
+def _of_neighbours(
+    number: int, setting: Setting, lacks: Mapping[int, Sequence[Lack]], lacking: Sequence[int]
+) -> tuple[str, ...]:
+    """What a verdict assumes about others, of which something is not known, that can change where its pods fit."""
     shared = {lack.text for lack in lacks[number]}
-    found = []
-    for other in _neighbours(number, setting):
+    found: list[str] = []
+    for other in lacking:
+        if len(found) == _FEW:
+            break
         own = [lack for lack in lacks[other] if lack.text not in shared and not lack.events]
         if own and other != number:
             found.append(
                 f"{setting.workloads[other]} is as the model has it, whatever is not known of it: {own[0].text}"
             )
-    return tuple(found[:_FEW])
+    return tuple(found)
 
 
 def _asked(cell: Cell, facts: Facts) -> Cell:

@@ -13,6 +13,7 @@ from functools import reduce
 from operator import or_
 from typing import NamedTuple
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, lowest, positions
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import at_once
@@ -224,14 +225,28 @@ def _full_by_all(weight: str, kinds: Sequence[_Kind], choosing: Sequence[Rival])
     weights = [(k, max(k.missing.get(weight, 1), 1)) for k in kinds if k.missing]
     free = sum(k.size for k, _ in weights if not min(k.missing.values()))
     priced = [(k, w) for k, w in weights if min(k.missing.values())]
+    shares: dict[NodeSet, tuple[int, Sequence[tuple[str, float, float]]]] = {}
     power = 0.0
     for rival in choosing:
-        best = 0.0
-        for kind, w in priced:
-            if rival.nodes & kind.nodes:
-                best = max(best, *(w * _asked(rival.pod, r) / cost for r, cost in kind.missing.items()))
-        power += best * min(rival.count, rival.on_each * sum((rival.nodes & k.nodes).bit_count() for k, _ in priced))
+        if rival.nodes not in shares:
+            shares[rival.nodes] = _dearest(rival.nodes, priced)
+        size, dearest = shares[rival.nodes]
+        best = max((w * _asked(rival.pod, r) / cost for r, w, cost in dearest), default=0.0)
+        power += best * min(rival.count, rival.on_each * size)
     return free + _bought(power * (1 + 1e-9), [(w, k.size) for k, w in priced])
+
+
+def _dearest(nodes: NodeSet, priced: Sequence[tuple[_Kind, float]]) -> tuple[int, Sequence[tuple[str, float, float]]]:
+    """How many of the nodes are priced, and by resource the weight and the price where it is worth most."""
+    size, found = 0, dict[str, tuple[float, float]]()
+    for kind, w in priced:
+        here = nodes & kind.nodes
+        if here:
+            size += here.bit_count()
+            for r, cost in kind.missing.items():
+                if r not in found or w / cost > found[r][0] / found[r][1]:
+                    found[r] = (w, cost)
+    return size, [(r, w, cost) for r, (w, cost) in found.items()]
 
 
 def _bought(left: float, prices: list[tuple[float, int]]) -> int:
@@ -257,6 +272,7 @@ def takers_of_ports(setting: Setting, number: int, among: NodeSet) -> int:
 
 def _beside(setting: Setting, number: int, own: int) -> Iterator[Rival]:
     """Whom a pod of the workload has beside it, ``own`` of its like among them."""
+    work.spend(20 + len(setting.crowd.rivals) + len(setting.crowd.kinds))
     pod, workload, nodes = setting.pods[number], setting.workloads[number], setting.usable[number]
     yield from (r for i, r in setting.crowd.rivals if i != number or r.pod is not pod)
     if workload.kind != "DaemonSet":

@@ -4,13 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint import work
+from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.controllers import daemonset
 from kubesched_lint.controllers.bounds import daemon_bounds
-from kubesched_lint.lifecycle.stage import Stage
-from kubesched_lint.lifecycle.world import FRESH, Cast, State, Step, Wish, with_bound, with_pinned
+from kubesched_lint.lifecycle.standing import differing
+from kubesched_lint.lifecycle.symmetry import Symmetry
+from kubesched_lint.lifecycle.world import (
+    FRESH,
+    Cast,
+    Held,
+    Queue,
+    State,
+    Step,
+    Wish,
+    empty,
+    with_bound,
+    with_pinned,
+)
 
 Change = tuple[Step, State, tuple[int, ...]]
 """What happened, the state after, and the slots of the bound pods that went."""
+Option = int | tuple[tuple[int, str], ...]
+"""One of the nodes that a controller may choose, or all that it surely deletes: where, and which."""
 
 
 def synced(cast: Cast, state: State, slot: int) -> State:
@@ -22,18 +39,21 @@ def synced(cast: Cast, state: State, slot: int) -> State:
 
 
 class Daemons:
-    """One DaemonSet on one set of nodes."""
+    """One DaemonSet on one set of nodes: mutable inside, a function of what it is asked outside."""
 
-    def __init__(self, stage: Stage, wish: Wish) -> None:
-        self._stage = stage
-        self._cast = stage.cast
-        self._wish = wish
-        self._slot = stage.cast.slot(wish.workload, wish.revision, unready=wish.unready)
-        self.run, self._stay = daemonset.targets(self._cast.pods[wish.workload][wish.revision], stage.index)
+    def __init__(self, cast: Cast, index: NodeIndex, symmetry: Symmetry, wish: Wish) -> None:
+        self._cast = cast
+        self._symmetry = symmetry
+        self.wish = wish
+        self._slot = cast.slot(wish.workload, wish.revision, unready=wish.unready)
+        self.run, self._stay = daemonset.targets(cast.pods[wish.workload][wish.revision], index)
+        self._shown = empty(len(index))
+        self._found = {p: daemonset.OnNode() for p in positions(self.run)}
+        self._surges = any(daemon_bounds(wish.spec.strategy, n)[0] for n in (1, self.run.bit_count()))
 
     def created(self, state: State) -> State:
         """The state after the pods that a sync surely creates."""
-        strategy = self._wish.spec.strategy
+        strategy = self.wish.spec.strategy
         nodes = self._nodes(state)
         create = daemonset.manage(nodes, self.run, self._stay, strategy).create
         create += daemonset.update(nodes, self.run, strategy)[0].create
@@ -42,48 +62,68 @@ class Daemons:
         return state
 
     def deletions(self, state: State) -> Iterator[Change]:
-        """Everything else that a sync may do: what it surely deletes, then one of its candidates at a time."""
-        strategy = self._wish.spec.strategy
+        """Everything else that a sync may do."""
+        return (self.deleted(state, option) for option in self.options(state))
+
+    def options(self, state: State) -> Iterator[Option]:
+        """What it surely deletes, then one of its candidates at a time."""
+        strategy = self.wish.spec.strategy
         nodes = self._nodes(state)
         sure, candidates, most = daemonset.update(nodes, self.run, strategy)
-        nobody: tuple[int, ...] = ()
         doomed = dict.fromkeys((*daemonset.manage(nodes, self.run, self._stay, strategy).delete, *sure.delete))
         if doomed:
-            after, gone = state, nobody
-            for position, which in doomed:
+            yield tuple(doomed)
+        if most:
+            yield from self._symmetry.distinct(state, candidates)
+
+    def deleted(self, state: State, option: Option) -> Change:
+        """What one of the options comes to."""
+        after, gone = state, tuple[int, ...]()
+        if not isinstance(option, int):
+            step = Step("delete", self._slot)
+            for position, which in option:
                 after, gone = self._without(position, which, after, gone)
-            yield Step("delete", self._slot), synced(self._cast, after, self._slot), gone
-        if not most:
-            return
-        surging = bool(daemon_bounds(strategy, self.run.bit_count())[0])
-        for position in self._stage.symmetry.distinct(state, candidates):
-            if surging:
-                after, gone = with_pinned(state, position, self._slot, FRESH, 1), nobody
-            else:
-                after, gone = self._without(position, "old", state, nobody)
-            step = Step("surge" if surging else "delete", self._slot, position)
-            yield step, synced(self._cast, after, self._slot), gone
+        elif daemon_bounds(self.wish.spec.strategy, self.run.bit_count())[0]:
+            step = Step("surge", self._slot, option)
+            after = with_pinned(state, option, self._slot, FRESH, 1)
+        else:
+            step = Step("delete", self._slot, option)
+            after, gone = self._without(option, "old", state, gone)
+        return step, synced(self._cast, after, self._slot), gone
 
     def _nodes(self, state: State) -> dict[int, daemonset.OnNode]:
-        found = {}
-        for position in range(len(self._stage.index)):
-            old = new = old_waiting = new_waiting = 0
-            for slot, count in state.bound[position]:
-                owner, revision, _ = self._cast.slots[slot]
-                if owner == self._wish.workload and not self._cast.unready[slot]:
-                    new, old = (new + count, old) if revision == self._wish.revision else (new, old + count)
-            # To the controller a pod that runs and is not ready is as unavailable as one that waits.
-            unready = [(slot, count) for slot, count in state.bound[position] if self._cast.unready[slot]]
-            for slot, count in (*unready, *((s, n) for s, _, n in state.pinned[position])):
-                owner, revision, _ = self._cast.slots[slot]
-                if owner == self._wish.workload:
-                    if revision == self._wish.revision:
-                        new_waiting += count
-                    else:
-                        old_waiting += count
-            if self.run >> position & 1 or old or old_waiting or new or new_waiting:
-                found[position] = daemonset.OnNode(old, old_waiting, new, new_waiting)
+        """By node, ascending, but for those that are done. Only where something changed since the last time we look."""
+        before, found = self._shown, self._found
+        changed = {*differing(before.bound, state.bound), *differing(before.pinned, state.pinned)}
+        work.spend((len(state.bound) + 8 * len(found)) // 16)  # before anything is moved
+        nobody, ascending = daemonset.OnNode(), True
+        for position in changed:
+            here = self._on_node(state.bound[position], state.pinned[position])
+            wanted = self.run >> position & 1
+            if (wanted and (self._surges or not here.is_done)) or (not wanted and here != nobody):
+                ascending = ascending and position in found
+                found[position] = here
+            else:
+                found.pop(position, None)
+        if not ascending:
+            found = self._found = dict(sorted(found.items()))
+        self._shown = state
         return found
+
+    def _on_node(self, held: Held, queue: Queue) -> daemonset.OnNode:
+        """To the controller a pod that runs and is not ready is as unavailable as one that waits."""
+        cast, wish = self._cast, self.wish
+        old = new = old_waiting = new_waiting = 0
+        for slot, count, runs in (*((s, n, True) for s, n in held), *((s, n, False) for s, _, n in queue)):
+            owner, revision, _ = cast.slots[slot]
+            if owner != wish.workload:
+                continue
+            runs = runs and not cast.unready[slot]
+            if revision == wish.revision:
+                new, new_waiting = new + count * runs, new_waiting + count * (not runs)
+            else:
+                old, old_waiting = old + count * runs, old_waiting + count * (not runs)
+        return daemonset.OnNode(old, old_waiting, new, new_waiting)
 
     def _without(self, position: int, which: str, state: State, gone: tuple[int, ...]) -> tuple[State, tuple[int, ...]]:
         for slot, count in state.bound[position]:
@@ -97,4 +137,4 @@ class Daemons:
 
     def _goes(self, slot: int, which: str) -> bool:
         owner, revision, _ = self._cast.slots[slot]
-        return owner == self._wish.workload and (which == "all" or revision != self._wish.revision)
+        return owner == self.wish.workload and (which == "all" or revision != self.wish.revision)

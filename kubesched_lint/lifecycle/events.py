@@ -26,7 +26,6 @@ from kubesched_lint.lifecycle.world import (
     State,
     Wish,
     empty,
-    tally,
     with_running,
 )
 from kubesched_lint.model.inventory import Inventory
@@ -200,7 +199,9 @@ class Story:
         """What pods the ``never_ready`` workloads make from now on never become ready."""
         self._unready = True
         for number, wish in self.wishes.items():
-            self.wishes[number] = wish._replace(unready=wish.spec.ref in self.never_ready)
+            unready = wish.spec.ref in self.never_ready
+            if unready != wish.unready:
+                self.wishes[number] = wish._replace(unready=unready)
 
     def _precedence(self) -> dict[int, int]:
         """By number of the workload."""
@@ -328,7 +329,7 @@ class Story:
         motion = Motion(stage, self.wishes.values())
 
         def enter(state: State) -> Iterator[State]:
-            sets = motion.replica_sets(wish.workload, tally(state))
+            sets = motion.replica_sets(wish.workload, motion.counts(state))
             if all(s.revision == revision for s in sets):
                 yield state
                 return

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.controllers.pdb import allowed_disruptions, covers, lets_unready_go
 from kubesched_lint.lifecycle.motion import Motion, Move
-from kubesched_lint.lifecycle.world import State, Step, tally, with_bound
+from kubesched_lint.lifecycle.world import State, Step, with_bound
 from kubesched_lint.model.policy import DisruptionBudget
 
 
@@ -56,7 +56,7 @@ class Eviction:
     def _counted(self, budget: DisruptionBudget, state: State) -> tuple[int, int]:
         """Of the pods that the budget selects in this state: how many are expected, how many are healthy."""
         motion, cast = self._motion, self._motion.cast
-        counts = tally(state)
+        counts = motion.counts(state)
         healthy = total = 0
         owners = set()
         for which, numbers in enumerate(counts):

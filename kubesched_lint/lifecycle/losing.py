@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.lifecycle.hints import wakes_on_delete, wakes_on_node_change
 from kubesched_lint.lifecycle.motion import Motion, Move, overlooked
-from kubesched_lint.lifecycle.world import State, Step, queued, tally, with_leaving
+from kubesched_lint.lifecycle.world import State, Step, queued, with_leaving
 from kubesched_lint.model.pod import Pod
 
 
@@ -68,7 +68,7 @@ class Loss:
             return True
         if workload.kind not in ("StatefulSet", "Deployment"):
             return False
-        counts = tally(state)
+        counts = self._before.counts(state)
         present = (s for s in (*counts.bound, *counts.waiting) if cast.slots[s].workload == number)
         return len({cast.slots[s].revision for s in present}) > 1
 

@@ -12,7 +12,7 @@ from random import Random
 from kubesched_lint import work
 from kubesched_lint.controllers import deployment, statefulset
 from kubesched_lint.lifecycle import ordinals, parallel, resizing
-from kubesched_lint.lifecycle.daemons import Daemons, synced
+from kubesched_lint.lifecycle.daemons import synced
 from kubesched_lint.lifecycle.hints import wakes_on_bind, wakes_on_delete
 from kubesched_lint.lifecycle.preempting import Eviction
 from kubesched_lint.lifecycle.stage import Stage
@@ -23,7 +23,6 @@ from kubesched_lint.lifecycle.world import (
     Step,
     Tally,
     Wish,
-    tally,
     with_bound,
     with_pinned,
     with_waiting,
@@ -31,6 +30,8 @@ from kubesched_lint.lifecycle.world import (
 from kubesched_lint.model.pod import Pod
 
 Move = tuple[Step, State]
+Deletion = tuple[Step, State, tuple[int, ...]]
+"""What happened, the state after, and the slots of the bound pods that went."""
 _STEPS = 12
 """What it costs to ask a controller once."""
 MOST_WAYS = 200
@@ -87,8 +88,7 @@ class Motion:
         self.wishes = tuple(wishes)
         self._wish = {w.workload: w for w in self.wishes}
         self.may_miss = stage.may_miss()
-        self._tallied: tuple[State | None, Tally] = (None, Tally({}, {}))
-        self._daemons = {w.workload: Daemons(stage, w) for w in self.wishes if self._kind(w) == "DaemonSet"}
+        self._daemons = {w.workload: stage.daemons(w) for w in self.wishes if self._kind(w) == "DaemonSet"}
 
     def _kind(self, wish: Wish) -> str:
         return wish.spec.kind
@@ -119,22 +119,38 @@ class Motion:
 
     def any_move(self, state: State, random: Random) -> Move | None:
         """One move drawn at random, bindings before deletions as a quick scheduler would; None when nothing moves."""
-        found = self._any_binding(state, random)
-        if found is not None:
-            return found
+        move = self._any_binding(state, random)
+        if move is not None:
+            return move
         wishes = list(self.wishes)
         random.shuffle(wishes)
+        work.spend(len(wishes) // 2)
+        self.counts(state)
+        nothing = self.stage.standing.nothing_to_delete
         for wish in wishes:
-            changes = list(islice(self._deletions(wish, state), MOST_WAYS))
-            if changes:
-                step, after, gone = random.choice(changes)
+            found = None if nothing.get(wish.workload) is wish else self._any_deletion(wish, state, random)
+            if found is not None:
+                step, after, gone = found
                 return step, self.settle(random.choice(list(self.woken(state, after, gone))), step.slot)
         return None
+
+    def _any_deletion(self, wish: Wish, state: State, random: Random) -> Deletion | None:
+        daemons = self._daemons.get(wish.workload)
+        if daemons is None:
+            changes = list(islice(self._deletions(wish, state), MOST_WAYS))
+            return random.choice(changes) if changes else None
+        work.spend(_STEPS)
+        options = list(islice(daemons.options(state), MOST_WAYS))
+        if not options:
+            self.stage.standing.nothing_to_delete[wish.workload] = wish
+        return daemons.deleted(state, random.choice(options)) if options else None
 
     def _any_binding(self, state: State, random: Random) -> Move | None:
         queue = [(slot, status, -1) for slot, status, _ in state.waiting if status <= FRESH]
         for position, pinned in enumerate(state.pinned):
-            queue += [(slot, status, position) for slot, status, _ in pinned if status <= FRESH]
+            if pinned:
+                queue += [(slot, status, position) for slot, status, _ in pinned if status <= FRESH]
+        work.spend(len(queue) // 2)
         random.shuffle(queue)
         if self.precedence:
             queue.sort(key=lambda waiting: self.precedence.get(self.cast.slots[waiting[0]].workload, 0))
@@ -151,13 +167,18 @@ class Motion:
     def settle(self, state: State, slot: int = -1) -> State:
         """The state after all that controllers create; with a slot, that of its workload, whose pods alone changed."""
         wishes = self.wishes if slot < 0 else (self._wish[self.cast.slots[slot].workload],)
-        changed = True
-        while changed:
-            changed = False
-            for wish in wishes:
-                after = self._created(wish, state)
-                if after is not state:
-                    state, changed = after, True
+        standing = self.stage.standing
+        nothing = standing.nothing_to_create
+        before = None
+        while before is not state:
+            before = state
+            counts = standing.show(before)
+            for wish in wishes:  # what one creates is nothing to the others
+                if nothing.get(wish.workload) is not wish:
+                    after = self._created(wish, state, counts)
+                    if after is state:
+                        nothing[wish.workload] = wish
+                    state = after
         return state
 
     # --- the scheduler ----------------------------------------------------------------------------------------------
@@ -282,7 +303,12 @@ class Motion:
 
     # --- creating ---------------------------------------------------------------------------------------------------
 
-    def _created(self, wish: Wish, state: State) -> State:
+    def counts(self, state: State) -> Tally:
+        """How many pods of each slot stand and wait, until another state is asked for."""
+        return self.stage.standing.show(state)
+
+    def _created(self, wish: Wish, state: State, counts: Tally) -> State:
+        """The state after what one controller creates; of ``counts`` those of its own pods are read."""
         work.spend(_STEPS)
         kind = self._kind(wish)
         if kind == "DaemonSet":
@@ -297,17 +323,10 @@ class Motion:
             return state
         if wish.made:
             return state
-        counts = self._tally(state)
         slot = self.cast.slot(wish.workload, wish.revision, unready=wish.unready)
         have = next((s.size for s in self.replica_sets(wish.workload, counts) if s.revision == wish.revision), 0)
         wanted = self._sizes(wish, counts).get(wish.revision, have)
         return with_waiting(state, slot, FRESH, wanted - have) if wanted > have else state
-
-    def _tally(self, state: State) -> Tally:
-        """Counts of the state asked for last are kept: every controller asks in turn."""
-        if self._tallied[0] is not state:
-            self._tallied = (state, tally(state))
-        return self._tallied[1]
 
     def _sizes(self, wish: Wish, counts: Tally) -> dict[int, int]:
         """New sizes by revision, of a Deployment's ReplicaSets or of anything that just keeps a number."""
@@ -330,10 +349,22 @@ class Motion:
 
     # --- deleting ---------------------------------------------------------------------------------------------------
 
-    def _deletions(self, wish: Wish, state: State) -> Iterator[tuple[Step, State, tuple[int, ...]]]:
-        """``(step, state, slots of the bound pods that went)`` for each thing the controller may do."""
-        kind = self._kind(wish)
+    def _deletions(self, wish: Wish, state: State) -> Iterator[Deletion]:
+        """Each thing that the controller may do."""
+        counts = self.counts(state)
+        nothing = self.stage.standing.nothing_to_delete
+        if nothing.get(wish.workload) is wish:
+            return
         work.spend(_STEPS)
+        acts = False
+        for deletion in self._asked(wish, state, counts):
+            acts = True
+            yield deletion
+        if not acts:
+            nothing[wish.workload] = wish
+
+    def _asked(self, wish: Wish, state: State, counts: Tally) -> Iterator[Deletion]:
+        kind = self._kind(wish)
         if kind == "DaemonSet":
             yield from self._daemons[wish.workload].deletions(state)
         elif kind == "StatefulSet" and parallel.is_pooled(wish):
@@ -342,18 +373,14 @@ class Motion:
             for ordinal in self._stateful(wish, state).delete:
                 yield ordinals.without(self.cast, wish.workload, ordinal, state)
         elif kind == "Deployment":
-            sizes = self._sizes(wish, self._tally(state))
+            sizes = self._sizes(wish, counts)
             if sizes:
                 yield from self.resized(wish.workload, sizes, state)
-        elif (
-            not wish.made and sum(s.size for s in self.replica_sets(wish.workload, self._tally(state))) > wish.replicas
-        ):
+        elif not wish.made and sum(s.size for s in self.replica_sets(wish.workload, counts)) > wish.replicas:
             every = tuple(range(len(self.cast.revisions[wish.workload])))
             yield from resizing.resized(self.cast, wish, [(every, wish.replicas)], state)
 
-    def resized(
-        self, workload: int, sizes: dict[int, int], state: State
-    ) -> Iterator[tuple[Step, State, tuple[int, ...]]]:
+    def resized(self, workload: int, sizes: dict[int, int], state: State) -> Iterator[Deletion]:
         """Every way the ReplicaSets of a Deployment can come to these sizes, by revision."""
         changes = [((revision,), size) for revision, size in sizes.items()]
         yield from resizing.resized(self.cast, self._wish[workload], changes, state)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from kubesched_lint.lifecycle.motion import Motion
-from kubesched_lint.lifecycle.world import State, Wish, tally
+from kubesched_lint.lifecycle.world import State, Wish
 
 
 class Outcome(NamedTuple):
@@ -52,16 +52,14 @@ class Range(NamedTuple):
 
 def outcome(motion: Motion, wish: Wish, state: State) -> Outcome:
     cast = motion.cast
-    counts = tally(state)
+    standing, waiting = motion.counts(state)
     bound = pending = new = unready = 0
-    for which, numbers in enumerate(counts):
-        for slot, count in numbers.items():
-            workload, revision, _ = cast.slots[slot]
-            if workload == wish.workload:
-                bound += count * (which == 0)
-                unready += count * (which == 0 and cast.unready[slot])
-                pending += count * (which == 1)
-                new += count * (revision == wish.revision)
+    for slot in cast.slots_of.get(wish.workload, ()):
+        here, there = standing.get(slot, 0), waiting.get(slot, 0)
+        bound += here
+        pending += there
+        unready += here * cast.unready[slot]
+        new += (here + there) * (cast.slots[slot].revision == wish.revision)
     return Outcome(bound, pending, new, bound + pending - new, motion.desired(wish), unready)
 
 

@@ -16,10 +16,12 @@ from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.controllers.daemonset import pinned
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
+from kubesched_lint.lifecycle.daemons import Daemons
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.preempting import Eviction, evictions
+from kubesched_lint.lifecycle.standing import Standing, differing
 from kubesched_lint.lifecycle.symmetry import Symmetry
-from kubesched_lint.lifecycle.world import Cast, Held, State
+from kubesched_lint.lifecycle.world import Cast, Held, State, Wish
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import Pod
@@ -68,6 +70,9 @@ class Stage:
             )
         else:
             self.symmetry = Symmetry.none(len(index))
+        self.standing = Standing(cast, len(index))
+        self._daemons: dict[int, Daemons] = {}
+        self._may_miss: tuple[int, bool] = (-1, False)
         self._base = self.cluster.storage
         self._shown: tuple[Held, ...] = ((),) * len(index)
         self._shown_volumes: object = None
@@ -126,7 +131,17 @@ class Stage:
 
     def may_miss(self) -> bool:
         """Whether a waiting pod of the cast can overlook that it could run now."""
-        return may_miss((pod for revisions in self.cast.pods for pod in revisions), self.cluster)
+        if self._may_miss[0] != self.cast.size:
+            pods = (pod for revisions in self.cast.pods for pod in revisions)
+            self._may_miss = (self.cast.size, may_miss(pods, self.cluster))
+        return self._may_miss[1]
+
+    def daemons(self, wish: Wish) -> Daemons:
+        """One DaemonSet on these nodes, for as long as its wish is the same."""
+        found = self._daemons.get(wish.workload)
+        if found is None or found.wish is not wish:
+            found = self._daemons[wish.workload] = Daemons(self.cast, self.index, self.symmetry, wish)
+        return found
 
     # --- pods -------------------------------------------------------------------------------------------------------
 
@@ -222,11 +237,10 @@ class Stage:
 
     def show(self, state: State) -> None:
         """Bring the cluster to a state, by the difference to the one shown before."""
-        work.spend(len(state.bound) // 8)  # before anything is moved: a state is shown as a whole
+        work.spend(len(state.bound) // 32)  # before anything is moved: a state is shown as a whole
         if state.bound is not self._shown:
-            for position, (before, after) in enumerate(zip(self._shown, state.bound, strict=True)):
-                if before is not after and before != after:
-                    self._change(position, dict(before), dict(after))
+            for position in differing(self._shown, state.bound):
+                self._change(position, dict(self._shown[position]), dict(state.bound[position]))
             self._shown = state.bound
         wanted = (state.volumes, len(self.cast.slots))
         if wanted != self._shown_volumes:

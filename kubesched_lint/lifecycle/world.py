@@ -7,6 +7,7 @@ pods of each slot are bound there, how many DaemonSet pods wait for it, and, apa
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import NamedTuple
 
 from kubesched_lint import work
@@ -67,6 +68,8 @@ class Cast:
         """Plugins that turned away the pods of status ``2 + i``."""
         self.unready: list[bool] = []
         """Per slot whether its pods never become ready."""
+        self.slots_of: dict[int, list[int]] = {}
+        """By workload its slots."""
         self._numbers: dict[tuple[Slot, bool], int] = {}
         self._pools: list[tuple[int, ...]] = []
 
@@ -90,6 +93,7 @@ class Cast:
         if found is None:
             found = self._numbers[key, unready] = len(self.slots)
             self.slots.append(key)
+            self.slots_of.setdefault(workload, []).append(found)
             self.unready.append(unready)
         return found
 
@@ -250,20 +254,19 @@ def without_waiting(state: State, slot: int, count: int) -> State:
 
 
 def _added(held: Held, slot: int, change: int) -> Held:
-    counts = dict(held)
-    counts[slot] = counts.get(slot, 0) + change
-    if not counts[slot]:
-        del counts[slot]
-    return tuple(sorted(counts.items()))
+    at = bisect_left(held, (slot,))
+    here = at < len(held) and held[at][0] == slot
+    number = change + (held[at][1] if here else 0)
+    return (*held[:at], *(((slot, number),) if number else ()), *held[at + here :])
 
 
 def queued(queue: Queue, slot: int, status: int, change: int) -> Queue:
-    work.spend(1 + len(queue) // 2)
-    counts = {(s, t): n for s, t, n in queue}
-    counts[slot, status] = counts.get((slot, status), 0) + change
-    if not counts[slot, status]:
-        del counts[slot, status]
-    return tuple(sorted((s, t, n) for (s, t), n in counts.items()))
+    """The queue with so many more; what else is in it stays the same objects (see ``standing``)."""
+    work.spend(1 + len(queue) // 64)
+    at = bisect_left(queue, (slot, status))
+    here = at < len(queue) and queue[at][:2] == (slot, status)
+    number = change + (queue[at][2] if here else 0)
+    return (*queue[:at], *(((slot, status, number),) if number else ()), *queue[at + here :])
 
 
 def settled(state: State) -> State:

@@ -1,0 +1,85 @@
+"""Counts brought from state to state are those of the state; a controller passed over has nothing to do."""
+
+from __future__ import annotations
+
+from itertools import islice
+from random import Random
+
+import pytest
+
+from benchmarks.lifecycle import nodes, workload
+from kubesched_lint.lifecycle.motion import Motion
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.standing import Standing
+from kubesched_lint.lifecycle.telling import with_new_template
+from kubesched_lint.lifecycle.world import Cast, State, Tally, empty, queued, tally, with_bound, with_pinned
+from kubesched_lint.model.inventory import Inventory
+
+
+def check(motion: Motion, state: State) -> int:
+    """How many controllers were passed over."""
+    counts = motion.counts(state)
+    assert counts == tally(state)
+    standing, passed = motion.stage.standing, 0
+    for wish in motion.wishes:
+        if standing.nothing_to_create.get(wish.workload) is wish:
+            passed += 1
+            assert motion._created(wish, state, tally(state)) is state
+        if standing.nothing_to_delete.get(wish.workload) is wish:
+            passed += 1
+            assert not list(motion._asked(wish, state, tally(state)))
+    return passed
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whoever_is_passed_over_would_do_nothing(seed: int) -> None:
+    """After a deployment, a rollout of each and the loss of a node, in every order in which the moves are asked for."""
+    made = Setting(nodes(6), Inventory(), tuple(map(workload, range(4 * seed, 4 * seed + 4))))
+    story = made.story(range(4), expected=True, most_states=0, runs=1, seed=seed)
+    for one in made.workloads:
+        story.rollout(with_new_template(one))
+    story.lose(["n0"])
+    passed = 0
+    for phase in story.phases:
+        for state in phase.found.parents:
+            passed += check(phase.motion, state)
+            list(islice(phase.motion.moves(state), 30))
+            passed += check(phase.motion, state)
+    assert passed > 50
+
+
+def test_a_queue_keeps_the_objects_that_did_not_change() -> None:
+    queue = queued(queued(queued((), 5, 1, 2), 3, 0, 1), 3, 1, 1)
+    assert queue == ((3, 0, 1), (3, 1, 1), (5, 1, 2))
+    more = queued(queue, 3, 1, 4)
+    assert more == ((3, 0, 1), (3, 1, 5), (5, 1, 2))
+    assert more[0] is queue[0]
+    assert more[2] is queue[2]
+    assert queued(more, 3, 1, -5) == ((3, 0, 1), (5, 1, 2))
+
+
+def test_counts_follow_every_part_of_a_state() -> None:
+    draw, standing, state = Random(4), Standing(cast(6), 4), empty(4)
+    for _ in range(300):
+        slot, position, change = draw.randrange(6), draw.randrange(4), draw.choice([1, 1, 2])
+        match draw.randrange(5):
+            case 0:
+                state = with_bound(state, position, slot, change)
+            case 1:
+                state = with_pinned(state, position, slot, draw.randrange(2), change)
+            case 2:
+                state = state._replace(waiting=queued(state.waiting, slot, draw.randrange(3), change))
+            case 3:
+                state = state._replace(orphans=queued(state.orphans, slot, 0, change))
+            case _:
+                state = state._replace(leaving=draw.choice([(), ((slot, change),)]), bound=((),) * 4)
+        if draw.random() < 0.7:
+            assert standing.show(state) == tally(state)
+    assert standing.show(empty(4)) == Tally({}, {})
+
+
+def cast(slots: int) -> Cast:
+    found = Cast()
+    for number in range(slots):
+        found.slot(number, 0)
+    return found

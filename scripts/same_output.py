@@ -8,12 +8,14 @@ OLD and NEW are each a source tree, a git revision of this repository, a virtual
 
 Both run the command lines of ``replay_cases.py``: reports in every format, fixes, ``simulate``, ``why``, rules, exit
 codes. Each difference is printed as a short diff; one that stands in several outputs is printed once. The exit code is
-1 when anything differs, and 2 when a version cannot be run. Progress goes to standard error.
+1 when anything differs, and 2 when a version cannot be run. Progress goes to standard error. What a revision answers is
+kept below ``~/.cache``, so that comparing with it again costs half.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import os
 import shutil
@@ -23,6 +25,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import unified_diff
+from hashlib import blake2b
 from pathlib import Path
 from time import sleep
 from typing import Any, NamedTuple
@@ -34,6 +37,8 @@ from scripts.replay_cases import GROUPS, ROOT, Case, prepare
 
 _EVERY = 5
 """With ``--quick`` one case of so many is run."""
+_REVISIONS = 8
+"""Revisions whose answers are kept."""
 _LINES = 12
 _SHOWN = 30
 
@@ -43,11 +48,12 @@ class UnusableError(Exception):
 
 
 class Version(NamedTuple):
-    """``tree`` is put on the path of ``python``; None for one that is installed."""
+    """``tree`` is put on the path of ``python``; None for one that is installed. ``commit`` is that of a revision."""
 
     name: str
     python: str
     tree: Path | None
+    commit: str = ""
 
 
 class Difference(NamedTuple):
@@ -82,15 +88,53 @@ def version_of(word: str, scratch: Path) -> Version:
     scratch.mkdir(parents=True)
     archive = subprocess.run(["git", "-C", str(ROOT), "archive", commit], capture_output=True, check=True).stdout
     subprocess.run(["tar", "-x", "-C", str(scratch)], input=archive, check=True)
-    return Version(f"{word} ({commit[:10]})", sys.executable, scratch)
+    return Version(f"{word} ({commit[:10]})", sys.executable, scratch, commit)
+
+
+class Kept:
+    """What a revision has answered in earlier runs over the same inputs; of other versions nothing is kept."""
+
+    def __init__(self, version: Version, inputs: Path) -> None:
+        digest = blake2b(Path(__file__).with_name("replay_run.py").read_bytes(), digest_size=12)
+        for file in sorted(path for path in inputs.rglob("*") if path.is_file()):
+            digest.update(f"{file.relative_to(inputs)}\0".encode())
+            digest.update(file.read_bytes())
+        digest.update(f"{version.python} {sys.version}".encode())
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kubesched-same-output"
+        self.file = home / f"{version.commit}-{digest.hexdigest()}" if version.commit else None
+
+    def answers(self) -> dict[str, dict[str, Any]]:
+        """Case, as JSON, → answer."""
+        if self.file is None or not self.file.exists():
+            return {}
+        with gzip.open(self.file, "rt", encoding="ascii") as opened:
+            found: dict[str, dict[str, Any]] = json.load(opened)
+        return found
+
+    def add(self, cases: Sequence[Case], answers: Mapping[str, dict[str, Any]]) -> None:
+        """Keeps answers beside those of before, and the files of the last few revisions."""
+        if self.file is None:
+            return
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        told = {**self.answers(), **{json.dumps(case): answers[case.key] for case in cases}}
+        written = self.file.with_suffix(f".{os.getpid()}")
+        with gzip.open(written, "wt", encoding="ascii", compresslevel=3) as opened:
+            json.dump(told, opened)
+        written.replace(self.file)
+        for old in sorted(self.file.parent.iterdir(), key=lambda file: -file.stat().st_mtime)[_REVISIONS:]:
+            old.unlink(missing_ok=True)
 
 
 class Run:
     """A version at work on the cases, in a process of its own."""
 
-    def __init__(self, version: Version, folder: Path, inputs: Path, cases: Path) -> None:
-        self.version, self.results = version, folder / "results"
+    def __init__(self, version: Version, folder: Path, inputs: Path, cases: Sequence[Case]) -> None:
+        self.version, self.results, self.kept = version, folder / "results", Kept(version, inputs)
+        known = self.kept.answers()
+        self.known = {case.key: known[word] for case in cases if (word := json.dumps(case)) in known}
+        self.cases = [case for case in cases if case.key not in self.known]
         shutil.copytree(inputs, folder / "inputs")
+        (folder / "cases.json").write_text(json.dumps([case._asdict() for case in self.cases]))
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "KUBESCHED"))},
             "PYTHONHASHSEED": "0",
@@ -103,11 +147,11 @@ class Run:
         if version.tree:
             environment["PYTHONPATH"] = str(version.tree)
         runner = Path(__file__).resolve().with_name("replay_run.py")
-        command = [version.python, str(runner), str(cases), str(self.results), str(folder)]
+        command = [version.python, str(runner), str(folder / "cases.json"), str(self.results), str(folder)]
         self.process = subprocess.Popen(command, cwd=folder, env=environment)
 
     def done(self) -> int:
-        return self.results.read_bytes().count(b"\n") if self.results.exists() else 0
+        return len(self.known) + (self.results.read_bytes().count(b"\n") if self.results.exists() else 0)
 
     def answers(self) -> dict[str, dict[str, Any]]:
         """What each case gave. Raises UnusableError when the version did not run, or another one did."""
@@ -117,7 +161,9 @@ class Run:
         tree = self.version.tree
         if tree and not Path(first["package"]).is_relative_to(tree.resolve()):
             raise UnusableError(f"{self.version.name}: {first['package']} was imported instead")
-        return {answer["key"]: answer for answer in others}
+        made = {answer["key"]: answer for answer in others}
+        self.kept.add(self.cases, made)
+        return {**self.known, **made}
 
 
 def differences(cases: Sequence[Case], old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
@@ -187,7 +233,7 @@ def _wait(runs: Sequence[Run], count: int) -> None:
         sleep(0.2)
         if (now := min(run.done() for run in runs)) >= said + max(count // 10, 1):
             said = now
-            print(f"{now - 1:,} of {count:,}", file=sys.stderr)
+            print(f"{min(now, count):,} of {count:,}", file=sys.stderr)
 
 
 def compare(old: str, new: str, only: Sequence[str], quick: bool, shown: int, lines: int) -> int:
@@ -196,21 +242,18 @@ def compare(old: str, new: str, only: Sequence[str], quick: bool, shown: int, li
         scratch = Path(made)
         versions = [version_of(word, scratch / f"tree-{n}") for n, word in enumerate((old, new))]
         cases = _chosen(prepare(scratch / "inputs"), only, quick)
-        file = scratch / "cases.json"
-        file.write_text(json.dumps([case._asdict() for case in cases]))
         runs = []
         for number, version in enumerate(versions):
             (scratch / str(number)).mkdir()
-            runs.append(Run(version, scratch / str(number), scratch / "inputs", file))
+            runs.append(Run(version, scratch / str(number), scratch / "inputs", cases))
         _wait(runs, len(cases))
         answers = [run.answers() for run in runs]
     for run, given in zip(runs, answers, strict=True):
         slowest = max(given.values(), key=lambda answer: answer["cpu"])
         spent = sum(answer["cpu"] for answer in given.values())
-        print(
-            f"{run.version.name}: {spent:.0f} s CPU, of which {slowest['cpu']:.1f} for `{slowest['key']}`",
-            file=sys.stderr,
-        )
+        told = f"{spent:.0f} s CPU, of which {slowest['cpu']:.1f} for `{slowest['key']}`"
+        kept = f"; {len(run.known):,} answers were kept" if run.known else ""
+        print(f"{run.version.name}: {told}{kept}", file=sys.stderr)
     found = list(differences(cases, *answers))
     tell(found, cases, shown, lines)
     return 1 if found else 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,16 +25,18 @@ if out:
 print({error!r}, file=sys.stderr)
 sys.exit({code})
 """
+AUTHOR = ("-c", "user.name=a", "-c", "user.email=a@example.com")
 CASES = [Case("lint", "first", ("lint", "{out}/json")), Case("rules", "second", ("rules", "list"))]
 
 
 @pytest.fixture(autouse=True)
-def _two_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+def _two_cases(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def few(folder: Path) -> list[Case]:
         folder.mkdir()
         return CASES
 
     monkeypatch.setattr(same_output, "prepare", few)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 def tree(folder: Path, code: int = 0, error: str = "", file: str = '{"a": 1}') -> str:
@@ -71,6 +76,24 @@ def test_only_some_groups(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_a_version_that_cannot_be_run_is_said(tmp_path: Path) -> None:
     with pytest.raises(same_output.UnusableError, match="no source tree, no git revision"):
         compare("no-such-thing", tree(tmp_path / "a"))
+
+
+def test_what_a_revision_answered_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository = tmp_path / "repository"
+    same = tree(repository)
+    for command in (["init", "-q"], ["add", "."], [*AUTHOR, "commit", "-q", "-m", "one"], ["tag", "one"]):
+        subprocess.run(["git", *command], cwd=repository, check=True)
+    monkeypatch.setattr(same_output, "ROOT", repository)
+    for only, kept in ((("lint",), 0), ((), 1), ((), 2)):
+        assert compare("one", same, only) == 0
+        assert ("answers were kept" in capsys.readouterr().err) == bool(kept)
+        (file,) = (tmp_path / "cache" / "kubesched-same-output").iterdir()
+        with gzip.open(file, "rt") as opened:
+            assert len(json.load(opened)) == max(len(only) or 2, kept)
+    shutil.rmtree(repository / "kubesched_lint")
+    assert compare("one", tree(repository, code=1)) == 1
 
 
 def test_the_inputs_have_every_group_and_no_key_twice(tmp_path: Path) -> None:

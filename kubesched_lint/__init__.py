@@ -11,7 +11,6 @@ from __future__ import annotations
 # The command line pays for this module each time it starts: what it offers is imported when it is asked for.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.facts import Facts
     from kubesched_lint.analysis.remedy import Remedy
     from kubesched_lint.findings import (
         Edit,
@@ -49,6 +48,7 @@ if TYPE_CHECKING:
     from kubesched_lint.manifests.changes import Append, Put, Remove, Rename
     from kubesched_lint.model.workload import Workload
     from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
+    from kubesched_lint.rulebook.package_facts import Facts
     from kubesched_lint.version import __version__
 
 __all__ = [
@@ -94,7 +94,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Facts": "analysis.facts",
+    "Facts": "rulebook.package_facts",
     "Remedy": "analysis.remedy",
     **dict.fromkeys(("Append", "Put", "Remove", "Rename"), "manifests.changes"),
     "Workload": "model.workload",

@@ -35,7 +35,7 @@ from kubesched_lint.rulebook.trial import Trial
 SHARED = (
     "analysis.daemons",
     "analysis.joint",
-    "analysis.neighbours",
+    "world.neighbours",
     "analysis.ports",
     "analysis.rollout",
     "analysis.spread",
@@ -110,6 +110,7 @@ class Changed:
 
 def _functions(names: Mapping[str, object], module: str) -> Iterator[tuple[str, FunctionType]]:
     for value in names.values():
+        value = getattr(value, "__wrapped__", value)  # what once_per_world remembers
         if isinstance(value, FunctionType) and value.__module__ == module:
             yield value.__qualname__, value
         elif isinstance(value, type) and value.__module__ == module:

@@ -11,21 +11,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import TYPE_CHECKING
 
-from kubesched_lint.analysis.claims import without_unknown_storage
 from kubesched_lint.analysis.quota_demand import granted
 from kubesched_lint.analysis.trial import scheduled_pod
+from kubesched_lint.analysis.wanted import daemon_nodes
 from kubesched_lint.cluster.nodeset import NodeSet, positions
-from kubesched_lint.controllers.daemonset import pinned, targets, with_daemon_tolerations
+from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.preemption import preempt
+from kubesched_lint.world.claims import without_unknown_storage
+from kubesched_lint.world.running import lasting_state
+from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.facts import Facts
     from kubesched_lint.cluster.state import ClusterState, Placement
     from kubesched_lint.model.pod import Pod
     from kubesched_lint.model.workload import Workload
+    from kubesched_lint.world.world import World
 
 Choose = Callable[[NodeSet, Random], int]
 """Which of the feasible nodes a pod is bound to: any of them is a choice that some scheduler makes."""
@@ -51,36 +54,36 @@ class _Queue:
         return self._pods[number if len(self._pods) > 1 else 0]
 
 
-def is_modelled(workload: Workload, facts: Facts) -> bool:
+def is_modelled(it: Member) -> bool:
     """Whether a run can follow its pods, and they stay."""
-    return (workload.stays or workload.kind == "DaemonSet") and is_followed(workload, facts)
+    return (it.workload.stays or it.workload.kind == "DaemonSet") and is_followed(it)
 
 
-def is_followed(workload: Workload, facts: Facts) -> bool:
+def is_followed(it: Member) -> bool:
     """Whether a run can follow its pods: the scheduler sees them, and it is known where volumes bind."""
-    if workload.kind == "CronJob" or (workload.kind == "Job" and workload.held):
+    if it.workload.kind == "CronJob" or (it.workload.kind == "Job" and it.workload.held):
         return False
-    if facts.admission.decision(workload).unknown:
+    if it.world.admission.decision(it.workload).unknown:
         return False
-    if scheduled_pod(workload, facts) is None:
+    if scheduled_pod(it) is None:
         return False
-    known = without_unknown_storage(facts, workload)
-    return known.pod.volumes == workload.pod.volumes and known.claim_templates == workload.claim_templates
+    known = without_unknown_storage(it)
+    return known.pod.volumes == it.workload.pod.volumes and known.claim_templates == it.workload.claim_templates
 
 
-def pods_left(facts: Facts, members: Sequence[Workload], choose: Choose, random: Random) -> dict[int, int] | None:
+def pods_left(world: World, members: Sequence[Workload], choose: Choose, random: Random) -> dict[int, int] | None:
     """Return ``id(workload)`` → pods of it that do not run at the end of one run; all ``members`` are modelled.
 
     None where the run takes too many steps: then it says nothing.
 
     The scheduler looks at ``members`` in the given order, and again at whatever waits while anything changes.
     """
-    state = facts.state
+    state = lasting_state(world)
     mark = state.mark()
     try:
-        queues = [_queue(workload, facts, state) for workload in members]
+        queues = [_queue(world.member(workload), state) for workload in members]
         wanted = [len(queue.waiting) for queue in queues]
-        created = granted([(queue.workload, len(queue.waiting)) for queue in queues], facts)
+        created = granted([(queue.workload, len(queue.waiting)) for queue in queues], world)
         for queue, count in zip(queues, created, strict=True):
             del queue.waiting[count:]
         refused = [most - count for most, count in zip(wanted, created, strict=True)]
@@ -137,33 +140,23 @@ def _bind(
     return bind(pod, chosen.position, state), chosen.victims
 
 
-# --- what controllers want ------------------------------------------------------------------------------------------
-
-
-def wanted_pods(workload: Workload, facts: Facts) -> int:
-    """How many pods the workload wants at deploy; of a DaemonSet one for each node that it targets."""
-    if workload.kind == "DaemonSet":
-        return targets(with_daemon_tolerations(facts.pod(workload)), facts.index)[0].bit_count()
-    return facts.replicas(workload)
-
-
-def _queue(workload: Workload, facts: Facts, state: ClusterState) -> _Queue:
-    pod = facts.pod(workload)
-    if workload.kind == "DaemonSet":
+def _queue(it: Member, state: ClusterState) -> _Queue:
+    pod = it.pod
+    if it.workload.kind == "DaemonSet":
         pod = with_daemon_tolerations(pod)
-        names = facts.index.names
-        pods = [pinned(pod, names[p]) for p in positions(targets(pod, facts.index)[0])]
-        return _Queue(workload, pods, len(pods))
-    wanted = facts.replicas(workload)
-    varies = workload.kind == "StatefulSet" and facts.varying_labels
-    if not varies and not workload.claim_templates:
-        return _Queue(workload, (pod,), wanted)
-    claims = [c for n in range(wanted) for c in claims_of(workload, n)]
+        names = it.world.index.names
+        pods = [pinned(pod, names[p]) for p in positions(daemon_nodes(it))]
+        return _Queue(it.workload, pods, len(pods))
+    wanted = it.replicas
+    varies = it.workload.kind == "StatefulSet" and it.world.varying_labels
+    if not varies and not it.workload.claim_templates:
+        return _Queue(it.workload, (pod,), wanted)
+    claims = [c for n in range(wanted) for c in claims_of(it.workload, n)]
     state.storage = state.storage.with_objects(
         claim for claim in claims if state.storage.claim(claim.namespace, claim.name) is None
     )
-    own = (facts.pod_of_ordinal(workload, n) if varies else pod for n in range(wanted))
-    return _Queue(workload, [pod_with_claims(workload, each, n) for n, each in enumerate(own)], wanted)
+    own = (it.pod_of_ordinal(n) if varies else pod for n in range(wanted))
+    return _Queue(it.workload, [pod_with_claims(it.workload, each, n) for n, each in enumerate(own)], wanted)
 
 
 # --- orders ---------------------------------------------------------------------------------------------------------

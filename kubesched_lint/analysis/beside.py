@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from kubesched_lint import work
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.trial import Queued, pods_wanted, queued_pods
+from kubesched_lint.analysis.trial import Queued, queued_pods
+from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import pinned_to
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.placement import Placer
+from kubesched_lint.world.world import Member, World
 
 MOST_STEPS = 6_000_000
 """Of placing the others: see ``work``."""
@@ -35,20 +35,20 @@ class Beside:
     """To go on placing took too much work."""
 
 
-def place_rest(subject: ObjectRef, facts: Facts, state: ClusterState, turn: Turn, seed: int) -> Beside | None:
+def place_rest(subject: ObjectRef, world: World, state: ClusterState, turn: Turn, seed: int) -> Beside | None:
     """Binds the pods of the set's other workloads in apply order; ``turn`` is taken where the subject stands in it.
 
     Whoever finds no node is tried again after the others, as a pod in the queue of the scheduler is. None where the
     set makes too many pods: then nothing is bound. Pods of the others that run already stay where they are.
     """
-    if pods_wanted(facts) > MOST_PODS:
+    if pods_of_the_set(world) > MOST_PODS:
         return None
     queue: list[tuple[Queued, Placer] | None] = []
-    for workload in facts.as_created:
+    for workload in world.as_created:
         if workload.ref == subject:
             queue.append(None)
         else:
-            queue += [(one, Placer(one.pod, state, one.owner, seed=seed)) for one in _missing(workload, facts)]
+            queue += [(one, Placer(one.pod, state, one.owner, seed=seed)) for one in _missing(world.member(workload))]
     if None not in queue:
         queue.append(None)
     wanted = sum(entry[0].left for entry in queue if entry is not None)
@@ -93,14 +93,14 @@ def _place(one: Queued, placer: Placer) -> int:
     return before - one.left
 
 
-def _missing(workload: Workload, facts: Facts) -> Iterator[Queued]:
+def _missing(it: Member) -> Iterator[Queued]:
     """The pods that the workload has yet to make: without those that run already, and none while it is held."""
-    if workload.held:
+    if it.workload.held:
         return
-    running = [bound for bound in facts.running_pods(workload) if not bound.terminating]
+    running = [bound for bound in it.running_pods if not bound.terminating]
     covered, enough = {bound.node for bound in running}, len(running)
-    for one in queued_pods(workload, facts):
-        if workload.kind == "DaemonSet":
+    for one in queued_pods(it):
+        if it.workload.kind == "DaemonSet":
             if pinned_to(one.pod) not in covered:
                 yield one
         else:

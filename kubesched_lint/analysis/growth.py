@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
-from kubesched_lint.analysis.potential import Offer
 from kubesched_lint.analysis.preferences import relaxed
-from kubesched_lint.analysis.trial import Queued, pods_wanted, queued_pods, scheduled_pod
+from kubesched_lint.analysis.trial import Queued, queued_pods, scheduled_pod
+from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.templates import Template, fits_limits
@@ -34,19 +33,28 @@ from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import diagnose, message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.scheduler.scoring import owner_selector
+from kubesched_lint.world.potential import Offer
+from kubesched_lint.world.running import lasting_state
+from kubesched_lint.world.world import World, once_per_world
 
 MOST_PODS = 2_000
 _MOST_NODES = 500
 
 
-def growth_plan(facts: Facts, seed: int = 1) -> Plan:
+@once_per_world
+def growth_plan(world: World) -> Plan:
     """What the pools add for the set, and the verdict on each workload. Empty without pools. Pure."""
-    if not facts.pools or facts.cluster is None:
+    return planned_growth(world, 1)
+
+
+def planned_growth(world: World, seed: int) -> Plan:
+    """The same, with draws of the scheduler that follow from ``seed``."""
+    if not world.pools or world.cluster is None:
         return Plan()
-    wanted = pods_wanted(facts.without_pools)
+    wanted = pods_of_the_set(world.without_pools)
     if wanted > MOST_PODS:
         return Plan(skipped=f"growth is planned for at most {MOST_PODS:,} pods; these manifests make {wanted:,}")
-    return _Growth(facts, seed).plan()
+    return _Growth(world, seed).plan()
 
 
 def grown(cluster: Cluster, plan: Plan) -> Cluster:
@@ -57,13 +65,13 @@ def grown(cluster: Cluster, plan: Plan) -> Cluster:
     return replace(cluster, inventory=replace(cluster.inventory, nodes=nodes))
 
 
-def with_spares(facts: Facts, most: int) -> Facts | None:
+def with_spares(world: World, most: int) -> World | None:
     """On the nodes of a plan and further ones of every kind, as limits allow; without pools from there on.
 
     None if the pools could add more than ``most``.
     """
-    potential, plan = facts.potential, facts.growth
-    if facts.cluster is None or not potential.complete or len(potential.nodes) > most:
+    potential, plan = world.potential, growth_plan(world)
+    if world.cluster is None or not potential.complete or len(potential.nodes) > most:
         return None
     left = {pool: dict(limits) for pool, limits in plan.left.items()}
     nodes = {node.name: node for node in plan.nodes}
@@ -79,8 +87,8 @@ def with_spares(facts: Facts, most: int) -> Facts | None:
         if node.name not in nodes and fits_limits(template, limits) != 0:
             nodes[node.name] = replace(node, allocatable=template.offered)
             take(template, limits)
-    now = facts.without_pools
-    return Facts(now.manifests, grown(now.cluster or facts.cluster, Plan(nodes=tuple(nodes.values()))), facts.premises)
+    now = world.without_pools
+    return World(now.manifests, grown(now.cluster or world.cluster, Plan(nodes=tuple(nodes.values()))), world.premises)
 
 
 def take(template: Template, left: dict[str, int]) -> None:
@@ -122,23 +130,23 @@ class _Queue:
 class _Growth:
     """The search: a state of nodes that exist, nodes added so far, and spares that could be added next."""
 
-    def __init__(self, facts: Facts, seed: int) -> None:
-        self.facts = facts
+    def __init__(self, world: World, seed: int) -> None:
+        self.world = world
         self.seed = seed
-        now = facts.without_pools
-        self.objects: Inventory = now.state.objects
+        now = world.without_pools
+        self.objects: Inventory = lasting_state(now).objects
         self.real: tuple[Node, ...] = now.index.nodes
         self.placed: list[tuple[Pod, str]] = []
         self.new: dict[str, Offer] = {}
         self.nodes: dict[str, Node] = {}
-        self.limits = {name: dict(left) for name, left in facts.potential.limits.items()}
+        self.limits = {name: dict(left) for name, left in world.potential.limits.items()}
         self.stock: dict[int, int] = {}
         """How many spares of an offer to hold, by ``id(offer)``."""
         self.spares: dict[int, Offer] = {}
         self.free: dict[int, list[int]] = {}
         self.there: NodeSet = EMPTY
         """The nodes that exist or were added; the others of ``state`` are spares."""
-        self.state = now.state
+        self.state = lasting_state(now)
 
     def plan(self) -> Plan:
         queues = self._today()
@@ -154,12 +162,12 @@ class _Growth:
 
     def _today(self) -> list[_Queue]:
         """Places what fits on the nodes that exist, as kube-scheduler would; tells what is left."""
-        now = self.facts.without_pools
-        state = now.state
+        now = self.world.without_pools
+        state = lasting_state(now)
         mark = state.mark()
         queues: dict[int, _Queue] = {}
         try:
-            entries = [entry for w in now.as_created for entry in queued_pods(w, now)]
+            entries = [entry for w in now.as_created for entry in queued_pods(now.member(w))]
             progress = True
             while progress:
                 progress = False
@@ -177,10 +185,10 @@ class _Growth:
         finally:
             state.undo(mark)
         for workload in now.manifests.workloads:
-            pod = scheduled_pod(workload, now)
+            pod = scheduled_pod(now.member(workload))
             if workload.stays and pod is not None:
                 waiting = left.get(id(workload), [])
-                today = now.replicas(workload) - sum(entry.left for entry in waiting)
+                today = now.member(workload).replicas - sum(entry.left for entry in waiting)
                 queues[id(workload)] = _Queue(workload, waiting, pod, owner_selector(workload, pod.labels), today)
         return list(queues.values())
 
@@ -210,7 +218,7 @@ class _Growth:
 
     def _wishes(self, pod: Pod) -> Sequence[Pod]:
         """The pod as Karpenter sees it while it keeps some of its preferences; nothing without Karpenter."""
-        has_karpenter = any(pool.maker == KARPENTER for pool in self.facts.pools)
+        has_karpenter = any(pool.maker == KARPENTER for pool in self.world.pools)
         return tuple(relaxed(pod))[:-1] if has_karpenter else ()
 
     def _placed_as(self, pod: Pod, queue: _Queue, *, only_karpenter: bool = False) -> bool:
@@ -291,7 +299,7 @@ class _Growth:
         keys = [c.topology_key for c in pod.spread if c.is_hard and c.topology_key != HOSTNAME]
         if not keys:
             return pod, left
-        offers = self.facts.potential.offers
+        offers = self.world.potential.offers
         domains = max(len({o.template.labels[key] for o in offers if key in o.template.labels}) for key in keys)
         kept = tuple(c for c in pod.spread if c.topology_key not in keys)
         return replace(pod, spread=kept), -(-left // max(1, domains))
@@ -335,7 +343,7 @@ class _Growth:
         """A state of all nodes that are there, with spares of every offer behind them."""
         there = (*self.real, *self.nodes.values())
         self.there = first(len(there))
-        spares = [spare for offer in self.facts.potential.offers for spare in self._spares(offer)]
+        spares = [spare for offer in self.world.potential.offers for spare in self._spares(offer)]
         self.spares = {position: offer for position, (_, offer) in enumerate(spares, len(there))}
         self.free = {}
         for position, offer in self.spares.items():
@@ -350,7 +358,7 @@ class _Growth:
             yield template.node(number, template.offered), offer
 
     def _state(self, nodes: Sequence[Node], spares: Iterable[Offer] = ()) -> ClusterState:
-        version = self.facts.premises.kubernetes_version
+        version = self.world.premises.kubernetes_version
         state = ClusterState(NodeIndex(nodes), self.objects, kubernetes_version=version)
         offers = [*self.new.values(), *spares]
         for position, offer in enumerate(offers, len(self.real)):
@@ -365,7 +373,7 @@ class _Growth:
 
     def _blind(self) -> Iterator[Offer]:
         """Offers of autoscalers that see no empty zone."""
-        return (o for o in self.facts.potential.offers if not o.template.pool.sees_empty_zones)
+        return (o for o in self.world.potential.offers if not o.template.pool.sees_empty_zones)
 
     def _fits_alone(self, pod: Pod, offer: Offer) -> bool:
         """Whether the pod fits on one new node beside those that are there, with no other spare about."""
@@ -397,9 +405,9 @@ class _Growth:
         """Whether some machine falls short only of what its kind offers as a rule."""
         if "Insufficient" not in queue.message:
             return False
-        facts = self.facts
-        names = facts.index.names_of(facts.usable(queue.workload) & ~facts.today)
-        return any(facts.potential.by_name[name].template.shape.most is not None for name in names)
+        world = self.world
+        names = world.index.names_of(world.member(queue.workload).usable & ~world.today)
+        return any(world.potential.by_name[name].template.shape.most is not None for name in names)
 
 
 def _added(offers: Iterable[Offer]) -> Iterator[Added]:

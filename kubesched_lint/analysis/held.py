@@ -14,10 +14,10 @@ from kubesched_lint.cluster.template import AS_IT_RUNS
 from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.facts import Facts
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.pod import BoundPod
     from kubesched_lint.model.workload import Workload
+    from kubesched_lint.world.world import World
 
 _HASH = "pod-template-hash"
 _MOST_NAMED = 3
@@ -29,10 +29,12 @@ def without(manifests: Inventory, workloads: Sequence[Workload]) -> Inventory:
     return replace(manifests, workloads=tuple(w for w in manifests.workloads if id(w) not in gone))
 
 
-def amid_rollout(facts: Facts) -> tuple[Workload, ...]:
+def amid_rollout(world: World) -> tuple[Workload, ...]:
     """Deployments that were paused while pods of two revisions run: they keep both."""
-    paused = (w for w in facts.manifests.workloads if w.held == "paused")
-    return tuple(w for w in paused if len({b.pod.labels.get(_HASH) for b in _staying(facts.running_pods(w))}) > 1)
+    paused = (w for w in world.manifests.workloads if w.held == "paused")
+    return tuple(
+        w for w in paused if len({b.pod.labels.get(_HASH) for b in _staying(world.member(w).running_pods)}) > 1
+    )
 
 
 def as_it_stands(workload: Workload, running: Sequence[BoundPod]) -> Workload:

@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
 
-from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.reachability import blocked_affinities
 from kubesched_lint.analysis.setting import stays
 from kubesched_lint.analysis.spread import spread_room
-from kubesched_lint.analysis.trial import pods_wanted
+from kubesched_lint.analysis.trial import trials_of
+from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.findings import ObjectRef
@@ -22,6 +23,9 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
+from kubesched_lint.world.room import domain_room, most_copies
+from kubesched_lint.world.staying import staying_beside_set
+from kubesched_lint.world.world import Member, World, once_per_world
 
 GROUPS = ("resources", "host ports", "anti-affinity", "spread", "affinity")
 _MOST_VARIABLES = 20_000
@@ -73,8 +77,8 @@ class NodeClass:
 class Problem:
     """Demands on classes of nodes; conditions are asked for by group, so that a proof can leave some out."""
 
-    def __init__(self, facts: Facts, demands: Sequence[Demand]) -> None:
-        self.facts = facts
+    def __init__(self, world: World, demands: Sequence[Demand]) -> None:
+        self.world = world
         self.demands = tuple(demands)
         named = {name for d in demands for name, amount in d.pod.requests.items() if amount > 0}
         self.resources = (PODS, *sorted(named))
@@ -82,7 +86,7 @@ class Problem:
         self.classes = tuple(self._classes())
 
     def _classes(self) -> Iterator[NodeClass]:
-        index, state = self.facts.index, self.facts.staying_beside_set.state
+        index, state = self.world.index, staying_beside_set(self.world).state
         free = [state.ledger.free(name) for name in self.resources]
         every = sorted({key for d in self.demands for key in _keys(d.pod)})
         keys = [key for key in every if not index.one_node_each(key)]
@@ -138,47 +142,48 @@ class Problem:
         for amount, room in zip(self.request(demand), place.room, strict=True):
             if amount > 0:
                 each = min(each, max(room, 0) // amount)
-        if demand.one_a_node or demand.pod.host_ports or repels_itself_per_node(demand, self.facts):
+        if demand.one_a_node or demand.pod.host_ports or repels_itself_per_node(demand, self.world):
             each = min(each, 1)
         return min(demand.count, each * place.size)
 
 
-def demands_of(facts: Facts) -> tuple[Demand, ...]:
-    """Every workload whose pods stay, a DaemonSet by its nodes; ask ``Facts.demands``."""
-    return tuple(_demands(facts))
+@once_per_world
+def demands_of(world: World) -> tuple[Demand, ...]:
+    """Every workload whose pods stay, a DaemonSet by its nodes; ask ``demands_of``."""
+    return tuple(_demands(world))
 
 
-def _demands(facts: Facts) -> Iterator[Demand]:
-    twice = _defined_twice(facts.manifests)
-    for workload in facts.manifests.workloads:
+def _demands(world: World) -> Iterator[Demand]:
+    twice = _defined_twice(world.manifests)
+    for workload in world.manifests.workloads:
         if twice and workload.ref in twice:
             continue  # one object in several variants, overlays perhaps: nobody knows which of them is deployed
-        if not facts.is_created(workload):
+        if not world.member(workload).is_created:
             continue
-        usable = facts.usable(workload)
+        usable = world.member(workload).usable
         if workload.kind == "DaemonSet":
-            usable &= facts.today  # on nodes to come their room is deducted
+            usable &= world.today  # on nodes to come their room is deducted
             count = usable.bit_count()
         elif workload.stays:
-            count = facts.replicas(workload)
+            count = world.member(workload).replicas
         else:
             continue
-        pod = _as_it_may_stand(workload, usable, facts)
+        pod = _as_it_may_stand(world.member(workload), usable)
         if pod is None or pod.scheduling_gates or pod.node_name:
             continue
-        if count and usable and not usable & facts.index.unknown_resources:
+        if count and usable and not usable & world.index.unknown_resources:
             yield Demand(workload, pod, count, usable)
 
 
-def _as_it_may_stand(workload: Workload, usable: NodeSet, facts: Facts) -> Pod | None:
+def _as_it_may_stand(it: Member, usable: NodeSet) -> Pod | None:
     """The pod of a workload; of one whose pods run and stay what those are sure to take, None where that is unlike.
 
     They were let in when nodes and labels were others: only the room that they take is as that of a new pod.
     """
-    pod, running = facts.pod(workload), facts.running_pods(workload)
-    if not running or not stays(workload, running, facts):
+    pod, running = it.pod, it.running_pods
+    if not running or not stays(it, running):
         return pod
-    at = (facts.index.positions.get(bound.node, -1) for bound in running if bound.node)
+    at = (it.world.index.positions.get(bound.node, -1) for bound in running if bound.node)
     if not all(position >= 0 and usable >> position & 1 for position in at):
         return None
     if any(b.pod.requests != pod.requests or b.pod.host_ports != pod.host_ports for b in running):
@@ -193,15 +198,21 @@ def _defined_twice(manifests: Inventory) -> frozenset[ObjectRef]:
     return frozenset(ref for ref, count in written.items() if count > 1)
 
 
-def impossible(facts: Facts) -> Iterator[Impossible]:
+@once_per_world
+def contradictions(world: World) -> tuple[Impossible, ...]:
+    """Small sets of workloads that cannot all run together, each of which could by itself; the first few."""
+    return tuple(impossible(world))
+
+
+def impossible(world: World) -> Iterator[Impossible]:
     """Small sets of two or more workloads that cannot all run, each of which could by itself; the first few."""
-    problem = Problem(facts, [d for d in facts.demands if _fits_alone(facts, d)])
+    problem = Problem(world, [d for d in demands_of(world) if _fits_alone(world, d)])
     left = _MOST_TOLD
     while left:
         demands = problem.demands
         culprits = overfull(problem)
-        if culprits is None and 1 < len(demands) <= _MOST_SOLVED and not _seen_to_fit(facts):
-            culprits = _smallest(facts, demands)
+        if culprits is None and 1 < len(demands) <= _MOST_SOLVED and not _seen_to_fit(world):
+            culprits = _smallest(world, demands)
         if culprits is None:
             return
         # What one of them cannot have even alone says nothing about the others: it is left out.
@@ -211,28 +222,28 @@ def impossible(facts: Facts) -> Iterator[Impossible]:
         problem = problem.without(culprits.demands[-1])
 
 
-def _seen_to_fit(facts: Facts) -> bool:
+def _seen_to_fit(world: World) -> bool:
     """Whether a trial found a place for every pod: then there is no contradiction to look for, no solver to load."""
-    if facts.pools or facts.index.unknown_resources or pods_wanted(facts) > _MOST_TRIED:
+    if world.pools or world.index.unknown_resources or pods_of_the_set(world) > _MOST_TRIED:
         return False
-    return not all(facts.trials)
+    return not all(trials_of(world))
 
 
-def _fits_alone(facts: Facts, demand: Demand) -> bool:
+def _fits_alone(world: World, demand: Demand) -> bool:
     """By the bounds that the rules on single workloads use: what fails them is told there."""
     workload, count = demand.workload, demand.count
     if workload.kind == "DaemonSet":
         return True
-    if id(workload) in facts.blocked or facts.copies(workload, count) < count:
+    if id(workload) in blocked_affinities(world) or most_copies(world.member(workload), count) < count:
         return False
     for term in demand.pod.required_anti_affinity:
-        if facts.repels_itself(workload, term):
-            room = facts.room(workload, term.topology_key, term)
+        if world.member(workload).repels_itself(term):
+            room = domain_room(world.member(workload), term.topology_key, term)
             if room.is_bounded and len(room.domains) < count:
                 return False
     for constraint in demand.pod.spread:
         if constraint.is_hard:
-            bound = spread_room(workload, constraint, facts)
+            bound = spread_room(world.member(workload), constraint)
             if bound is not None and bound.total < count:
                 return False
     return True
@@ -288,26 +299,26 @@ def _overfull(problem: Problem, chosen: tuple[Demand, ...], r: int, name: str, r
     return Impossible(chosen, wanted, placed, (because,))
 
 
-def _smallest(facts: Facts, demands: Sequence[Demand]) -> Impossible | None:
+def _smallest(world: World, demands: Sequence[Demand]) -> Impossible | None:
     """The set reduced until every workload and every group of conditions is needed for the contradiction."""
-    if not _contradicts(facts, demands, GROUPS):
+    if not _contradicts(world, demands, GROUPS):
         return None
     kept = list(demands)
     for demand in demands:
         rest = [d for d in kept if d is not demand]
-        if rest and _contradicts(facts, rest, GROUPS):
+        if rest and _contradicts(world, rest, GROUPS):
             kept = rest
     groups = list(GROUPS)
     for group in GROUPS:
         fewer = [g for g in groups if g != group]
-        if _contradicts(facts, kept, fewer):
+        if _contradicts(world, kept, fewer):
             groups = fewer
     wanted = sum(d.count for d in kept)
-    return Impossible(tuple(kept), wanted, _placeable(Problem(facts, kept), groups), tuple(groups))
+    return Impossible(tuple(kept), wanted, _placeable(Problem(world, kept), groups), tuple(groups))
 
 
-def _contradicts(facts: Facts, demands: Sequence[Demand], groups: Sequence[str]) -> bool:
-    return _placeable(Problem(facts, demands), groups) < sum(d.count for d in demands)
+def _contradicts(world: World, demands: Sequence[Demand], groups: Sequence[str]) -> bool:
+    return _placeable(Problem(world, demands), groups) < sum(d.count for d in demands)
 
 
 def _placeable(problem: Problem, groups: Sequence[str]) -> int:
@@ -359,12 +370,12 @@ def _packed(sizes: Iterable[tuple[int, int]], room: int) -> int:
     return placed
 
 
-def repels_itself_per_node(demand: Demand, facts: Facts) -> bool:
+def repels_itself_per_node(demand: Demand, world: World) -> bool:
     """Whether each node takes one pod at most: required anti-affinity to itself over a key of one node a value."""
     return any(
-        facts.index.one_node_each(term.topology_key)
-        and demand.nodes & ~facts.index.with_key(term.topology_key) == 0
-        and facts.repels_itself(demand.workload, term)
+        world.index.one_node_each(term.topology_key)
+        and demand.nodes & ~world.index.with_key(term.topology_key) == 0
+        and world.member(demand.workload).repels_itself(term)
         for term in demand.pod.required_anti_affinity
     )
 

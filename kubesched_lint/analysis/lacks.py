@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from kubesched_lint.analysis.claims import fates
 from kubesched_lint.model.pod import DEFAULT_SCHEDULER, Pod
 from kubesched_lint.record import record
+from kubesched_lint.world.claims import fates
+from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.facts import Facts
     from kubesched_lint.cluster.index import NodeIndex
-    from kubesched_lint.model.workload import Workload
+    from kubesched_lint.world.world import World
 
 
 @record
@@ -29,31 +29,31 @@ class Lack:
     """The events that it concerns; empty: all."""
 
 
-def lacks_of(workload: Workload, facts: Facts) -> tuple[Lack, ...]:
+def lacks_of(it: Member) -> tuple[Lack, ...]:
     """All that is missing for a verdict about one workload; empty for most."""
-    assert facts.cluster is not None, "without a cluster there are no verdicts about nodes"
-    if not facts.cluster.knows_nodes:
+    assert it.world.cluster is not None, "without a cluster there are no verdicts about nodes"
+    if not it.world.cluster.knows_nodes:
         return (Lack("the nodes: the snapshot holds none, for they were not captured", True, narrows=False),)
-    found = [*unmodelled(workload, facts), *_of_storage(workload, facts)]
-    found += [Lack(premise, False, narrows=False) for premise in facts.admission.decision(workload).assumed]
-    if facts.cluster.origin == "snapshot":
-        found += _of_gaps(workload, facts)
+    found = [*unmodelled(it), *_of_storage(it)]
+    found += [Lack(premise, False, narrows=False) for premise in it.world.admission.decision(it.workload).assumed]
+    if it.world.cluster.origin == "snapshot":
+        found += _of_gaps(it)
     return tuple(found)
 
 
-def unmodelled(workload: Workload, facts: Facts) -> Iterator[Lack]:
+def unmodelled(it: Member) -> Iterator[Lack]:
     """What its pods ask for and the model does not know."""
-    pod = workload.pod
+    pod = it.workload.pod
     if pod.scheduler_name != DEFAULT_SCHEDULER:
         yield Lack(f"how {pod.scheduler_name} decides, the scheduler that its pods name", True, narrows=False)
     if pod.resource_claims:
         named = ", ".join(pod.resource_claims)
         yield Lack(f"which nodes have the devices of its resourceClaims ({named}): these are not modelled", True)
-    if pod.node_name and _mounts(workload, facts):
+    if pod.node_name and _mounts(it):
         yield Lack(
             f"whether the kubelet of {pod.node_name} can mount its claims: nodeName passes the scheduler by", True
         )
-    devices = sorted(facts.device_resources & pod.requests.keys())
+    devices = sorted(it.world.device_resources & pod.requests.keys())
     if devices:
         yield Lack(f"which nodes have the devices that a DeviceClass offers as {', '.join(devices)}", True)
     if pod.group:
@@ -61,15 +61,17 @@ def unmodelled(workload: Workload, facts: Facts) -> Iterator[Lack]:
         yield Lack(text, True, narrows=False)
 
 
-def in_one_line(facts: Facts) -> Iterator[str]:
+def in_one_line(world: World) -> Iterator[str]:
     """What is assumed of classes and volumes, and what is not known of classes, for the whole set."""
-    assert facts.cluster is not None
-    asking = [w for w in facts.manifests.workloads if w.pod.priority_class or w.pod.runtime_class or _mounts(w, facts)]
-    if facts.cluster.origin == "snapshot":
-        found = dict.fromkeys(what for w in asking for what in facts.admission.decision(w).unknown)
+    assert world.cluster is not None
+    asking = [
+        w for w in world.manifests.workloads if w.pod.priority_class or w.pod.runtime_class or _mounts(world.member(w))
+    ]
+    if world.cluster.origin == "snapshot":
+        found = dict.fromkeys(what for w in asking for what in world.admission.decision(w).unknown)
         said = "not known, so that nothing is said of whether pods are created"
     else:
-        found = dict.fromkeys(lack.text for w in asking for lack in lacks_of(w, facts) if not lack.unknown)
+        found = dict.fromkeys(lack.text for w in asking for lack in lacks_of(world.member(w)) if not lack.unknown)
         said = "assumed, for the cluster file does not tell"
     if found:
         more = f"; and {len(found) - _FEW} more" if len(found) > _FEW else ""
@@ -79,14 +81,14 @@ def in_one_line(facts: Facts) -> Iterator[str]:
 _FEW = 3
 
 
-def _of_storage(workload: Workload, facts: Facts) -> Iterator[Lack]:
-    assert facts.cluster is not None
-    for what, fate in fates(facts, workload):
+def _of_storage(it: Member) -> Iterator[Lack]:
+    assert it.world.cluster is not None
+    for what, fate in fates(it):
         if not fate.lack:
             continue
         if not fate.assumed:
             yield Lack(f"{what}: {fate.lack}", True, narrows=fate.narrows)
-        elif fate.kind and facts.cluster.origin == "snapshot":
+        elif fate.kind and it.world.cluster.origin == "snapshot":
             yield Lack(f"{what}: {fate.lack}; the snapshot holds no {fate.kind}", True, narrows=fate.narrows)
         else:
             yield Lack(f"{what}: {fate.assumed}", False, narrows=fate.narrows)
@@ -105,46 +107,47 @@ def looks_at_others(pod: Pod, index: NodeIndex) -> bool:
     )
 
 
-def _of_gaps(workload: Workload, facts: Facts) -> Iterator[Lack]:
+def _of_gaps(it: Member) -> Iterator[Lack]:
     for kind, what, matters, narrows, events in _GAPS:
-        if not facts.cluster_has(kind) and matters(workload, facts):
-            yield Lack(f"{what}: the snapshot holds no {kind}", True, narrows=narrows(workload, facts), events=events)
+        if not it.world.cluster_has(kind) and matters(it):
+            yield Lack(f"{what}: the snapshot holds no {kind}", True, narrows=narrows(it), events=events)
 
 
-def _always(_: object, __: object = None) -> bool:
+def _always(_: object) -> bool:
     return True
 
 
-def _never(_: object, __: object = None) -> bool:
+def _never(_: object) -> bool:
     return False
 
 
-def _needs_nobody(workload: Workload, facts: Facts) -> bool:
-    return not looks_at_others(facts.pod(workload), facts.index)
+def _needs_nobody(it: Member) -> bool:
+    return not looks_at_others(it.pod, it.world.index)
 
 
-def _names_namespaces(workload: Workload, _: Facts) -> bool:
-    return not _selects_namespaces(workload.pod)
+def _names_namespaces(it: Member) -> bool:
+    return not _selects_namespaces(it.workload.pod)
 
 
-def _mounts(workload: Workload, _: Facts) -> bool:
-    return bool(workload.claim_templates) or any(v.kind in _CLAIMING for v in workload.pod.volumes)
+def _mounts(it: Member) -> bool:
+    return bool(it.workload.claim_templates) or any(v.kind in _CLAIMING for v in it.workload.pod.volumes)
 
 
-def _namespace_is_elsewhere(workload: Workload, facts: Facts) -> bool:
-    return all(n.name != workload.namespace for n in facts.manifests.namespaces) or _selects_namespaces(workload.pod)
+def _namespace_is_elsewhere(it: Member) -> bool:
+    is_elsewhere = all(n.name != it.workload.namespace for n in it.world.manifests.namespaces)
+    return is_elsewhere or _selects_namespaces(it.workload.pod)
 
 
 def _selects_namespaces(pod: Pod) -> bool:
     return any(t.namespace_selector is not None for t in (*pod.required_affinity, *pod.required_anti_affinity))
 
 
-def _has_no_scaler(workload: Workload, facts: Facts) -> bool:
-    return facts.autoscaler(workload) is None and workload.kind in ("Deployment", "StatefulSet", "ReplicaSet")
+def _has_no_scaler(it: Member) -> bool:
+    return it.autoscaler is None and it.workload.kind in ("Deployment", "StatefulSet", "ReplicaSet")
 
 
 _CLAIMING = ("persistentVolumeClaim", "ephemeral")
-_Matters = Callable[["Workload", "Facts"], bool]
+_Matters = Callable[["Member"], bool]
 _GAPS: tuple[tuple[str, str, _Matters, _Matters, tuple[str, ...]], ...] = (
     ("Pod", "which pods run on the nodes", _always, _needs_nobody, ()),
     ("ResourceQuota", "which quotas bound its namespace", _always, _always, ()),
@@ -166,11 +169,11 @@ PriorityClasses and RuntimeClasses are asked for by ``admission``.
 _BESIDE = (("Pod", "running pods"), ("PersistentVolume", "volumes"), ("ResourceQuota", "quotas"))
 
 
-def emptiness(facts: Facts) -> str:
+def emptiness(world: World) -> str:
     """The one assumption where whole kinds are left out of a sketch or of kubectl's output; empty where none is."""
-    assert facts.cluster is not None
-    missing = [noun for kind, noun in _BESIDE if not facts.cluster_has(kind)]
-    if facts.cluster.origin == "snapshot" or not missing:
+    assert world.cluster is not None
+    missing = [noun for kind, noun in _BESIDE if not world.cluster_has(kind)]
+    if world.cluster.origin == "snapshot" or not missing:
         return ""
     named = " or ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
     return f"no {named} are known beyond the manifests"

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from kubesched_lint.findings import Path
     from kubesched_lint.model.node import Node, Taint
     from kubesched_lint.model.pod import Pod, Toleration
+    from kubesched_lint.world.world import Member, World
 
 
 @record
@@ -154,3 +155,28 @@ def _words(r: Requirement) -> str:
         case "In" | "NotIn":
             return f"{r.key} {r.operator} ({', '.join(r.values)})"
     return f"{r.key} {r.operator}{' ' + r.values[0] if r.values else ''}"
+
+
+def miss_of(it: Member) -> Miss:
+    """Why no node has the labels that a workload asks for, and what comes nearest."""
+    return node_miss(it.pod, it.world.nodes)
+
+
+def nearest_key_of(world: World, key: str) -> str:
+    """A label key of the nodes that reads like ``key``; empty without one."""
+    return nearest_key(key, world.nodes)
+
+
+def nearest_node(world: World, name: str) -> str:
+    """A node whose name reads like ``name``; empty without one."""
+    return nearest_name(name, (node.name for node in world.nodes))
+
+
+def nearest_priority_class(world: World, name: str) -> str:
+    """A class whose name reads like ``name``; empty without one."""
+    return nearest_name(name, world.priority_classes)
+
+
+def nodes_carry(world: World, key: str) -> bool:
+    """Whether some node of the snapshot has the label key: then it is somebody's own, however odd it reads."""
+    return world.cluster is not None and bool(world.index.with_key(key))

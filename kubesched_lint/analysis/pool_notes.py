@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.plan import GROWN, TODAY, Plan, Verdict, listed
 from kubesched_lint.cluster.nodepools.minimum import stands_in
 from kubesched_lint.cluster.nodepools.templates import is_open, shapes
 from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.quantity import show
+from kubesched_lint.world.world import World
 
 _MOST = 5
 """Pools or workloads that are told one by one."""
 
 
-def pool_notes(facts: Facts) -> Iterator[str]:
+def pool_notes(world: World) -> Iterator[str]:
     """Sentences, for a set on a cluster with pools."""
-    pools = facts.pools
+    pools = world.pools
     yield f"nodes may come from {', '.join(map(_told, pools[:_MOST]))}{_more(len(pools), 'pool')}"
-    idle = facts.potential.idle
+    idle = world.potential.idle
     if idle:
         yield f"{_names(sorted(idle))} can make no node: no machine type and no label meets all requirements"
     zoneless = [pool.name for pool in pools if pool.zones is None]
@@ -29,12 +30,12 @@ def pool_notes(facts: Facts) -> Iterator[str]:
     unknown = [pool.name for pool in pools if is_open(pool)]
     if unknown:
         yield f"{_names(unknown)} may use machine types of unknown size: on those every request fits"
-    nodes = () if facts.cluster is None else facts.cluster.inventory.nodes
+    nodes = () if world.cluster is None else world.cluster.inventory.nodes
     for pool, count in ((pool, sum(stands_in(node, pool) for node in nodes)) for pool in pools):
         if count:
             are = "1 node of it counts as there" if count == 1 else f"{count} nodes of it count as there"
             yield f"pool {pool.name} has at least {pool.minimum} nodes: {are}, though none is listed"
-    yield from growth_notes(facts.growth)
+    yield from growth_notes(growth_plan(world))
 
 
 def growth_notes(plan: Plan) -> Iterator[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from kubesched_lint import work
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.model.pod import BoundPod, HostPort, Pod
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.staying import staying
+from kubesched_lint.world.world import Member, World, once_per_world
 
 ALL = "0.0.0.0"
 REASON = "node(s) didn't have free ports for the requested pod ports"
@@ -25,24 +26,34 @@ def clash(one: Pod, other: Pod) -> tuple[HostPort, HostPort] | None:
     return None
 
 
-def rivals(workload: Workload, facts: Facts) -> Iterator[Workload]:
+@once_per_world
+def host_port_users(world: World) -> Mapping[tuple[str, int], tuple[Workload, ...]]:
+    """(protocol, port) → workloads whose pods take it on their node."""
+    found: dict[tuple[str, int], tuple[Workload, ...]] = {}
+    for workload in world.manifests.workloads:
+        for key in {(p.protocol, p.port) for p in workload.pod.host_ports}:
+            found[key] = (*found.get(key, ()), workload)
+    return found
+
+
+def rivals(it: Member) -> Iterator[Workload]:
     """Other workloads of the set that take one of its ports, created before it."""
     seen = set()
-    for port in workload.pod.host_ports:
-        users = facts.host_port_users[port.protocol, port.port]
+    for port in it.workload.pod.host_ports:
+        users = host_port_users(it.world)[port.protocol, port.port]
         work.spend(len(users))
         for other in users:
-            if id(other) in seen or other.ref == workload.ref or not facts.comes_before(other, workload):
+            if id(other) in seen or other.ref == it.workload.ref or not it.world.order.comes_before(other, it.workload):
                 continue
             seen.add(id(other))
             yield other
 
 
-def taken_by_running(workload: Workload, facts: Facts) -> tuple[NodeSet, tuple[BoundPod, ...]]:
+def taken_by_running(it: Member) -> tuple[NodeSet, tuple[BoundPod, ...]]:
     """Nodes where running pods of others that stay hold one of its ports, and these pods."""
     taken: NodeSet = EMPTY
-    for port in workload.pod.host_ports:
-        taken |= facts.staying(workload).state.port_conflicts(port)
+    for port in it.workload.pod.host_ports:
+        taken |= staying(it).state.port_conflicts(port)
     if not taken:
         return taken, ()
-    return taken, tuple(b for b in facts.staying(workload).pods if b.node and clash(workload.pod, b.pod))
+    return taken, tuple(b for b in staying(it).pods if b.node and clash(it.workload.pod, b.pod))

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.model.pod import SpreadConstraint
+from kubesched_lint.world.running import running_match
+from kubesched_lint.world.staying import may_be_preempted
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.joint import Demand, Problem
@@ -97,7 +99,7 @@ def _ports(problem: Problem, at: _At) -> Iterator[Row]:
 
 def _by_domain(problem: Problem, at: _At, d: int, key: str) -> dict[str, dict[int, float]]:
     """Domain value → the variables of demand ``d`` in it; only for keys that put whole classes into one domain."""
-    index = problem.facts.index
+    index = problem.world.index
     found: dict[str, dict[int, float]] = {}
     for value, nodes in index.domains(key).items():
         row = {i: 1.0 for (one, c), i in at.items() if one == d and problem.classes[c].nodes & ~nodes == 0}
@@ -109,9 +111,9 @@ def _by_domain(problem: Problem, at: _At, d: int, key: str) -> dict[str, dict[in
 def _apart(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row]:
     """Required anti-affinity to itself: one pod a domain (one a node is in ``Problem.limit``)."""
     for term in demand.pod.required_anti_affinity:
-        if not problem.facts.index.one_node_each(term.topology_key) and problem.facts.repels_itself(
-            demand.workload, term
-        ):
+        if not problem.world.index.one_node_each(term.topology_key) and problem.world.member(
+            demand.workload
+        ).repels_itself(term):
             for row in _by_domain(problem, at, d, term.topology_key).values():
                 yield row, 1.0
 
@@ -120,15 +122,20 @@ def _spread(problem: Problem, at: _At, d: int, demand: Demand, constraint: Sprea
     """No domain ends more than maxSkew above another that counts; the closed form of ``spread`` as rows."""
     from kubesched_lint.analysis.spread import counted_nodes, spread_room
 
-    facts, key = problem.facts, constraint.topology_key
+    world, key = problem.world, constraint.topology_key
     if demand.one_a_node:
         return  # node affinity pins each pod of a DaemonSet to its node: its own domain alone counts
-    room = spread_room(demand.workload, constraint, facts)
-    if room is None or facts.index.one_node_each(key) or facts.other_pods or facts.may_be_preempted(demand.workload):
+    room = spread_room(world.member(demand.workload), constraint)
+    if (
+        room is None
+        or world.index.one_node_each(key)
+        or world.other_pods
+        or may_be_preempted(world.member(demand.workload))
+    ):
         return  # pods that go later leave the others where they are, however uneven
     rows = _by_domain(problem, at, d, key)
-    counted = counted_nodes(demand.workload, constraint, facts)
-    others = [v for v, nodes in facts.index.domains(key).items() if nodes & counted & facts.today]
+    counted = counted_nodes(world.member(demand.workload), constraint)
+    others = [v for v, nodes in world.index.domains(key).items() if nodes & counted & world.today]
     for value, row in rows.items():
         if room.too_few:
             yield row, float(constraint.max_skew)
@@ -140,16 +147,16 @@ def _spread(problem: Problem, at: _At, d: int, demand: Demand, constraint: Sprea
 
 def _together(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row]:
     """Required affinity answered only by one other workload of the set: none in a domain where that one has none."""
-    facts = problem.facts
+    world = problem.world
     terms = demand.pod.required_affinity
-    if len(terms) != 1 or facts.index.one_node_each(terms[0].topology_key):
+    if len(terms) != 1 or world.index.one_node_each(terms[0].topology_key):
         return
-    if facts.running_match(terms, demand.workload.namespace) is not None:
+    if running_match(world, terms, demand.workload.namespace) is not None:
         return
     answering = [d for d, other in enumerate(problem.demands) if _answers(problem, demand, other)]
     seen = {id(problem.demands[a].workload) for a in answering}
-    every = list(facts.selection.selected_by_all(terms, demand.workload.namespace))
-    if any(id(w) not in seen for w in every) or d in answering or any(map(facts.may_be_preempted, every)):
+    every = list(world.selection.selected_by_all(terms, demand.workload.namespace))
+    if any(id(w) not in seen for w in every) or d in answering or any(may_be_preempted(world.member(w)) for w in every):
         return
     rows = _by_domain(problem, at, d, terms[0].topology_key)
     for value, row in rows.items():
@@ -163,6 +170,6 @@ def _together(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row
 
 def _answers(problem: Problem, demand: Demand, other: Demand) -> bool:
     return all(
-        problem.facts.namespaces.selects(t, demand.workload.namespace, other.pod, unknown=True)
+        problem.world.namespaces.selects(t, demand.workload.namespace, other.pod, unknown=True)
         for t in demand.pod.required_affinity
     )

@@ -6,25 +6,14 @@ from collections.abc import Sequence
 
 from kubesched_lint import work
 from kubesched_lint.admission.quotas import asked_with_claims, counts
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quota import PODS, asked, unsaid
 from kubesched_lint.model.workload import SCALED, Workload
+from kubesched_lint.world.world import Member, World, once_per_world
 
 STANDING = (*SCALED, "DaemonSet")
 """Kinds whose pods are there together: those of a Job take turns."""
-
-
-def wanted(workload: Workload, facts: Facts) -> int:
-    """How many pods it wants at once; of a DaemonSet one for each node that it targets, none without a cluster."""
-    if workload.kind != "DaemonSet":
-        return facts.replicas(workload)
-    if facts.cluster is None:
-        return 0
-    from kubesched_lint.analysis.attempts import wanted_pods
-
-    return wanted_pods(workload, facts)
 
 
 def used(quota: ResourceQuota, entry: str, pods: Sequence[BoundPod]) -> int:
@@ -36,41 +25,42 @@ def used(quota: ResourceQuota, entry: str, pods: Sequence[BoundPod]) -> int:
     return sum(asked(pod, entry) for pod in staying if not quota.scopes or counts(quota, pod))
 
 
-def drawing(quota: ResourceQuota, facts: Facts) -> tuple[Workload, ...]:
+def drawing(quota: ResourceQuota, world: World) -> tuple[Workload, ...]:
     """The workloads whose pods it counts and that are created, in the order of the set; a Job counts for nothing."""
-    return facts.drawing.get(id(quota), ())
+    return drawers(world).get(id(quota), ())
 
 
-def drawers(facts: Facts) -> dict[int, tuple[Workload, ...]]:
+@once_per_world
+def drawers(world: World) -> dict[int, tuple[Workload, ...]]:
     """``drawing`` of every quota, by its ``id``."""
     found: dict[int, list[Workload]] = {}
-    for workload in facts.as_created:
+    for workload in world.as_created:
         if workload.kind in STANDING:
-            quotas = facts.admission.quotas_of(workload, facts.pod(workload))
+            quotas = world.admission.quotas_of(workload, world.member(workload).pod)
             work.spend(1 + len(quotas) // 2)
             for quota in quotas:
                 found.setdefault(id(quota), []).append(workload)
     return {quota: tuple(workloads) for quota, workloads in found.items()}
 
 
-def asked_of(workload: Workload, entry: str, facts: Facts) -> int:
+def asked_of(it: Member, entry: str) -> int:
     """What one pod of it counts for."""
-    return asked_with_claims(facts.pod(workload), workload.claim_templates, entry)
+    return asked_with_claims(it.pod, it.workload.claim_templates, entry)
 
 
-def granted(wanted: Sequence[tuple[Workload, int]], facts: Facts) -> list[int]:
+def granted(wanted: Sequence[tuple[Workload, int]], world: World) -> list[int]:
     """How many of the pods that each workload wants the API server creates when they ask in this order."""
-    found = [count if facts.is_created(workload) else 0 for workload, count in wanted]
-    if not facts.objects.quotas:
+    found = [count if world.member(workload).is_created else 0 for workload, count in wanted]
+    if not world.objects.quotas:
         return found
-    pods = [facts.pod(workload) for workload, _ in wanted]
-    counting = [facts.admission.quotas_of(w, pod) for (w, _), pod in zip(wanted, pods, strict=True)]
-    for quota in facts.objects.quotas:
-        taken = {name: used(quota, name, facts.other_pods) for name in quota.hard}
+    pods = [world.member(workload).pod for workload, _ in wanted]
+    counting = [world.admission.quotas_of(w, pod) for (w, _), pod in zip(wanted, pods, strict=True)]
+    for quota in world.objects.quotas:
+        taken = {name: used(quota, name, world.other_pods) for name in quota.hard}
         for i, (workload, _) in enumerate(wanted):
             if not found[i] or all(quota is not one for one in counting[i]):
                 continue
-            each = {name: amount for name in quota.hard if (amount := asked_of(workload, name, facts))}
+            each = {name: amount for name in quota.hard if (amount := asked_of(world.member(workload), name))}
             room = [max(quota.hard[name] - taken[name], 0) // amount for name, amount in each.items()]
             found[i] = 0 if unsaid(pods[i], quota.hard) else min((*room, found[i]))
             for name, amount in each.items():

@@ -8,6 +8,9 @@ from collections.abc import Set as AbstractSet
 from kubesched_lint import work
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
+from kubesched_lint.world.neighbours import answers_itself
+from kubesched_lint.world.running import running_match
+from kubesched_lint.world.world import World, once_per_world
 
 _LONG = 40
 """Workloads of a circle, beyond which its members are not asked for a shorter one."""
@@ -139,3 +142,25 @@ class Circles:
         while way[-1] is not start:
             way.append(before[id(way[-1])])
         return tuple(reversed(way))
+
+
+@once_per_world
+def blocked_affinities(world: World) -> Mapping[int, Blocked]:
+    """Workloads whose required pod affinity nothing can ever answer, by ``id(workload)``."""
+    needy = [w for w in world.manifests.workloads if w.pod.required_affinity]
+
+    def targets(workload: Workload) -> tuple[Workload, ...]:
+        terms = world.member(workload).pod.required_affinity
+        return tuple(t for t in world.selection.selected_by_all(terms, workload.namespace) if t is not workload)
+
+    def answered(workload: Workload) -> bool:
+        it = world.member(workload)
+        return answers_itself(it) or running_match(world, it.pod.required_affinity, workload.namespace) is not None
+
+    return blocked_workloads(needy, targets, answered)
+
+
+@once_per_world
+def affinity_circles(world: World) -> Circles:
+    """The ways by which blocked workloads wait for themselves."""
+    return Circles(blocked_affinities(world))

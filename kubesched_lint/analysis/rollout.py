@@ -8,9 +8,10 @@ from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.facts import Facts
+    pass
 
 OLD_PODS = "the old pods stand on nodes that the new ones may use as well"
 """On what every proof about a rollout stands: a change that also moves the workload elsewhere finds other room."""
@@ -22,13 +23,13 @@ def fenceposts(workload: Workload, replicas: int) -> tuple[int, int]:
     return rolling_bounds(workload.strategy, replicas)
 
 
-def repels_across_revisions(workload: Workload, term: PodAffinityTerm, facts: Facts) -> bool:
+def repels_across_revisions(it: Member, term: PodAffinityTerm) -> bool:
     """Whether an old pod repels a new one: not when the term, as written, holds for one revision only."""
-    pinned = {r.key for r in workload.selector.requirements} if workload.selector else set()
+    pinned = {r.key for r in it.workload.selector.requirements} if it.workload.selector else set()
     apart = {*term.mismatch_label_keys, *(key for key in term.match_label_keys if key not in pinned)}
-    if apart & (_REVISION_LABELS | workload.pod.labels.keys()):
+    if apart & (_REVISION_LABELS | it.workload.pod.labels.keys()):
         return False
-    return selects_every_revision(workload, term.selector) and facts.repels_itself(workload, term)
+    return selects_every_revision(it.workload, term.selector) and it.repels_itself(term)
 
 
 def selects_every_revision(workload: Workload, selector: Selector | None) -> bool:

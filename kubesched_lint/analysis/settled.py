@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubesched_lint.record import replace
+from kubesched_lint.world.world import Member
 
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.facts import Facts
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.model.node import Taint
     from kubesched_lint.model.pod import BoundPod
-    from kubesched_lint.model.workload import Workload
 
 
 def settled(cluster: Cluster) -> Cluster:
@@ -45,14 +44,14 @@ def _leaving(bound: BoundPod, taints: tuple[Taint, ...]) -> BoundPod:
     return bound
 
 
-def usable_when_settled(workload: Workload, facts: Facts) -> NodeSet:
-    """Nodes of ``facts.index`` that only a cordon or a passing taint closes, with those that are open."""
+def usable_when_settled(it: Member) -> NodeSet:
+    """Nodes of ``World.index`` that only a cordon or a passing taint closes, with those that are open."""
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.scheduler.framework import static_feasible
 
-    assert facts.cluster is not None, "a rule that reads nodes runs only with a cluster"
-    settled = facts.cluster.settled()
-    if settled is facts.cluster:
-        return facts.usable(workload)
+    assert it.world.cluster is not None, "a rule that reads nodes runs only with a cluster"
+    settled = it.world.cluster.settled()
+    if settled is it.world.cluster:
+        return it.usable
     # The order of the nodes stays, so positions mean the same in both indexes.
-    return static_feasible(facts.pod(workload), NodeIndex(settled.inventory.nodes))
+    return static_feasible(it.pod, NodeIndex(settled.inventory.nodes))

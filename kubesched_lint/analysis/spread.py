@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.neighbours import matching_running_pods, others_selected, repelled_by_running
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 from kubesched_lint.scheduler import topology
+from kubesched_lint.world.neighbours import others_selected, repelled_by_running
+from kubesched_lint.world.room import most_copies
+from kubesched_lint.world.running import all_running_pods, matching_running_pods
+from kubesched_lint.world.staying import staying, staying_beside_set
+from kubesched_lint.world.world import Member, World, once_per_world
 
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.others import Others
+    from kubesched_lint.world.running import RunningPods
 
 
 @record
@@ -41,67 +44,68 @@ class SpreadRoom:
         return sum(self.placeable.values())
 
 
-def spread_room(
-    workload: Workload, constraint: SpreadConstraint, facts: Facts, replicas: int | None = None
-) -> SpreadRoom | None:
+@once_per_world
+def _rooms(world: World) -> dict[tuple[int, int, int | None], tuple[Workload, SpreadConstraint, SpreadRoom | None]]:
+    return {}
+
+
+def spread_room(it: Member, constraint: SpreadConstraint, replicas: int | None = None) -> SpreadRoom | None:
     """The bound for a workload's hard constraint; None where pods of others may yet add to the counts.
 
     ``replicas`` are those it starts with unless given.
 
     A constraint that does not select its own pods bounds nothing.
     """
-    key = (id(workload), id(constraint), replicas)
-    found = facts.spread_rooms.get(key)
+    key = (id(it.workload), id(constraint), replicas)
+    found = _rooms(it.world).get(key)
     if found is None:  # half a dozen rules ask; what an id stands for is kept, so that it stands for nothing else
-        found = facts.spread_rooms[key] = (workload, constraint, _spread_room(workload, constraint, facts, replicas))
+        found = _rooms(it.world)[key] = (it.workload, constraint, _spread_room(it, constraint, replicas))
     return found[2]
 
 
-def _spread_room(
-    workload: Workload, constraint: SpreadConstraint, facts: Facts, replicas: int | None
-) -> SpreadRoom | None:
-    pod = facts.pod(workload)
+def _spread_room(it: Member, constraint: SpreadConstraint, replicas: int | None) -> SpreadRoom | None:
+    pod = it.pod
     selector = constraint.selector
     if selector is None or selector.is_empty or not selector.matches(pod.labels):
         return None
-    if any(True for _ in others_selected(facts, workload, selector)):
+    if any(True for _ in others_selected(it, selector)):
         return None
-    counted = counted_nodes(workload, constraint, facts)
-    usable = facts.usable(workload)
-    most = facts.replicas(workload) if replicas is None else replicas
+    counted = counted_nodes(it, constraint)
+    usable = it.usable
+    most = it.replicas if replicas is None else replicas
     domains = {
         value: nodes
-        for value, nodes in facts.index.domains(constraint.topology_key).items()
-        if nodes & counted & (facts.today | usable)
+        for value, nodes in it.world.index.domains(constraint.topology_key).items()
+        if nodes & counted & (it.world.today | usable)
     }
     if not domains:
         return None
 
-    def matching(others: Others) -> dict[str, int]:
+    def matching(others: RunningPods) -> dict[str, int]:
         return {
-            domain: matching_running_pods(others, workload.namespace, selector, nodes & counted)
+            domain: matching_running_pods(others, it.workload.namespace, selector, nodes & counted)
             for domain, nodes in domains.items()
         }
 
     too_few = topology.is_short_of_domains(constraint, len(domains))
     # A domain that only a pool could open holds nobody down: as long as no node is there, it does not count.
-    existing = [d for d, nodes in domains.items() if nodes & counted & facts.today]
-    there = matching(facts.running)  # pods of an older revision count as long as they stand
+    existing = [d for d, nodes in domains.items() if nodes & counted & it.world.today]
+    there = matching(all_running_pods(it.world))  # pods of an older revision count as long as they stand
 
-    def let_in(stay: Others) -> tuple[dict[str, int], dict[str, int]]:
-        open_to_it = usable & ~repelled_by_running(facts, workload, stay)[0]
-        capacity = {d: facts.copies(workload, most, nodes & open_to_it, beside=stay) for d, nodes in domains.items()}
+    def let_in(stay: RunningPods) -> tuple[dict[str, int], dict[str, int]]:
+        open_to_it = usable & ~repelled_by_running(it, stay)[0]
+        capacity = {d: most_copies(it, most, nodes & open_to_it, beside=stay) for d, nodes in domains.items()}
         least = 0 if too_few else min((there[d] + capacity[d] for d in existing), default=most)
         return capacity, topology.let_in(constraint, capacity, matching(stay), least)
 
-    capacity, placeable = let_in(facts.staying(workload))
+    capacity, placeable = let_in(staying(it))
     surely = placeable
-    if facts.staying(workload) is not facts.staying_beside_set:
-        surely = let_in(facts.staying_beside_set)[1]
+    if staying(it) is not staying_beside_set(it.world):
+        surely = let_in(staying_beside_set(it.world))[1]
     blocked = tuple(d for d, nodes in domains.items() if not nodes & usable)
     return SpreadRoom(capacity, placeable, blocked, too_few, sum(surely.values()))
 
 
-def counted_nodes(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> NodeSet:
+def counted_nodes(it: Member, constraint: SpreadConstraint) -> NodeSet:
     """Nodes that count for a hard constraint of a workload's pods (``scheduler/topology``)."""
-    return topology.counted_nodes(facts.pod(workload), constraint, facts.index, facts.premises.kubernetes_version)
+    return topology.counted_nodes(it.pod, constraint, it.world.index, it.world.premises.kubernetes_version)

@@ -9,15 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from kubesched_lint.analysis.claims import is_known, modelled_templates
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.others import Others
-from kubesched_lint.analysis.pod_labels import read_labels, values_known
 from kubesched_lint.analysis.setting import stays
+from kubesched_lint.analysis.wanted import daemon_nodes, lasting_pods_wanted
 from kubesched_lint.analysis.well_known import untold_label
-from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
-from kubesched_lint.controllers.daemonset import pinned, targets, with_daemon_tolerations
+from kubesched_lint.controllers.daemonset import pinned, with_daemon_tolerations
 from kubesched_lint.controllers.statefulset import pod_with_claims
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import DEFAULT_SCHEDULER, BoundPod, Pod
@@ -28,6 +25,10 @@ from kubesched_lint.scheduler.framework import message
 from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.scoring import owner_selector
+from kubesched_lint.world.claims import is_known, modelled_templates
+from kubesched_lint.world.pod_labels import read_labels, values_known
+from kubesched_lint.world.running import RunningPods, lasting_pods
+from kubesched_lint.world.world import Member, World, once_per_world
 
 SEEDS = (1, 2, 3)
 _INTERCHANGEABLE = ("Deployment", "ReplicaSet", "ReplicationController")
@@ -60,18 +61,13 @@ class Queued:
     left: int
 
 
-def pods_wanted(facts: Facts) -> int:
-    """How many pods a trial would place."""
-    return sum(_wanted(w, facts) for w in facts.as_created)
-
-
-def waiting_everywhere(facts: Facts) -> Iterator[Waiting]:
+def waiting_everywhere(world: World) -> Iterator[Waiting]:
     """Workloads with Pending pods at the end of every trial, in the set's order."""
-    trials = facts.trials
+    trials = trials_of(world)
     if not any(trials):
         return
-    created = created_counts(facts)
-    for workload in facts.manifests.workloads:
+    created = created_counts(world)
+    for workload in world.manifests.workloads:
         found = [trial[id(workload)] for trial in trials if id(workload) in trial]
         if len(found) == len(trials):
             counts = [count for count, _ in found]
@@ -87,51 +83,67 @@ class Tried(NamedTuple):
     """Running pods of others that its pods drove out."""
 
 
-def tried(facts: Facts, seed: int) -> Tried:
-    """One trial; ask ``Facts.trials`` and ``Facts.trials_evict``."""
-    state = facts.at_rest.state
+@once_per_world
+def _tried(world: World) -> tuple[Tried, ...]:
+    return tuple(tried(world, seed) for seed in SEEDS)
+
+
+def trials_of(world: World) -> tuple[dict[int, tuple[int, str]], ...]:
+    """The whole set placed under each seed: ``id(workload)`` → pods left over, and why."""
+    return tuple(one.left for one in _tried(world))
+
+
+def evicted_in_trials(world: World) -> tuple[dict[int, tuple[BoundPod, ...]], ...]:
+    """The same: ``id(workload)`` → running pods of others that its pods drive out."""
+    return tuple(one.evicted for one in _tried(world))
+
+
+def tried(world: World, seed: int) -> Tried:
+    """One trial; ask ``trials`` and ``evicted_in_trials``."""
+    state = at_rest(world).state
     mark = state.mark()
     try:
-        return _Trial(facts, state, seed).run()
+        return _Trial(world, state, seed).run()
     finally:
         state.undo(mark)
 
 
-def at_rest(facts: Facts) -> Others:
+@once_per_world
+def at_rest(world: World) -> RunningPods:
     """The running pods that are there when nothing terminates any more: of others, and of workloads that stay."""
-    standing = tuple(bound for workload in facts.as_deployed for bound in _standing(workload, facts))
-    return Others(facts, (*facts.lasting.pods, *standing)) if standing else facts.lasting
+    standing = tuple(bound for workload in world.as_deployed for bound in _standing(world.member(workload)))
+    return RunningPods(world, (*lasting_pods(world).pods, *standing)) if standing else lasting_pods(world)
 
 
-def _standing(workload: Workload, facts: Facts) -> Sequence[BoundPod]:
+def _standing(it: Member) -> Sequence[BoundPod]:
     """Pods that run and stay as they are, at most as many as are wanted; of pods with a place of their own none.
 
     Where the API server refuses new pods, those that run stay.
     """
-    if facts.cluster is None:
+    if it.world.cluster is None:
         return ()
-    running = facts.running_pods(workload)
+    running = it.running_pods
     if not running:
         return ()
-    there = [bound for bound in running if bound.node in facts.index.positions and not bound.terminating]
-    if workload.kind not in _INTERCHANGEABLE:
-        return () if facts.is_created(workload) else there
-    if facts.is_created(workload) and not stays(workload, running, facts):
+    there = [bound for bound in running if bound.node in it.world.index.positions and not bound.terminating]
+    if it.workload.kind not in _INTERCHANGEABLE:
+        return () if it.is_created else there
+    if it.is_created and not stays(it, running):
         return ()
-    return there[: facts.replicas(workload)]
+    return there[: it.replicas]
 
 
 class _Trial:
     """One deployment of the set. Pods of the set that are evicted wait again; those of others are gone."""
 
-    def __init__(self, facts: Facts, state: ClusterState, seed: int) -> None:
+    def __init__(self, world: World, state: ClusterState, seed: int) -> None:
         self._state = state
-        asking = list(_created_pods(facts))
+        asking = list(_created_pods(world))
         for one in asking:
-            one.left = max(one.left - len(_standing(one.workload, facts)), 0)
+            one.left = max(one.left - len(_standing(world.member(one.workload))), 0)
         self._queue = [(one, Placer(one.pod, state, one.owner, seed=seed)) for one in asking]
         self._placed: dict[int, tuple[Placement, Queued]] = {}
-        self._of_others = {id(bound) for bound in facts.other_pods}
+        self._of_others = {id(bound) for bound in world.other_pods}
         self._evicted: dict[int, list[BoundPod]] = {}
         self._asked_at: dict[int, int] = {}
 
@@ -181,77 +193,66 @@ class _Trial:
         self._placed[id(placement)] = placement, one
 
 
-def created_counts(facts: Facts) -> dict[int, int]:
+def created_counts(world: World) -> dict[int, int]:
     """``id(workload)`` → how many of its pods the API server creates when the set is created in apply order."""
-    wanted = [(workload, _wanted(workload, facts)) for workload in facts.as_created]
+    wanted = [(workload, lasting_pods_wanted(world.member(workload))) for workload in world.as_created]
     counts = [count for _, count in wanted]
-    if facts.objects.quotas:
+    if world.objects.quotas:
         from kubesched_lint.analysis.quota_demand import granted
 
-        counts = granted(wanted, facts)
+        counts = granted(wanted, world)
     return {id(workload): count for (workload, _), count in zip(wanted, counts, strict=True)}
 
 
-def _created_pods(facts: Facts) -> Iterator[Queued]:
+def _created_pods(world: World) -> Iterator[Queued]:
     """The pods of the whole set that the scheduler is given."""
-    counts = created_counts(facts)
-    for workload in facts.as_created:
+    counts = created_counts(world)
+    for workload in world.as_created:
         left = counts[id(workload)]
-        for one in queued_pods(workload, facts):
+        for one in queued_pods(world.member(workload)):
             one.left = min(one.left, left)
             left -= one.left
             yield one
 
 
-def queued_pods(workload: Workload, facts: Facts) -> Iterator[Queued]:
+def queued_pods(it: Member) -> Iterator[Queued]:
     """What the scheduler is given: nothing of pods that it never sees, and of Jobs, whose pods end."""
-    pod = _scheduled(facts.pod(workload), workload, facts)
-    if pod is None or not values_known(workload.pod):
+    pod = _scheduled(it.pod, it)
+    if pod is None or not values_known(it.workload.pod):
         return
-    if workload.kind == "DaemonSet":
+    if it.workload.kind == "DaemonSet":
         pod = with_daemon_tolerations(pod)
-        for position in positions(_daemon_nodes(workload, facts)):
-            yield Queued(workload, pinned(pod, facts.index.names[position]), None, 1)
-    elif workload.kind == "StatefulSet" and (facts.varying_labels or modelled_templates(workload, facts)):
-        known = replace(workload, claim_templates=modelled_templates(workload, facts))
-        for ordinal in range(facts.replicas(workload)):
-            own = facts.pod_of_ordinal(workload, ordinal) if facts.varying_labels else pod
-            each = _scheduled(own, workload, facts)
+        for position in positions(daemon_nodes(it)):
+            yield Queued(it.workload, pinned(pod, it.world.index.names[position]), None, 1)
+    elif it.workload.kind == "StatefulSet" and (it.world.varying_labels or modelled_templates(it)):
+        known = replace(it.workload, claim_templates=modelled_templates(it))
+        for ordinal in range(it.replicas):
+            own = it.pod_of_ordinal(ordinal) if it.world.varying_labels else pod
+            each = _scheduled(own, it)
             if each is not None:
                 claiming = pod_with_claims(known, each, ordinal)
-                yield Queued(workload, claiming, owner_selector(workload, each.labels), 1)
-    elif workload.stays:
-        yield Queued(workload, pod, owner_selector(workload, pod.labels), facts.replicas(workload))
+                yield Queued(it.workload, claiming, owner_selector(it.workload, each.labels), 1)
+    elif it.workload.stays:
+        yield Queued(it.workload, pod, owner_selector(it.workload, pod.labels), it.replicas)
 
 
-def scheduled_pod(workload: Workload, facts: Facts) -> Pod | None:
+def scheduled_pod(it: Member) -> Pod | None:
     """A pod as far as we know where its volumes bind; None for one that the scheduler never sees.
 
     None also where it asks for a label that differs between pods of one workload: no pod stands for all of them then.
     """
-    pod = facts.pod(workload)
-    return None if read_labels((workload.pod,)) else _scheduled(pod, workload, facts)
+    pod = it.pod
+    return None if read_labels((it.workload.pod,)) else _scheduled(pod, it)
 
 
-def _scheduled(pod: Pod, workload: Workload, facts: Facts) -> Pod | None:
-    pod = _with_known_volumes(pod, workload, facts)
-    if untold_label(pod, facts):
+def _scheduled(pod: Pod, it: Member) -> Pod | None:
+    pod = _with_known_volumes(pod, it)
+    if untold_label(pod, it.world):
         return None  # whether any node matches is unknown
     seen = not pod.node_name and not pod.scheduling_gates and pod.scheduler_name == DEFAULT_SCHEDULER
     return pod if seen else None
 
 
-def _with_known_volumes(pod: Pod, workload: Workload, facts: Facts) -> Pod:
-    known = tuple(v for v in pod.volumes if is_known(facts, workload, v))
+def _with_known_volumes(pod: Pod, it: Member) -> Pod:
+    known = tuple(v for v in pod.volumes if is_known(it, v))
     return pod if len(known) == len(pod.volumes) else replace(pod, volumes=known)
-
-
-def _wanted(workload: Workload, facts: Facts) -> int:
-    if workload.kind == "DaemonSet":
-        return _daemon_nodes(workload, facts).bit_count()
-    return facts.replicas(workload) if workload.stays else 0
-
-
-def _daemon_nodes(workload: Workload, facts: Facts) -> NodeSet:
-    """Nodes for which its controller makes a pod; resources and other pods do not matter to it."""
-    return targets(with_daemon_tolerations(facts.pod(workload)), facts.index)[0]

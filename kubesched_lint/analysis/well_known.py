@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kubesched_lint.analysis.nearest import nodes_carry
 from kubesched_lint.model.node import CSI_ZONES
 from kubesched_lint.record import record
 
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.facts import Facts
     from kubesched_lint.model.pod import Pod
+    from kubesched_lint.world.world import World
 
 # https://kubernetes.io/docs/reference/labels-annotations-taints/
 WELL_KNOWN = (
@@ -49,12 +50,12 @@ Mirrors labelReconcileInfo of ``cloud-provider/controllers/node/node_controller.
 """
 
 
-def untold_label(pod: Pod, facts: Facts) -> str:
+def untold_label(pod: Pod, world: World) -> str:
     """A label that the pod asks nodes for and of which a sketch says nothing; empty where all can be judged."""
-    if facts.cluster is None or facts.cluster.origin != "sketch" or not facts.cluster.inventory.nodes:
+    if world.cluster is None or world.cluster.origin != "sketch" or not world.cluster.inventory.nodes:
         return ""
     asked = {r.key for t in pod.required_node_terms or () for r in t.expressions} | pod.node_selector.keys()
-    return next((key for key in SET_BY_KUBELETS if key in asked and not facts.nodes_carry(key)), "")
+    return next((key for key in SET_BY_KUBELETS if key in asked and not nodes_carry(world, key)), "")
 
 
 # https://kubernetes.io/docs/reference/labels-annotations-taints/

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.analysis.claims import (
-    bound_volume,
-    has_free_volume,
-    storage_class_of,
-    topology_nodes,
-    unbound_claims,
-)
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.neighbours import may_be_answered_by_set, nodes_near_running
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.node import PLACE_LIKE, REGION, ZONE
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod
 from kubesched_lint.model.storage import PersistentVolume
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
+from kubesched_lint.world.claims import (
+    bound_volume,
+    has_free_volume,
+    storage_class_of,
+    topology_nodes,
+    unbound_claims,
+)
+from kubesched_lint.world.neighbours import may_be_answered_by_set
+from kubesched_lint.world.room import nodes_near_running
+from kubesched_lint.world.world import Member, World
 
 _KEYS = (ZONE, REGION, *PLACE_LIKE)
 
@@ -38,25 +38,25 @@ class Pin:
     """Of the volume or the class."""
 
 
-def outside_pools(workload: Workload, facts: Facts) -> Iterator[Pin]:
+def outside_pools(it: Member) -> Iterator[Pin]:
     """Pins that leave no node which a pool could add, though without them a pool could add some."""
-    usable = facts.usable(workload)
-    if usable & ~facts.today:
+    usable = it.usable
+    if usable & ~it.world.today:
         pins: Iterator[Pin] = (
-            replace(p, nodes=p.nodes & usable) for p in _of_others(workload, facts) if not p.nodes & ~facts.today
+            replace(p, nodes=p.nodes & usable) for p in _of_others(it) if not p.nodes & ~it.world.today
         )
     else:
-        pins = _of_selector(workload, facts, usable)
+        pins = _of_selector(it, usable)
     yield from pins
 
 
-def _of_selector(workload: Workload, facts: Facts, usable: NodeSet) -> Iterator[Pin]:
+def _of_selector(it: Member, usable: NodeSet) -> Iterator[Pin]:
     """nodeSelector and required node affinity by zone or region."""
     from kubesched_lint.scheduler.framework import static_reach
 
-    pod = facts.pod(workload)
+    pod = it.pod
     asked = list(_asked(pod))
-    if not asked or not static_reach(_anywhere(pod), facts.index)[2] & ~facts.today:
+    if not asked or not static_reach(_anywhere(pod), it.world.index)[2] & ~it.world.today:
         return
     zones = tuple(dict.fromkeys(value for r in asked if r.operator == "In" for value in r.values))
     yield Pin("selector", asked[0].path, usable, zones)
@@ -85,35 +85,35 @@ def _without_zone(term: NodeSelectorTerm) -> NodeSelectorTerm:
     return replace(term, expressions=tuple(r for r in term.expressions if r.key not in _KEYS))
 
 
-def _of_others(workload: Workload, facts: Facts) -> Iterator[Pin]:
+def _of_others(it: Member) -> Iterator[Pin]:
     """Volumes, storage classes, and required affinity to pods that run; their nodes, whatever else the pod asks for."""
-    for volume in workload.pod.volumes:
-        bound = bound_volume(facts, workload.namespace, volume.claim) if volume.claim else None
+    for volume in it.workload.pod.volumes:
+        bound = bound_volume(it.world, it.workload.namespace, volume.claim) if volume.claim else None
         if bound is not None:
             zones = _values(bound.node_terms or ()) or _labelled(bound.labels)
-            yield Pin("volume", (*volume.path, "claimName"), _reached_from(bound, facts), zones, bound.name)
-    for claim, at in unbound_claims(facts, workload):
-        storage_class = storage_class_of(facts, claim)
-        if storage_class is None or has_free_volume(facts, storage_class.name):
+            yield Pin("volume", (*volume.path, "claimName"), _reached_from(bound, it.world), zones, bound.name)
+    for claim, at in unbound_claims(it):
+        storage_class = storage_class_of(it.world, claim)
+        if storage_class is None or has_free_volume(it.world, storage_class.name):
             continue
         terms = storage_class.allowed_topologies
         if terms:
             zones = tuple(v for term in terms for values in term.values() for v in values)
-            yield Pin("class", at, topology_nodes(facts, terms), zones, storage_class.name)
-    affinity = [t for t in facts.pod(workload).required_affinity if t.topology_key in _KEYS]
-    near = nodes_near_running(facts, workload) if affinity else None
-    if near is not None and not may_be_answered_by_set(facts, workload):
-        there = facts.index.domains(affinity[0].topology_key).items()
+            yield Pin("class", at, topology_nodes(it.world, terms), zones, storage_class.name)
+    affinity = [t for t in it.pod.required_affinity if t.topology_key in _KEYS]
+    near = nodes_near_running(it) if affinity else None
+    if near is not None and not may_be_answered_by_set(it):
+        there = it.world.index.domains(affinity[0].topology_key).items()
         zones = tuple(zone for zone, nodes in there if nodes & near)
         yield Pin("affinity", affinity[0].path, near, zones)
 
 
-def _reached_from(volume: PersistentVolume, facts: Facts) -> NodeSet:
+def _reached_from(volume: PersistentVolume, world: World) -> NodeSet:
     """By the volume's node affinity, or by its zone label."""
-    found = facts.index.matching({}, volume.node_terms)
+    found = world.index.matching({}, volume.node_terms)
     for key in (ZONE, REGION):
         if key in volume.labels:
-            found &= facts.index.where(Requirement(key, "In", tuple(volume.labels[key].split("__"))))
+            found &= world.index.where(Requirement(key, "In", tuple(volume.labels[key].split("__"))))
     return found
 
 

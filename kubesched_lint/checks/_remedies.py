@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import nearest_key, nearest_name
-from kubesched_lint.analysis.pod_labels import revision_label
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.manifests.changes import Append, Change, Put, Remove, Rename
@@ -15,6 +13,8 @@ from kubesched_lint.manifests.recognise import value_at
 from kubesched_lint.model.node import HOSTNAME, Node, Taint
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.pod_labels import revision_label
+from kubesched_lint.world.world import Member
 
 _LONG_ENOUGH = 6
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -75,12 +75,12 @@ def spell_as_nodes_do(workload: Workload, at: Path, nodes: Sequence[Node]) -> It
         yield Remedy(f"write {meant}: {value}, as nodes have it", is_slip(key, meant), (renamed,))
 
 
-def select_by_label(workload: Workload, facts: Facts, *, never_runs: bool) -> Iterator[Remedy]:
+def select_by_label(it: Member, *, never_runs: bool) -> Iterator[Remedy]:
     """Replace nodeName by a nodeSelector. Safe where no pod runs as it is, and the node is known to carry the label."""
-    pod = workload.pod
-    node = facts.index.positions.get(pod.node_name) if facts.cluster is not None else None
-    label = None if node is None else facts.index.nodes[node].labels.get(HOSTNAME)
-    if facts.cluster is not None and label is None:
+    pod = it.workload.pod
+    node = it.world.index.positions.get(pod.node_name) if it.world.cluster is not None else None
+    label = None if node is None else it.world.index.nodes[node].labels.get(HOSTNAME)
+    if it.world.cluster is not None and label is None:
         return
     yield Remedy(
         f"select the node by its label {HOSTNAME}",
@@ -180,14 +180,14 @@ def schedule_anyway(workload: Workload, at: Path) -> Remedy:
     return Remedy("use whenUnsatisfiable: ScheduleAnyway", False, changes)
 
 
-def spread_over(workload: Workload, facts: Facts, *keys: str) -> Iterator[Remedy]:
+def spread_over(it: Member, *keys: str) -> Iterator[Remedy]:
     """Add soft constraints over the keys to a workload that has none."""
-    selector = own_selector(workload)
+    selector = own_selector(it.workload)
     if selector is not None:
         yield Remedy(
             f"spread over {' and '.join(keys)} (ScheduleAnyway)",
             safe=False,
-            changes=tuple(_added(workload, key, _SOFT, selector) for key in keys),
+            changes=tuple(_added(it.workload, key, _SOFT, selector) for key in keys),
         )
 
 
@@ -200,15 +200,15 @@ def count_by_revision(workload: Workload, term: Path) -> Remedy:
     )
 
 
-def roll_without_surge(workload: Workload, facts: Facts) -> Remedy:
+def roll_without_surge(it: Member) -> Remedy:
     """Delete an old pod before its successor comes. Safe where some replica stays, and nobody wrote that all must."""
-    at = (*workload.strategy.path, "rollingUpdate")
-    scaler = facts.autoscaler(workload)
-    least = workload.replicas if scaler is None else scaler.min_replicas
-    none_may_go = written_at(workload.source, (*at, "maxUnavailable")) in (0, "0", "0%")
+    at = (*it.workload.strategy.path, "rollingUpdate")
+    scaler = it.autoscaler
+    least = it.workload.replicas if scaler is None else scaler.min_replicas
+    none_may_go = written_at(it.workload.source, (*at, "maxUnavailable")) in (0, "0", "0%")
     return Remedy(
         "set maxSurge: 0 and maxUnavailable: 1, so that an old pod makes room first",
-        safe=workload.kind == "Deployment" and least > 1 and not none_may_go,
+        safe=it.workload.kind == "Deployment" and least > 1 and not none_may_go,
         changes=(
             Put((*at, "maxSurge"), 0, after=_BEFORE_TEMPLATE),
             Put((*at, "maxUnavailable"), 1, after=_BEFORE_TEMPLATE),

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 _VARIANTS = {"PodSecurity": "security", "LimitRanger": "limits", "validation": "limits"}
 _OWN_RULES = ("apiVersion", "priorityClassName", "runtimeClassName")
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    refusal = facts.admission.decision(workload).refusal
+def check(it: Member) -> Iterator[Hazard]:
+    refusal = it.world.admission.decision(it.workload).refusal
     if refusal is None or refusal.at[-1] in _OWN_RULES or refusal.plugin == "ResourceQuota":
         return
-    if workload.kind != "DaemonSet" and not facts.replicas(workload):
+    if it.workload.kind != "DaemonSet" and not it.replicas:
         return
     by = refusal.by
     source = by.source if by is not None and isinstance(by.source, Document) else None
@@ -25,9 +24,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     is_mild = source is not None or "restricted:" in refusal.message
     yield Hazard(
         at=refusal.at,
-        evidence=proof(refusal.said_of(workload), assumes=refusal.assumes),
+        evidence=proof(refusal.said_of(it.workload), assumes=refusal.assumes),
         values={
-            "refused": str(workload) if workload.kind == "Pod" else f"every pod of {workload}",
+            "refused": str(it.workload) if it.workload.kind == "Pod" else f"every pod of {it.workload}",
             "words": refusal.message,
             "by": "" if by is None else by.name,
         },

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.neighbours import may_be_answered_by_set
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts
 from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.cluster.nodeset import EMPTY
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.pod import BoundPod, PodAffinityTerm
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.neighbours import may_be_answered_by_set
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+def check(it: Member) -> Iterator[Hazard]:
     """The exception for the first pod holds only while no pod matches all terms (satisfyPodAffinity, filtering.go)."""
-    terms = facts.pod(workload).required_affinity
-    usable = facts.usable(workload)
-    if not workload.stays or not usable or not all(facts.repels_itself(workload, t) for t in terms):
+    terms = it.pod.required_affinity
+    usable = it.usable
+    if not it.workload.stays or not usable or not all(it.repels_itself(t) for t in terms):
         return
-    if may_be_answered_by_set(facts, workload):
+    if may_be_answered_by_set(it):
         return
-    matching = [b for b in _staying(workload, facts) if all(_selected(workload, t, b, facts) for t in terms)]
-    near = facts.index.all
+    matching = [b for b in _staying(it) if all(_selected(it, t, b) for t in terms)]
+    near = it.world.index.all
     for term in terms:
         domains = EMPTY
         for bound in matching:
-            domains |= facts.index.domain_of(term.topology_key, facts.index.position(bound.node))
+            domains |= it.world.index.domain_of(term.topology_key, it.world.index.position(bound.node))
         near &= domains
-    counts = any(facts.index.domain_of(t.topology_key, facts.index.position(b.node)) for t in terms for b in matching)
+    counts = any(
+        it.world.index.domain_of(t.topology_key, it.world.index.position(b.node)) for t in terms for b in matching
+    )
     if not counts or near & usable:
         return
     names = tuple(sorted({f"{b.namespace}/{b.name}" for b in matching}))
@@ -42,11 +44,11 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             "node(s) didn't match pod affinity rules",
             demand=1,
             supply=0,
-            assumes=(*facts.node_premises(workload), "the running pods that match stay where they are"),
+            assumes=(*node_premises(it), "the running pods that match stay where they are"),
         ),
         severity=Severity.WARNING,
         values={
-            "replicas": facts.replicas(workload),
+            "replicas": it.replicas,
             "pods": names,
             "key": key,
             "nodes": tuple(sorted({b.node for b in matching})),
@@ -54,26 +56,26 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Prefer its own pods instead of requiring them."""
-    yield from make_preferred(workload, *(term.path for term in workload.pod.required_affinity))
+    yield from make_preferred(it.workload, *(term.path for term in it.workload.pod.required_affinity))
 
 
-def _selected(workload: Workload, term: PodAffinityTerm, bound: BoundPod, facts: Facts) -> bool:
-    return facts.namespaces.selects(term, workload.namespace, bound.pod, unknown=True)
+def _selected(it: Member, term: PodAffinityTerm, bound: BoundPod) -> bool:
+    return it.world.namespaces.selects(term, it.workload.namespace, bound.pod, unknown=True)
 
 
-def _staying(workload: Workload, facts: Facts) -> Iterator[BoundPod]:
+def _staying(it: Member) -> Iterator[BoundPod]:
     """Running pods that are there when the first new one comes; its own go first where the update says so."""
-    positions = facts.index.positions
-    own = facts.running_pods(workload) if _keeps_old(workload, facts) else ()
-    return (b for b in (*facts.other_pods, *own) if b.node in positions)
+    positions = it.world.index.positions
+    own = it.running_pods if _keeps_old(it) else ()
+    return (b for b in (*it.world.other_pods, *own) if b.node in positions)
 
 
-def _keeps_old(workload: Workload, facts: Facts) -> bool:
-    if facts.template_changed(workload) is False:
+def _keeps_old(it: Member) -> bool:
+    if it.template_changed is False:
         return False  # nothing is rolled out: its pods stay, and no new one comes
-    replicas = facts.replicas(workload)
-    if workload.kind == "Deployment" and workload.strategy.type == "RollingUpdate":
-        return fenceposts(workload, replicas)[1] < replicas
-    return workload.kind == "StatefulSet" and replicas > 1
+    replicas = it.replicas
+    if it.workload.kind == "Deployment" and it.workload.strategy.type == "RollingUpdate":
+        return fenceposts(it.workload, replicas)[1] < replicas
+    return it.workload.kind == "StatefulSet" and replicas > 1

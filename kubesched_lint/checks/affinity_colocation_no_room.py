@@ -4,69 +4,71 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.neighbours import may_be_answered_by_set, nodes_near_running
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.neighbours import may_be_answered_by_set
+from kubesched_lint.world.premises import running_premises
+from kubesched_lint.world.room import most_copies, most_free, nodes_near_running, tightest_resource
+from kubesched_lint.world.staying import staying, staying_beside_set
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+def check(it: Member) -> Iterator[Hazard]:
     """Only where all that answers the affinity runs already: what is yet to come may come elsewhere."""
-    if not workload.stays or not facts.usable(workload):
+    if not it.workload.stays or not it.usable:
         return
-    terms = facts.pod(workload).required_affinity
-    near = nodes_near_running(facts, workload)
-    if near is None or may_be_answered_by_set(facts, workload):
+    terms = it.pod.required_affinity
+    near = nodes_near_running(it)
+    if near is None or may_be_answered_by_set(it):
         return
-    replicas = facts.replicas(workload)
-    there = near & facts.usable(workload)
-    supply = facts.copies(workload, replicas, there)
-    surely = supply == facts.copies(workload, replicas, there, beside=facts.staying_beside_set) == 0
-    if supply >= replicas or facts.index.unknown_resources & there:
+    replicas = it.replicas
+    there = near & it.usable
+    supply = most_copies(it, replicas, there)
+    surely = supply == most_copies(it, replicas, there, beside=staying_beside_set(it.world)) == 0
+    if supply >= replicas or it.world.index.unknown_resources & there:
         return
-    tight = facts.tightest_resource(workload, there)
-    free = facts.most_free(workload, tight, there) if there else 0
+    tight = tightest_resource(it, there)
+    free = most_free(it, tight, there) if there else 0
     yield Hazard(
         at=terms[0].path,
         evidence=proof(
-            f"{replicas} replicas > {supply} that fit on {', '.join(facts.names(there)[:6]) or 'no usable node'}"
-            + (f" (free {tight}: {show(tight, free)})" if there and _is_tight(workload, tight, there, facts) else ""),
+            f"{replicas} replicas > {supply} that fit on {', '.join(it.world.names(there)[:6]) or 'no usable node'}"
+            + (f" (free {tight}: {show(tight, free)})" if there and _is_tight(it, tight, there) else ""),
             demand=replicas,
             supply=supply,
-            assumes=facts.running_premises(workload),
+            assumes=running_premises(it),
         ),
         severity=None if surely else Severity.WARNING,
         values={
             "pending": replicas - supply,
             "replicas": replicas,
             "key": terms[0].topology_key,
-            "nodes": facts.names(there) or facts.names(near),
+            "nodes": it.world.names(there) or it.world.names(near),
             "resource": tight,
-            "wanted": show(tight, facts.pod(workload).requests.get(tight, 1)),
+            "wanted": show(tight, it.pod.requests.get(tight, 1)),
             "free": show(tight, free),
         },
-        variant=_variant(workload, tight, near, there, facts),
+        variant=_variant(it, tight, near, there),
     )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Prefer the pods instead of requiring them, so that full nodes are no obstacle."""
-    yield from make_preferred(workload, *(term.path for term in workload.pod.required_affinity))
+    yield from make_preferred(it.workload, *(term.path for term in it.workload.pod.required_affinity))
 
 
-def _variant(workload: Workload, resource: str, near: NodeSet, there: NodeSet, facts: Facts) -> str:
+def _variant(it: Member, resource: str, near: NodeSet, there: NodeSet) -> str:
     if not there:
         return "unusable" if near else "nowhere"
-    return "default" if _is_tight(workload, resource, there, facts) else "one_each"
+    return "default" if _is_tight(it, resource, there) else "one_each"
 
 
-def _is_tight(workload: Workload, resource: str, nodes: NodeSet, facts: Facts) -> bool:
+def _is_tight(it: Member, resource: str, nodes: NodeSet) -> bool:
     """Whether the resource holds too few replicas; else a host port, or anti-affinity to its own pods, does."""
-    free = facts.staying(workload).state.ledger.free(resource)
-    each = 1 if resource == PODS else facts.pod(workload).requests.get(resource, 1)
-    return sum(max(0, free[i]) // each for i in positions(nodes)) < facts.replicas(workload)
+    free = staying(it).state.ledger.free(resource)
+    each = 1 if resource == PODS else it.pod.requests.get(resource, 1)
+    return sum(max(0, free[i]) // each for i in positions(nodes)) < it.replicas

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.reachability import affinity_circles, blocked_affinities
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import SET_PREMISES
+from kubesched_lint.world.world import Member
 
 _MOST_TOLD = 8
 """Workloads of a circle that a finding names."""
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    blocked = facts.blocked.get(id(workload))
+def check(it: Member) -> Iterator[Hazard]:
+    blocked = blocked_affinities(it.world).get(id(it.workload))
     if blocked is None or blocked.cause != "cycle":
         return
-    circle = facts.circles.through(workload)
-    terms = facts.pod(workload).required_affinity
+    circle = affinity_circles(it.world).through(it.workload)
+    terms = it.pod.required_affinity
     text = _told(circle)
     yield Hazard(
         at=terms[0].path,
-        evidence=proof(text, assumes=facts.set_premises) if facts.proves_absence else pattern(text),
-        values={"others": circle[1:], "replicas": facts.replicas(workload)},
+        evidence=proof(text, assumes=SET_PREMISES) if it.world.proves_absence else pattern(text),
+        values={"others": circle[1:], "replicas": it.replicas},
         related=tuple(
             Place(w.pod.required_affinity[0].path, f"{w} requires the next of the circle", w.source, w.ref)
             for w in circle[1:_MOST_TOLD]
@@ -32,9 +34,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Prefer the other pods instead of requiring them, so that this one may start first."""
-    yield from make_preferred(workload, *(term.path for term in workload.pod.required_affinity))
+    yield from make_preferred(it.workload, *(term.path for term in it.workload.pod.required_affinity))
 
 
 def _told(circle: tuple[Workload, ...]) -> str:

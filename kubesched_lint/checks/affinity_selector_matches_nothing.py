@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.reachability import blocked_affinities
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import SET_PREMISES
+from kubesched_lint.world.running import running_match
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    blocked = facts.blocked.get(id(workload))
+def check(it: Member) -> Iterator[Hazard]:
+    blocked = blocked_affinities(it.world).get(id(it.workload))
     if blocked is None or blocked.cause == "cycle":
         return
-    terms = facts.pod(workload).required_affinity
-    count = facts.replicas(workload)
+    terms = it.pod.required_affinity
+    count = it.replicas
     values = {"replicas": count, "selector": str(terms[0].selector)}
     if blocked.cause == "waits":
         target = blocked.targets[0]
@@ -25,13 +27,13 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         text = f"{target} can never start, and no other pod answers this affinity"
         yield Hazard(
             at=terms[0].path,
-            evidence=proof(text, assumes=facts.set_premises) if facts.proves_absence else pattern(text),
+            evidence=proof(text, assumes=SET_PREMISES) if it.world.proves_absence else pattern(text),
             values={**values, "target": str(target)},
             related=(where,),
             variant="waits",
         )
         return
-    lonely = [t for t in terms if not _answered(workload, facts, t)]
+    lonely = [t for t in terms if not _answered(it, t)]
     at = lonely[0] if lonely else terms[0]
     if lonely:
         text = f"0 workloads of the set and 0 running pods match {at.selector or 'the null selector'}"
@@ -39,22 +41,22 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         text = f"no single pod matches all {len(terms)} terms, as one pod must"
     yield Hazard(
         at=at.path,
-        evidence=proof(text, demand=1, supply=0, assumes=facts.set_premises) if facts.proves_absence else pattern(text),
+        evidence=proof(text, demand=1, supply=0, assumes=SET_PREMISES) if it.world.proves_absence else pattern(text),
         values={**values, "selector": str(at.selector or "nothing"), "terms": len(terms)},
         variant="" if lonely else "together",
     )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Prefer the absent pods instead of requiring them."""
     if hazard.variant != "waits":
         together = hazard.variant == "together"
         yield from make_preferred(
-            workload, *(t.path for t in workload.pod.required_affinity if together or t.path == hazard.at)
+            it.workload, *(t.path for t in it.workload.pod.required_affinity if together or t.path == hazard.at)
         )
 
 
-def _answered(workload: Workload, facts: Facts, term: PodAffinityTerm) -> bool:
-    if facts.running_match((term,), workload.namespace) is not None:
+def _answered(it: Member, term: PodAffinityTerm) -> bool:
+    if running_match(it.world, (term,), it.workload.namespace) is not None:
         return True
-    return any(True for _ in facts.selected_workloads(workload, term))
+    return any(True for _ in it.selected_workloads(term))

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    pod = facts.pod(workload)
+def check(it: Member) -> Iterator[Hazard]:
+    pod = it.pod
     for near in pod.required_affinity:
         for far in pod.required_anti_affinity:
-            if near.topology_key != far.topology_key or _first_of_its_kind(near, workload, facts):
+            if near.topology_key != far.topology_key or _first_of_its_kind(near, it):
                 continue
-            if _covers(far, near, workload):
+            if _covers(far, near, it.workload):
                 yield Hazard(
                     at=near.path,
                     evidence=proof(
@@ -28,7 +28,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                         "near": str(near.selector),
                         "far": str(far.selector),
                         "key": near.topology_key,
-                        "replicas": facts.replicas(workload),
+                        "replicas": it.replicas,
                     },
                     related=(Place(far.path, "and repels them here"),),
                 )
@@ -48,6 +48,6 @@ def _covers(far: PodAffinityTerm, near: PodAffinityTerm, workload: Workload) -> 
     return set(near.namespaces or own) <= set(far.namespaces or own)
 
 
-def _first_of_its_kind(near: PodAffinityTerm, workload: Workload, facts: Facts) -> bool:
+def _first_of_its_kind(near: PodAffinityTerm, it: Member) -> bool:
     """A pod that matches its own affinity may start alone: one replica runs, so this proof does not hold for it."""
-    return facts.namespaces.selects(near, workload.namespace, facts.pod(workload), unknown=True)
+    return it.world.namespaces.selects(near, it.workload.namespace, it.pod, unknown=True)

@@ -4,35 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.zone_pins import Pin, outside_pools
 from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Severity, proof
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import running_premises
+from kubesched_lint.world.room import most_copies
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if not workload.stays:
+def check(it: Member) -> Iterator[Hazard]:
+    if not it.workload.stays:
         return
-    replicas = facts.replicas(workload)
-    for pin in outside_pools(workload, facts):
-        there = pin.nodes & facts.today
-        bare = facts.copies(workload, replicas, there, bare=True)
-        supply = facts.copies(workload, replicas, there)
+    replicas = it.replicas
+    for pin in outside_pools(it):
+        there = pin.nodes & it.world.today
+        bare = most_copies(it, replicas, there, bare=True)
+        supply = most_copies(it, replicas, there)
         if supply < replicas:
-            yield _hazard(workload, facts, pin, replicas, supply, taken=bare >= replicas)
+            yield _hazard(it, pin, replicas, supply, taken=bare >= replicas)
             return
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Prefer the zone instead of requiring it."""
     if hazard.variant == "affinity":
-        yield from make_preferred(workload, hazard.at)
+        yield from make_preferred(it.workload, hazard.at)
 
 
-def _hazard(workload: Workload, facts: Facts, pin: Pin, replicas: int, supply: int, *, taken: bool) -> Hazard:
-    served = {zone for pool in facts.pools for zone in pool.zones or ()}
+def _hazard(it: Member, pin: Pin, replicas: int, supply: int, *, taken: bool) -> Hazard:
+    served = {zone for pool in it.world.pools for zone in pool.zones or ()}
     zones = tuple(sorted(served))
     return Hazard(
         at=pin.at,
@@ -41,7 +42,7 @@ def _hazard(workload: Workload, facts: Facts, pin: Pin, replicas: int, supply: i
             f"(pools serve {', '.join(zones) or 'other zones'})",
             demand=replicas,
             supply=supply,
-            assumes=facts.running_premises(workload),
+            assumes=running_premises(it),
         ),
         # Pods of others may go from the nodes that exist.
         severity=Severity.WARNING if taken else None,
@@ -50,7 +51,7 @@ def _hazard(workload: Workload, facts: Facts, pin: Pin, replicas: int, supply: i
             "replicas": replicas,
             "zones": pin.zones or ("elsewhere",),
             "served": zones or ("other zones",),
-            "pools": tuple(pool.name for pool in facts.pools),
+            "pools": tuple(pool.name for pool in it.world.pools),
             "pinned_by": pin.name,
         },
         variant={"selector": "default"}.get(pin.kind, pin.kind),

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.claims import has_free_volume, storage_class_of, topology_nodes, unbound_claims
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.claims import has_free_volume, storage_class_of, topology_nodes, unbound_claims
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    usable = facts.usable(workload)
-    if not usable or workload.kind == "DaemonSet":
+def check(it: Member) -> Iterator[Hazard]:
+    usable = it.usable
+    if not usable or it.workload.kind == "DaemonSet":
         return
-    for claim, at in unbound_claims(facts, workload):
-        storage_class = storage_class_of(facts, claim)
-        if storage_class is None or not storage_class.allowed_topologies or has_free_volume(facts, storage_class.name):
+    for claim, at in unbound_claims(it):
+        storage_class = storage_class_of(it.world, claim)
+        if (
+            storage_class is None
+            or not storage_class.allowed_topologies
+            or has_free_volume(it.world, storage_class.name)
+        ):
             continue
-        allowed = topology_nodes(facts, storage_class.allowed_topologies)
+        allowed = topology_nodes(it.world, storage_class.allowed_topologies)
         if allowed & usable:
             continue
         topologies = tuple(
@@ -31,12 +35,12 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 f"0 of the {usable.bit_count()} usable nodes lie within allowedTopologies of {storage_class.name}",
                 demand=1,
                 supply=0,
-                assumes=facts.node_premises(workload),
+                assumes=node_premises(it),
             ),
             values={
                 "storage_class": storage_class.name,
                 "topologies": topologies,
-                "replicas": facts.replicas(workload),
+                "replicas": it.replicas,
             },
             related=related if storage_class.source is not None else (),
         )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.running import pods_of_others
+from kubesched_lint.world.world import Member
 
 # In the order in which one would add them to a selector that is too broad.
 _TELLING = (
@@ -28,14 +28,14 @@ _TELLING = (
 _SHARED = ("app.kubernetes.io/part-of", "app.kubernetes.io/managed-by", "helm.sh/chart", "chart", "heritage")
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+def check(it: Member) -> Iterator[Hazard]:
     """What says more than who the application is may well be meant for several: there it is silent."""
-    for term in workload.pod.required_anti_affinity:
+    for term in it.workload.pod.required_anti_affinity:
         selector = term.selector
-        if selector is None or not _names_an_application(selector) or not facts.repels_itself(workload, term):
+        if selector is None or not _names_an_application(selector) or not it.repels_itself(term):
             continue
-        found = dict(_others(workload, term, facts))
-        label = _telling_label(workload.pod.labels, (labels for labels, _ in found.values()), selector)
+        found = dict(_others(it, term))
+        label = _telling_label(it.workload.pod.labels, (labels for labels, _ in found.values()), selector)
         if not found or not label:
             continue
         yield Hazard(
@@ -45,17 +45,17 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 "selector": str(selector),
                 "others": tuple(found),
                 "label": label,
-                "value": workload.pod.labels[label],
+                "value": it.workload.pod.labels[label],
                 "key": term.topology_key,
             },
             related=tuple(place for _, place in found.values() if place is not None),
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Keep only its own replicas apart."""
     label, value = str(hazard.values["label"]), hazard.values["value"]
-    if written_at(workload.source, (*hazard.at, "matchLabels", label)) is None:
+    if written_at(it.workload.source, (*hazard.at, "matchLabels", label)) is None:
         yield Remedy(
             f"add {label}: {value} to the selector, so that only its own replicas keep apart",
             safe=False,
@@ -63,19 +63,17 @@ def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
         )
 
 
-def _others(
-    workload: Workload, term: PodAffinityTerm, facts: Facts
-) -> Iterator[tuple[str, tuple[Labels, Place | None]]]:
+def _others(it: Member, term: PodAffinityTerm) -> Iterator[tuple[str, tuple[Labels, Place | None]]]:
     """Name, labels and place of what else the term selects in the namespace of its pod."""
-    for other in facts.selected_workloads(workload, term):
-        if other is workload or other.namespace != workload.namespace or other.ref == workload.ref:
+    for other in it.selected_workloads(term):
+        if other is it.workload or other.namespace != it.workload.namespace or other.ref == it.workload.ref:
             continue
-        if other.stays and facts.surely_selects(workload, term, other):
+        if other.stays and it.surely_selects(term, other):
             place = Place(other.pod.labels_path, "is matched as well", other.source, other.ref)
             yield str(other), (other.pod.labels, place)
-    for group in facts.others.alike:
-        if group.pod.namespace == workload.namespace and facts.namespaces.selects(
-            term, workload.namespace, group.pod, unknown=False
+    for group in pods_of_others(it.world).alike:
+        if group.pod.namespace == it.workload.namespace and it.world.namespaces.selects(
+            term, it.workload.namespace, group.pod, unknown=False
         ):
             for bound in group.bound:
                 yield f"the running {bound.owner.name if bound.owner else bound.name}", (group.pod.labels, None)

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import spread_instead
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.room import domain_room
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    scaler = facts.autoscaler(workload)
+def check(it: Member) -> Iterator[Hazard]:
+    scaler = it.autoscaler
     if scaler is None:
         return
-    for term in facts.pod(workload).required_anti_affinity:
-        if not facts.repels_itself(workload, term):
+    for term in it.pod.required_anti_affinity:
+        if not it.repels_itself(term):
             continue
-        room = facts.room(workload, term.topology_key)
+        room = domain_room(it, term.topology_key)
         supply = len(room.domains)
-        if room.is_bounded and facts.replicas(workload) <= supply < scaler.max_replicas:
+        if room.is_bounded and it.replicas <= supply < scaler.max_replicas:
             related = [] if scaler.source is None else [Place(scaler.path, "the maximum", scaler.source)]
             yield Hazard(
                 at=term.path,
@@ -29,7 +30,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                     f"{'domain' if supply == 1 else 'domains'} ({', '.join(room.domains)})",
                     demand=scaler.max_replicas,
                     supply=supply,
-                    assumes=facts.node_premises(workload),
+                    assumes=node_premises(it),
                 ),
                 values={
                     "maximum": scaler.max_replicas,
@@ -43,7 +44,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Spread the replicas instead: a domain may then hold several."""
-    yield from spread_instead(workload, hazard.at, hard=True)
-    yield from spread_instead(workload, hazard.at, hard=False)
+    yield from spread_instead(it.workload, hazard.at, hard=True)
+    yield from spread_instead(it.workload, hazard.at, hard=False)

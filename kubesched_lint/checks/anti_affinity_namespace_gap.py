@@ -4,38 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, Path, pattern
 from kubesched_lint.manifests.changes import Append, Remove
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+def check(it: Member) -> Iterator[Hazard]:
     """Only where the manifest names its namespace: else another tool will, and nobody knows which."""
-    pod = facts.pod(workload)
+    pod = it.pod
     terms = [*pod.required_anti_affinity, *(w.term for w in pod.preferred_anti_affinity)]
     for term in terms:
         if term.selector is None or term.selector.is_empty or not term.selector.matches(pod.labels):
             continue
-        if facts.namespaces.reaches(term, workload.namespace, workload.namespace, unknown=True):
+        if it.world.namespaces.reaches(term, it.workload.namespace, it.workload.namespace, unknown=True):
             continue
-        if not _is_written(workload, ("metadata", "namespace")):
+        if not _is_written(it.workload, ("metadata", "namespace")):
             return
         at, where = _looks_at(term)
         yield Hazard(
             at=at,
-            evidence=pattern(f"{workload.namespace} is not among them"),
+            evidence=pattern(f"{it.workload.namespace} is not among them"),
             values={"where": where, "key": term.topology_key, "selector": str(term.selector)},
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Look at the pods of its own namespace too."""
     if hazard.at[-1] == "namespaces":
         yield Remedy(
-            f"add {workload.namespace} to namespaces", safe=False, changes=(Append(hazard.at, workload.namespace),)
+            f"add {it.workload.namespace} to namespaces",
+            safe=False,
+            changes=(Append(hazard.at, it.workload.namespace),),
         )
     else:
         yield Remedy(

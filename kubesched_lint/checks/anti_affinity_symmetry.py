@@ -5,42 +5,44 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint import work
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.neighbours import repelled_by_running
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, Severity, proof, witness
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.neighbours import repelled_by_running
+from kubesched_lint.world.room import domain_room
+from kubesched_lint.world.staying import preempts, staying, staying_beside_set
+from kubesched_lint.world.world import Member, World
 
 _STEPS = 20
 REASON = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+def check(it: Member) -> Iterator[Hazard]:
     """The workload under check holds the terms, or suffers from pods that run."""
-    yield from _from_running(workload, facts)
-    pod = facts.pod(workload)
-    for term, original in zip(pod.required_anti_affinity, workload.pod.required_anti_affinity, strict=True):
-        for other in facts.selected_workloads(workload, term):
-            if other is not workload and other.stays and facts.surely_selects(workload, term, other):
-                yield from _between(workload, other, original.topology_key, original.path, facts)
+    yield from _from_running(it.workload, it.world)
+    pod = it.pod
+    for term, original in zip(pod.required_anti_affinity, it.workload.pod.required_anti_affinity, strict=True):
+        for other in it.selected_workloads(term):
+            if other is not it.workload and other.stays and it.surely_selects(term, other):
+                yield from _between(it.workload, other, original.topology_key, original.path, it.world)
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Prefer to stand apart, so that both may share a node where room is short."""
     if hazard.variant != "running":
-        yield from make_preferred(workload, hazard.at)
+        yield from make_preferred(it.workload, hazard.at)
 
 
-def _from_running(victim: Workload, facts: Facts) -> Iterator[Hazard]:
+def _from_running(victim: Workload, world: World) -> Iterator[Hazard]:
     """Running pods of others repel it everywhere: that holds for every order as long as they stay."""
-    usable = facts.usable(victim)
-    if not usable or victim.kind == "DaemonSet" or not facts.knows_running_pods:
+    usable = world.member(victim).usable
+    if not usable or victim.kind == "DaemonSet" or not world.knows_running_pods:
         return
-    blocked, holders = repelled_by_running(facts, victim, facts.staying(victim))
+    blocked, holders = repelled_by_running(world.member(victim), staying(world.member(victim)))
     if usable & ~blocked == 0:
-        surely, _ = repelled_by_running(facts, victim, facts.staying_beside_set)
+        surely, _ = repelled_by_running(world.member(victim), staying_beside_set(world))
         names = tuple(sorted({f"{b.namespace}/{b.name}" for b in holders}))
         yield Hazard(
             at=("metadata", "name"),
@@ -51,7 +53,7 @@ def _from_running(victim: Workload, facts: Facts) -> Iterator[Hazard]:
                 assumes=("the running pods that repel it stay where they are", *_held(holders)),
             ),
             severity=None if usable & ~surely == 0 else Severity.WARNING,
-            values={"holders": names, "replicas": facts.replicas(victim)},
+            values={"holders": names, "replicas": world.member(victim).replicas},
             variant="running",
         )
 
@@ -60,19 +62,19 @@ def _held(holders: Sequence[BoundPod]) -> tuple[str, ...]:
     return ("nobody takes their finalizers away",) if any(bound.held for bound in holders) else ()
 
 
-def _between(holder: Workload, other: Workload, key: str, at: tuple[str | int, ...], facts: Facts) -> Iterator[Hazard]:
+def _between(holder: Workload, other: Workload, key: str, at: tuple[str | int, ...], world: World) -> Iterator[Hazard]:
     """Who is created first may take every domain, and so may who preempts the other; the other one then waits."""
-    first, victim = (holder, other) if facts.comes_before(holder, other) else (other, holder)
+    first, victim = (holder, other) if world.order.comes_before(holder, other) else (other, holder)
     why = "is created first"
-    if facts.preempts(victim, first):
+    if preempts(world.member(victim), first):
         first, victim, why = victim, first, "preempts them"
     work.spend(_STEPS)
-    room = facts.room(victim, key)
-    if not room.is_bounded or facts.replicas(first) < len(room.domains):
+    room = domain_room(world.member(victim), key)
+    if not room.is_bounded or world.member(first).replicas < len(room.domains):
         return
-    if not set(room.domains) <= set(facts.room(first, key).domains):
+    if not set(room.domains) <= set(domain_room(world.member(first), key).domains):
         return
-    if not facts.replicas(victim):
+    if not world.member(victim).replicas:
         return
     trace = tuple(f"a pod of {first} is placed in {key}={d}" for d in room.domains)
     mutual = "symmetry" if victim is other else "own"
@@ -82,7 +84,7 @@ def _between(holder: Workload, other: Workload, key: str, at: tuple[str | int, .
         victim=victim.ref,
         severity=Severity.WARNING,
         evidence=witness(
-            f"{first} {why} and has {facts.replicas(first)} replicas for {len(room.domains)} {key} domains",
+            f"{first} {why} and has {world.member(first).replicas} replicas for {len(room.domains)} {key} domains",
             trace=(*trace, f"every pod of {victim} stays Pending"),
         ),
         values={"victim": str(victim), "first": str(first), "why": why, "key": key, "domains": room.domains},

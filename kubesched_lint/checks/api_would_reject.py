@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import is_slip, written_at
 from kubesched_lint.findings import Hazard, Path, Severity, UncheckedError, proof
@@ -14,6 +13,7 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.recognise import placeholder_of, rendered_text, value_at
 from kubesched_lint.validation.causes import Cause, field_of
 from kubesched_lint.validation.validate import Verdict
+from kubesched_lint.world.world import World
 
 _CHOICE = re.compile(r'Unsupported value: "([^"]*)": supported values: (".*")')
 _NUMBER = re.compile(r"cannot unmarshal string into .* of type u?int(?:32|64)?$")
@@ -25,12 +25,12 @@ _GONE = 404
 _UNDECODED = 400
 
 
-def check(document: Document, facts: Facts) -> Iterator[Hazard]:
+def check(document: Document, world: World) -> Iterator[Hazard]:
     if document.meta.get("resourceVersion"):
         return  # a server stored it, so one accepted it
     seen: set[Path] = set()
     left = ""
-    for cause, verdict in facts.refusals(document):
+    for cause, verdict in world.refusals(document):
         if document.unrendered and _is_rendered_away(document, cause, verdict.code):
             left = left or ("" if verdict.code == _UNDECODED else f"{cause.field}: {_in_short(cause)}")
             continue
@@ -47,7 +47,7 @@ def check(document: Document, facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def fix(hazard: Hazard, document: Document, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, document: Document, world: World) -> Iterator[Remedy]:
     """Correct a misspelt field, or a value of the wrong type or spelling. Safe: the object is refused as it is."""
     words, value = str(hazard.values["words"]), written_at(document, hazard.at)
     if hazard.variant == "misspelt":

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.disruption import budgets_of, is_linted
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Path, Place, proof
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 _SELECTOR: Path = ("spec", "selector")
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if workload.kind == "DaemonSet" or not facts.replicas(workload):
+def check(it: Member) -> Iterator[Hazard]:
+    if it.workload.kind == "DaemonSet" or not it.replicas:
         return  # a drain leaves a DaemonSet's pods alone
-    budgets = tuple(budgets_of(workload, facts))
+    budgets = tuple(budgets_of(it))
     if len(budgets) < 2:
         return
-    ours = [budget for budget in budgets if is_linted(budget, facts)]
+    ours = [budget for budget in budgets if is_linted(budget, it.world)]
     names = tuple(budget.name for budget in budgets)
     yield Hazard(
         at=_SELECTOR if ours else ("metadata", "name"),
         source=ours[-1].source if ours else None,
-        victim=workload.ref,
+        victim=it.workload.ref,
         # pkg/registry/core/pod/storage/eviction.go answers 500 as soon as a second budget selects the pod.
         evidence=proof(f"{len(budgets)} budgets select its pods, and an eviction takes at most 1"),
         values={"budgets": names, "count": len(budgets)},

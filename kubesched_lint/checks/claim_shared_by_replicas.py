@@ -4,29 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.claims import claim_named
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts
 from kubesched_lint.checks._remedies import use_recreate
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.claims import claim_named
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    replicas = facts.replicas(workload)
-    rolls = workload.kind == "Deployment" and workload.strategy.type == "RollingUpdate"
-    surge, unavailable = fenceposts(workload, replicas) if rolls else (0, 1)
-    for volume in workload.pod.volumes:
-        claim = claim_named(facts, workload.namespace, volume.claim) if volume.kind == "persistentVolumeClaim" else None
+def check(it: Member) -> Iterator[Hazard]:
+    replicas = it.replicas
+    rolls = it.workload.kind == "Deployment" and it.workload.strategy.type == "RollingUpdate"
+    surge, unavailable = fenceposts(it.workload, replicas) if rolls else (0, 1)
+    for volume in it.workload.pod.volumes:
+        claim = (
+            claim_named(it.world, it.workload.namespace, volume.claim)
+            if volume.kind == "persistentVolumeClaim"
+            else None
+        )
         if claim is None:
             continue
         at = (*volume.path, "claimName")
         modes = set(claim.access_modes)
         values = {"claim": claim.name, "replicas": replicas, "surge": surge}
-        related = (Place(workload.replicas_path, f"{replicas} replicas wanted here"),)
-        if modes == {"ReadWriteOncePod"} and workload.stays:
+        related = (Place(it.workload.replicas_path, f"{replicas} replicas wanted here"),)
+        if modes == {"ReadWriteOncePod"} and it.workload.stays:
             if replicas > 1:
                 yield Hazard(
                     at=at,
@@ -49,8 +53,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                     values=values,
                     variant="rollout_one_pod",
                 )
-        elif modes == {"ReadWriteOnce"} and not _one_node(workload):
-            if replicas > 1 and workload.kind != "StatefulSet":
+        elif modes == {"ReadWriteOnce"} and not _one_node(it.workload):
+            if replicas > 1 and it.workload.kind != "StatefulSet":
                 yield Hazard(
                     at=at,
                     evidence=pattern(f"{replicas} pods, one node"),
@@ -69,10 +73,10 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Delete the old pod, which holds the claim, before the new one asks for it."""
     if hazard.variant.startswith("rollout"):
-        yield use_recreate(workload)
+        yield use_recreate(it.workload)
 
 
 def _one_node(workload: Workload) -> bool:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from kubesched_lint.analysis.facts import Facts, dedicated_to
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
+from kubesched_lint.world.running import lasting_state
+from kubesched_lint.world.staying import preempts
+from kubesched_lint.world.world import Member, World, once_per_world
 
 _MOST_NODES = 200
 _MOST_SHOWN = 3
+_EVERYWHERE = ("kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch")
 
 
 @record
@@ -28,19 +31,19 @@ class _LockedOut:
     reachable: bool
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+def check(it: Member) -> Iterator[Hazard]:
     """One hazard for each group of nodes, however many DaemonSets share it."""
-    dedication = dedicated_to(workload)
-    if not dedication or not workload.stays:
+    dedication = _dedicated_to(it.workload)
+    if not dedication or not it.workload.stays:
         return
     # Elsewhere than in a group of nodes that both name the order of creation rarely decides anything.
     late: dict[tuple[str, ...], list[tuple[Workload, Evidence]]] = {}
-    for daemon in facts.daemons_for(dedication):
-        if not facts.comes_before(workload, daemon):
+    for daemon in _daemons_for(it.world, dedication):
+        if not it.world.order.comes_before(it.workload, daemon):
             continue
-        evidence = _evidence(workload, daemon, facts)
+        evidence = _evidence(it, daemon)
         if evidence is not None:
-            group = tuple(f"{k}={v}" for k, v in dedicated_to(daemon).items())
+            group = tuple(f"{k}={v}" for k, v in _dedicated_to(daemon).items())
             late.setdefault(group, []).append((daemon, evidence))
     for group, found in late.items():
         worst, evidence = min(found, key=lambda one: one[1].kind != "witness")
@@ -52,7 +55,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             values={
                 "daemons": tuple(str(daemon) for daemon, _ in found),
                 "group": group,
-                "tool": facts.premises.apply_order,
+                "tool": it.world.premises.apply_order,
             },
             related=tuple(
                 Place(("metadata", "name"), "is created after it", daemon.source, daemon.ref)
@@ -61,27 +64,27 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def _evidence(workload: Workload, daemon: Workload, facts: Facts) -> Evidence | None:
+def _evidence(it: Member, daemon: Workload) -> Evidence | None:
     """Why the order matters here; None when every node of a fixed cluster provably holds both, or the late evicts."""
-    if facts.preempts(daemon, workload):
+    if preempts(it.world.member(daemon), it.workload):
         return None
-    order = f"{workload.kind} before DaemonSet under {facts.premises.apply_order}"
-    if facts.cluster is None:
+    order = f"{it.workload.kind} before DaemonSet under {it.world.premises.apply_order}"
+    if it.world.cluster is None:
         return pattern(f"{order}; no cluster given")
-    shared = facts.reach(daemon).tolerated & facts.usable(workload)
-    if shared & facts.today:
-        found = _locked_out(workload, daemon, shared & facts.today, facts)
+    shared = it.world.member(daemon).reach.tolerated & it.usable
+    if shared & it.world.today:
+        found = _locked_out(it, daemon, shared & it.world.today)
         if found is not None and found.reachable:
-            return witness(f"{order}; no room is left on {found.node}", trace=_trace(workload, daemon, found))
+            return witness(f"{order}; no room is left on {found.node}", trace=_trace(it.workload, daemon, found))
         if found is not None:
             return pattern(f"{order}; on {found.node} the two may not fit together ({', '.join(found.reasons)})")
-    elif not facts.reach(daemon).matching:
+    elif not it.world.member(daemon).reach.matching:
         return pattern(f"{order}; no node of this group exists yet")
-    if shared & ~facts.today:
-        found_new = _too_small(workload, daemon, facts)
+    if shared & ~it.world.today:
+        found_new = _too_small(it, daemon)
         if found_new is not None:
             return pattern(f"{order}; {found_new}")
-    return pattern(f"{order}; the nodes come from an autoscaler") if facts.is_elastic else None
+    return pattern(f"{order}; the nodes come from an autoscaler") if it.world.is_elastic else None
 
 
 def _trace(workload: Workload, daemon: Workload, found: _LockedOut) -> tuple[str, ...]:
@@ -92,7 +95,7 @@ def _trace(workload: Workload, daemon: Workload, found: _LockedOut) -> tuple[str
     )
 
 
-def _locked_out(workload: Workload, daemon: Workload, shared: NodeSet, facts: Facts) -> _LockedOut | None:
+def _locked_out(it: Member, daemon: Workload, shared: NodeSet) -> _LockedOut | None:
     """The first shared node where the DaemonSet's pod may be left out; None when every one of them holds both.
 
     The most pods that a node can hold by counting are put there, whatever other filters say: if the DaemonSet's pod
@@ -100,54 +103,54 @@ def _locked_out(workload: Workload, daemon: Workload, shared: NodeSet, facts: Fa
     """
     found = None
     for position in islice(positions(shared), _MOST_NODES):
-        doubt = _on(position, workload, daemon, facts, forced=True)
+        doubt = _on(position, it, daemon, forced=True)
         if doubt is None:
             continue
-        real = _on(position, workload, daemon, facts, forced=False)
+        real = _on(position, it, daemon, forced=False)
         if real is not None:
             return real
         found = found or doubt
     return found
 
 
-def _on(position: int, workload: Workload, daemon: Workload, facts: Facts, *, forced: bool) -> _LockedOut | None:
+def _on(position: int, it: Member, daemon: Workload, *, forced: bool) -> _LockedOut | None:
     from kubesched_lint.scheduler.capacity import copies
     from kubesched_lint.scheduler.framework import diagnose
 
-    state, pod, here = facts.state, facts.pod(workload), 1 << position
-    if not diagnose(facts.pod(daemon), state).feasible & here:
+    state, pod, here = lasting_state(it.world), it.pod, 1 << position
+    if not diagnose(it.world.member(daemon).pod, state).feasible & here:
         return None  # it is locked out without the workload: that is another hazard
     mark = state.mark()
     try:
-        ((_, most),) = copies(pod, state, here, facts.replicas(workload))
+        ((_, most),) = copies(pod, state, here, it.replicas)
         count = 0
         while count < most and (forced or diagnose(pod, state).feasible & here):
             state.place(pod, position)
             count += 1
-        diagnosis = diagnose(facts.pod(daemon), state)
+        diagnosis = diagnose(it.world.member(daemon).pod, state)
         if diagnosis.feasible & here:
             return None
         reasons = tuple(r.reason for r in diagnosis.reasons(position))
-        return _LockedOut(facts.index.names[position], count, reasons, reachable=not forced)
+        return _LockedOut(it.world.index.names[position], count, reasons, reachable=not forced)
     finally:
         state.undo(mark)
 
 
-def _too_small(workload: Workload, daemon: Workload, facts: Facts) -> str | None:
+def _too_small(it: Member, daemon: Workload) -> str | None:
     """What pools may make too small, sizing a node before the DaemonSet is there; None if all kinds hold both."""
-    from kubesched_lint.analysis.potential import room_beside
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.state import ClusterState
     from kubesched_lint.controllers.daemonset import with_daemon_tolerations
     from kubesched_lint.scheduler.capacity import copies
     from kubesched_lint.scheduler.framework import static_feasible
+    from kubesched_lint.world.potential import room_beside
 
-    pod, itself = facts.pod(workload), with_daemon_tolerations(facts.pod(daemon))
-    kinds = [offer for offer in facts.potential.offers if itself in offer.daemons]
+    pod, itself = it.pod, with_daemon_tolerations(it.world.member(daemon).pod)
+    kinds = [offer for offer in it.world.potential.offers if itself in offer.daemons]
     rooms = [room_beside(o.template.offered, (d for d in o.daemons if d != itself)) for o in kinds]
     index = NodeIndex([o.template.node(1, room) for o, room in zip(kinds, rooms, strict=True)])
     fitting = static_feasible(pod, index)
-    for position, most in copies(pod, ClusterState(index), fitting, facts.replicas(workload)):
+    for position, most in copies(pod, ClusterState(index), fitting, it.replicas):
         template, room = kinds[position].template, rooms[position]
         where = f"a new {template.shape.name} of pool {template.pool.name}"
         if room is None:
@@ -158,3 +161,27 @@ def _too_small(workload: Workload, daemon: Workload, facts: Facts) -> str | None
                 pods = "1 pod leaves" if most == 1 else f"{most} pods leave"
                 return f"{where}, sized without the DaemonSet, has too little {name}: {pods} it no place"
     return None
+
+
+def _dedicated_to(workload: Workload) -> Mapping[str, str]:
+    """The group of nodes that its node selector names; architecture and system name none."""
+    return {k: v for k, v in workload.pod.node_selector.items() if k not in _EVERYWHERE}
+
+
+def _daemons_for(world: World, dedication: Mapping[str, str]) -> Iterator[Workload]:
+    """The DaemonSets that are sent, by name, to nodes among those of ``dedication``, in the order of the set."""
+    daemons, dedicated = _dedicated_daemons(world)
+    for at in sorted(at for item in dedication.items() for at in dedicated.get(item, ())):
+        if _dedicated_to(daemons[at]).items() <= dedication.items():
+            yield daemons[at]
+
+
+@once_per_world
+def _dedicated_daemons(world: World) -> tuple[Sequence[Workload], Mapping[tuple[str, str], Sequence[int]]]:
+    """The DaemonSets, and one item of what they are dedicated to → their numbers: a set may have hundreds elsewhere."""
+    daemons = [w for w in world.manifests.workloads if w.kind == "DaemonSet"]
+    found: dict[tuple[str, str], list[int]] = {}
+    for at, daemon in enumerate(daemons):
+        for item in sorted(_dedicated_to(daemon).items())[:1]:
+            found.setdefault(item, []).append(at)
+    return daemons, found

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.nearest import hint
+from kubesched_lint.analysis.nearest import hint, miss_of
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import untold_label
 from kubesched_lint.checks._remedies import spell_as_nodes_do, tolerate
 from kubesched_lint.findings import Hazard, Severity, UncheckedError, pattern
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.room import taints_in_the_way
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    reach = facts.reach(workload)
-    if workload.kind != "DaemonSet" or reach.tolerated:
+def check(it: Member) -> Iterator[Hazard]:
+    reach = it.reach
+    if it.workload.kind != "DaemonSet" or reach.tolerated:
         return
-    nodes = facts.today.bit_count()
+    nodes = it.world.today.bit_count()
     if reach.matching:
-        taints = facts.taints_in_the_way(workload, reach.matching)
+        taints = taints_in_the_way(it, reach.matching)
         yield Hazard(
-            at=(*workload.pod.path, "tolerations"),
+            at=(*it.workload.pod.path, "tolerations"),
             key=True,
             evidence=pattern(f"{reach.matching.bit_count()} matching nodes, all tainted"),
             values={"nodes": nodes, "taints": tuple(str(t) for t in taints), "nearest": ""},
@@ -29,10 +29,10 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             variant="taints",
         )
         return
-    untold = untold_label(facts.pod(workload), facts)
+    untold = untold_label(it.pod, it.world)
     if untold:
         raise UncheckedError(f"the sketch gives no node the label {untold}; write it to have selectors on it checked")
-    miss = facts.node_miss(workload)
+    miss = miss_of(it)
     yield Hazard(
         at=miss.at,
         evidence=pattern(f"0 of {nodes} nodes match {miss.wanted}"),
@@ -42,9 +42,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Tolerate the taint in the way, or ask for a label that nodes have."""
     if hazard.variant == "taints":
-        yield from tolerate(workload, facts.taints_in_the_way(workload, facts.reach(workload).matching))
+        yield from tolerate(it.workload, taints_in_the_way(it, it.reach.matching))
     else:
-        yield from spell_as_nodes_do(workload, hazard.at, facts.index.nodes)
+        yield from spell_as_nodes_do(it.workload, hazard.at, it.world.index.nodes)

@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.daemons import daemon_nodes
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.wanted import daemon_nodes
 from kubesched_lint.checks._remedies import tolerate
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.room import taints_in_the_way
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    matching = facts.reach(workload).matching
-    running = daemon_nodes(workload, facts)
+def check(it: Member) -> Iterator[Hazard]:
+    matching = it.reach.matching
+    running = daemon_nodes(it)
     missed = matching & ~running
     if not missed or not running:
         return
-    taints = facts.taints_in_the_way(workload, missed)
+    taints = taints_in_the_way(it, missed)
     yield Hazard(
-        at=(*workload.pod.path, "tolerations"),
+        at=(*it.workload.pod.path, "tolerations"),
         key=True,
         evidence=pattern(f"{running.bit_count()} of {matching.bit_count()} matching nodes"),
         values={
             "missed": missed.bit_count(),
             "count": matching.bit_count(),
-            "nodes": facts.names(missed),
+            "nodes": it.world.names(missed),
             "taints": tuple(str(t) for t in taints),
         },
     )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Tolerate the taints of the nodes that it misses."""
-    missed = facts.reach(workload).matching & ~daemon_nodes(workload, facts)
-    yield from tolerate(workload, facts.taints_in_the_way(workload, missed))
+    missed = it.reach.matching & ~daemon_nodes(it)
+    yield from tolerate(it.workload, taints_in_the_way(it, missed))

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.manifests.changes import Remove
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.running import running_match
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+def check(it: Member) -> Iterator[Hazard]:
     """The first pod may start anywhere; from then on every other must be in its domain."""
-    usable = facts.usable(workload)
-    terms = facts.pod(workload).required_affinity
+    usable = it.usable
+    terms = it.pod.required_affinity
     for term in terms:
-        if not all(facts.repels_itself(workload, t) for t in terms):
+        if not all(it.repels_itself(t) for t in terms):
             return
-        if any(w is not workload for w in facts.selected_workloads(workload, term)):
+        if any(w is not it.workload for w in it.selected_workloads(term)):
             return  # pods of others may answer in other domains
-        if facts.running_match(terms, workload.namespace) is not None:
+        if running_match(it.world, terms, it.workload.namespace) is not None:
             return
-        domains = {v: n & usable for v, n in facts.index.domains(term.topology_key).items() if n & usable}
+        domains = {v: n & usable for v, n in it.world.index.domains(term.topology_key).items() if n & usable}
         if len(domains) < 2:
             continue
         largest = max(nodes.bit_count() for nodes in domains.values())
@@ -33,13 +34,13 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 f"{wanted} nodes in {len(domains)} domains of {term.topology_key} > {largest}, the most in one of them",
                 demand=wanted,
                 supply=largest,
-                assumes=facts.node_premises(workload),
+                assumes=node_premises(it),
             ),
             values={"key": term.topology_key, "domains": tuple(domains), "pending": wanted - largest, "wanted": wanted},
         )
         return
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Drop the term: a DaemonSet has one pod per node anyway."""
     yield Remedy("drop the affinity", safe=False, changes=(Remove(hazard.at),))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.ports import REASON
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import repels_across_revisions
@@ -12,17 +11,17 @@ from kubesched_lint.checks._remedies import roll_without_surge
 from kubesched_lint.controllers.bounds import scaled
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.node import HOSTNAME
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+def check(it: Member) -> Iterator[Hazard]:
     """With surge the old pod goes when the new one is available (``pkg/controller/daemon/update.go``)."""
-    strategy = workload.strategy
+    strategy = it.workload.strategy
     if strategy.type != "RollingUpdate" or not scaled(strategy.max_surge, 100, up=True):
         return
     related = (Place((*strategy.path, "rollingUpdate", "maxSurge"), "the new pod comes before the old one goes"),)
-    if workload.pod.host_ports:
-        port = workload.pod.host_ports[0]
+    if it.workload.pod.host_ports:
+        port = it.workload.pod.host_ports[0]
         yield Hazard(
             at=port.path,
             evidence=proof(
@@ -36,8 +35,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             related=related,
         )
         return
-    for term in workload.pod.required_anti_affinity:
-        if term.topology_key == HOSTNAME and repels_across_revisions(workload, term, facts):
+    for term in it.workload.pod.required_anti_affinity:
+        if term.topology_key == HOSTNAME and repels_across_revisions(it, term):
             yield Hazard(
                 at=term.path,
                 evidence=proof(
@@ -53,6 +52,6 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Delete the old pod, which holds the port, first."""
-    yield roll_without_surge(workload, facts)
+    yield roll_without_surge(it)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.daemons import daemon_nodes
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.wanted import daemon_nodes
 from kubesched_lint.findings import Hazard, pattern, proof
 from kubesched_lint.manifests.changes import Remove
 from kubesched_lint.model.node import REGION, ZONE
 from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    for term in facts.pod(workload).required_anti_affinity:
-        if not facts.repels_itself(workload, term):
+def check(it: Member) -> Iterator[Hazard]:
+    for term in it.pod.required_anti_affinity:
+        if not it.repels_itself(term):
             continue
-        if facts.cluster is not None:
-            yield from _counted(workload, term, facts)
+        if it.world.cluster is not None:
+            yield from _counted(it, term)
         elif term.topology_key in (ZONE, REGION):
             yield Hazard(
                 at=term.path,
@@ -29,14 +29,14 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Drop the term: a DaemonSet has one pod per node anyway."""
     yield Remedy("drop the anti-affinity", safe=False, changes=(Remove(hazard.at),))
 
 
-def _counted(workload: Workload, term: PodAffinityTerm, facts: Facts) -> Iterator[Hazard]:
-    nodes = daemon_nodes(workload, facts)
-    domains = {v: (n & nodes).bit_count() for v, n in facts.index.domains(term.topology_key).items() if n & nodes}
+def _counted(it: Member, term: PodAffinityTerm) -> Iterator[Hazard]:
+    nodes = daemon_nodes(it)
+    domains = {v: (n & nodes).bit_count() for v, n in it.world.index.domains(term.topology_key).items() if n & nodes}
     pending = sum(domains.values()) - len(domains)
     if pending <= 0:
         return
@@ -48,7 +48,7 @@ def _counted(workload: Workload, term: PodAffinityTerm, facts: Facts) -> Iterato
             f"({', '.join(f'{v}: {n} nodes' for v, n in domains.items())})",
             demand=wanted,
             supply=wanted - pending,
-            assumes=facts.node_premises(workload),
+            assumes=node_premises(it),
         ),
         values={"key": term.topology_key, "domains": domains, "pending": pending, "wanted": wanted},
     )

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.tolerance import dedicated_to
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+def check(it: Member) -> Iterator[Hazard]:
     """A toleration opens a pool but sends nobody there; only the selector does."""
-    if workload.kind == "DaemonSet":
+    if it.workload.kind == "DaemonSet":
         return
-    reach = facts.reach(workload)
-    pod = workload.pod
+    reach = it.reach
+    pod = it.workload.pod
     for toleration in pod.tolerations:
         if not toleration.key or toleration.effect == "PreferNoSchedule":
             continue
-        pool = dedicated_to(facts.index, toleration)
+        pool = dedicated_to(it.world.index, toleration)
         outside = reach.usable & ~pool
-        if pool and reach.usable & pool and outside and not _prefers(workload, facts, pool):
+        if pool and reach.usable & pool and outside and not _prefers(it, pool):
             yield Hazard(
                 at=toleration.path,
                 evidence=pattern(
                     f"{pool.bit_count()} dedicated nodes, {outside.bit_count()} others it can use as well"
                 ),
                 values={
-                    "pool": facts.names(pool),
+                    "pool": it.world.names(pool),
                     "count": pool.bit_count(),
                     "outside": outside.bit_count(),
                     "taint": toleration.key + (f"={toleration.value}" if toleration.value else ""),
@@ -36,6 +35,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             )
 
 
-def _prefers(workload: Workload, facts: Facts, pool: int) -> bool:
+def _prefers(it: Member, pool: int) -> bool:
     """A preference for the pool is a choice too."""
-    return any(facts.index.matching_term(preferred.term) & pool for preferred in workload.pod.preferred_node_terms)
+    return any(
+        it.world.index.matching_term(preferred.term) & pool for preferred in it.workload.pod.preferred_node_terms
+    )

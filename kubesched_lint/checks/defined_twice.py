@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, ObjectRef, Path, Place, pattern
+from kubesched_lint.world.world import World
 
 _NAME: Path = ("metadata", "name")
 
 
-def check(facts: Facts) -> Iterator[Hazard]:
-    for items in facts.manifests.namesakes().values():
+def check(world: World) -> Iterator[Hazard]:
+    for items in world.manifests.namesakes().values():
         for earlier, later in pairwise(items):
             if earlier.source.path == later.source.path:
                 yield from _hazards(earlier, later)

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.trial import SEEDS, pods_wanted, waiting_everywhere
+from kubesched_lint.analysis.growth import growth_plan
+from kubesched_lint.analysis.joint import contradictions
+from kubesched_lint.analysis.trial import SEEDS, waiting_everywhere
+from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.findings import Hazard, UncheckedError, witness
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import World
 
 
-def check(facts: Facts, *, most_pods: int) -> Iterator[Hazard]:
-    now = facts.without_pools
-    wanted = pods_wanted(now)
+def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
+    now = world.without_pools
+    wanted = pods_of_the_set(now)
     if wanted > most_pods:
         raise UncheckedError(f"tries out at most {most_pods:,} pods (param most_pods); these manifests make {wanted:,}")
     if now.index.unknown_resources:
         raise UncheckedError("needs the resources of every node (allocatable)")
-    told = {id(demand.workload) for found in now.contradictions for demand in found.demands}
+    told = {id(demand.workload) for found in contradictions(now) for demand in found.demands}
     for waiting in waiting_everywhere(now):
         workload = waiting.workload
-        if id(workload) in told and not facts.pools:
+        if id(workload) in told and not world.pools:
             continue  # by set-does-not-fit: which of them waits depends on the order
-        verdict = facts.growth.of(workload) if facts.pools else None
+        verdict = growth_plan(world).of(workload) if world.pools else None
         pending = waiting.fewest if verdict is None else min(waiting.fewest, verdict.left)
         if not pending:
             continue  # the pools add nodes for them
@@ -35,7 +38,7 @@ def check(facts: Facts, *, most_pods: int) -> Iterator[Hazard]:
             evidence=witness(
                 f"in {len(SEEDS)} of {len(SEEDS)} trials pods were left over",
                 trace=(
-                    f"the set is deployed in {facts.premises.apply_order} order",
+                    f"the set is deployed in {world.premises.apply_order} order",
                     f"{placed} of {waiting.wanted} pods of {workload} are placed",
                     f"the next one: {said}",
                 ),
@@ -46,7 +49,7 @@ def check(facts: Facts, *, most_pods: int) -> Iterator[Hazard]:
                 "pending": pending,
                 "wanted": waiting.wanted,
                 "reason": said.partition(": ")[2].partition(". ")[0] or said,
-                "pools": tuple(pool.name for pool in facts.pools),
+                "pools": tuple(pool.name for pool in world.pools),
             },
             variant="pools" if verdict is not None else "default",
         )

@@ -5,42 +5,43 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.disruption import budgets_of, guards_others, is_linted
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.controllers.pdb import allowed_disruptions
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.manifests.changes import Change, Put, Remove
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    replicas = facts.replicas(workload)
-    if not workload.stays or workload.kind == "Pod" or not replicas:
+def check(it: Member) -> Iterator[Hazard]:
+    replicas = it.replicas
+    if not it.workload.stays or it.workload.kind == "Pod" or not replicas:
         return  # a DaemonSet's pods are not evicted by a drain, a bare pod is not made again
-    for budget in budgets_of(workload, facts):
-        if guards_others(budget, workload, facts) or allowed_disruptions(budget, replicas, replicas):
+    for budget in budgets_of(it):
+        if guards_others(budget, it) or allowed_disruptions(budget, replicas, replicas):
             continue
         if budget.max_unavailable is not None:
             bound = f"maxUnavailable {budget.max_unavailable}"
         else:
             bound = f"minAvailable {budget.min_available}"
         yield Hazard(
-            at=budget.path if is_linted(budget, facts) else workload.replicas_path,
-            source=budget.source if is_linted(budget, facts) else None,
-            victim=workload.ref,
+            at=budget.path if is_linted(budget, it.world) else it.workload.replicas_path,
+            source=budget.source if is_linted(budget, it.world) else None,
+            victim=it.workload.ref,
             evidence=proof(
                 f"{_many(replicas, 'healthy pod')}, {bound}: 0 disruptions allowed",
                 demand=1,
                 supply=0,
-                assumes=(f"{workload.kind} {workload.name} runs {_many(replicas, 'replica')}",),
+                assumes=(f"{it.workload.kind} {it.workload.name} runs {_many(replicas, 'replica')}",),
             ),
             values={"budget": budget.name, "bound": bound, "replicas": replicas},
-            related=(Place(workload.replicas_path, _many(replicas, "replica"), workload.source, workload.ref),),
+            related=(
+                Place(it.workload.replicas_path, _many(replicas, "replica"), it.workload.source, it.workload.ref),
+            ),
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Allow one pod at a time to be missing."""
     spec = written_at(hazard.source, ("spec",))
     if not isinstance(spec, dict):
@@ -48,7 +49,7 @@ def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
     changes: tuple[Change, ...] = (Put(("spec", "maxUnavailable"), 1, after=("minAvailable",)),)
     if "minAvailable" in spec:
         changes = (*changes, Remove(("spec", "minAvailable")))
-    who = "one pod at a time" if facts.replicas(workload) > 1 else "its only pod"
+    who = "one pod at a time" if it.replicas > 1 else "its only pod"
     yield Remedy(f"set maxUnavailable: 1, so that {who} may go", safe=False, changes=changes)
 
 

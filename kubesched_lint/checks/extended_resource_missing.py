@@ -4,75 +4,77 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts, request_path
 from kubesched_lint.analysis.nearest import hint, nearest_resource
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.requests import request_path
 from kubesched_lint.checks._remedies import is_slip, written_at
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.manifests.changes import Rename
 from kubesched_lint.model.resources import is_extended
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.room import taints_in_the_way
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    """What a DeviceClass offers is DRA's, and ``facts.pod`` leaves it out."""
-    within = facts.reach(workload).tolerated
-    if workload.kind == "DaemonSet" or not within:
+def check(it: Member) -> Iterator[Hazard]:
+    """What a DeviceClass offers is DRA's, and ``Member.pod`` leaves it out."""
+    within = it.reach.tolerated
+    if it.workload.kind == "DaemonSet" or not within:
         return
-    for resource, amount in facts.pod(workload).requests.items():
+    for resource, amount in it.pod.requests.items():
         if amount <= 0 or not is_extended(resource):
             continue
-        offering = facts.index.all & ~facts.index.short_of(resource, 1)
+        offering = it.world.index.all & ~it.world.index.short_of(resource, 1)
         if within & offering:
             continue
         yield Hazard(
-            at=request_path(workload, resource),
+            at=request_path(it.workload, resource),
             evidence=proof(
                 f"0 of {within.bit_count()} nodes it may use offer {resource}: Insufficient {resource}",
                 demand=amount,
                 supply=0,
-                assumes=_premises(workload, resource, facts),
+                assumes=_premises(it, resource),
             ),
             values={
                 "resource": resource,
                 "count": within.bit_count(),
-                "nodes": facts.names(offering),
-                "why": _why(workload, offering, facts) if offering else "",
-                "nearest": hint(nearest_resource(resource, facts.index.nodes), "they offer "),
-                "replicas": facts.replicas(workload),
+                "nodes": it.world.names(offering),
+                "why": _why(it, offering) if offering else "",
+                "nearest": hint(nearest_resource(resource, it.world.index.nodes), "they offer "),
+                "replicas": it.replicas,
             },
             variant="elsewhere" if offering else "default",
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Name the resource as nodes do."""
     resource = str(hazard.values["resource"])
-    meant = nearest_resource(resource, facts.index.nodes) if hazard.variant == "default" else ""
+    meant = nearest_resource(resource, it.world.index.nodes) if hazard.variant == "default" else ""
     if not meant:
         return
     holders = [
         (*container.path, "resources", what)
-        for container in (*workload.pod.containers, *workload.pod.init_containers)
+        for container in (*it.workload.pod.containers, *it.workload.pod.init_containers)
         for what in ("requests", "limits")
     ]
     changes = tuple(
-        Rename((*at, resource), meant) for at in holders if written_at(workload.source, (*at, resource)) is not None
+        Rename((*at, resource), meant) for at in holders if written_at(it.workload.source, (*at, resource)) is not None
     )
     if changes:
         yield Remedy(f"ask for {meant}, which nodes offer", is_slip(resource, meant), changes)
 
 
-def _why(workload: Workload, offering: int, facts: Facts) -> str:
+def _why(it: Member, offering: int) -> str:
     """What keeps the pod from the nodes that have it."""
-    matching = offering & facts.reach(workload).matching
+    matching = offering & it.reach.matching
     if not matching:
         return "its node selector or node affinity leaves them out"
-    return "it does not tolerate " + ", ".join(str(t) for t in facts.taints_in_the_way(workload, matching))
+    return "it does not tolerate " + ", ".join(str(t) for t in taints_in_the_way(it, matching))
 
 
-def _premises(workload: Workload, resource: str, facts: Facts) -> tuple[str, ...]:
-    premises = facts.node_premises(workload)
-    if facts.cluster_has("DeviceClass"):
+def _premises(it: Member, resource: str) -> tuple[str, ...]:
+    premises = node_premises(it)
+    if it.world.cluster_has("DeviceClass"):
         return premises
     return (*premises, f"no DeviceClass offers {resource} (DRAExtendedResource)")

@@ -4,34 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.daemons import pods_wanted
-from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.joint import demands_of
 from kubesched_lint.analysis.ports import REASON, clash, rivals, taken_by_running
+from kubesched_lint.analysis.wanted import daemon_nodes, lasting_pods_wanted
+from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, Place, Severity, proof
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import node_premises, running_premises
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    wanted, nodes = pods_wanted(workload, facts)
+def check(it: Member) -> Iterator[Hazard]:
+    wanted, nodes = lasting_pods_wanted(it), _nodes(it)
     if not wanted or wanted > nodes.bit_count():
         return  # too many for its nodes even alone: hostport-replicas-exceed-nodes
-    yield from _running(workload, facts, wanted, nodes)
-    for other in rivals(workload, facts):
-        count, theirs = pods_wanted(other, facts)
+    yield from _running(it, wanted, nodes)
+    for other in rivals(it):
+        theirs = _nodes(it.world.member(other))
+        count = lasting_pods_wanted(it.world.member(other))
         supply = (nodes | theirs).bit_count()
-        ports = clash(workload.pod, other.pod)
+        ports = clash(it.workload.pod, other.pod)
         if ports is None or not count or count > theirs.bit_count() or wanted + count <= supply:
             continue
         mine, its = ports
         yield Hazard(
             at=mine.path,
-            together=(workload.ref, other.ref),
-            severity=None if _asks_for_places(workload, facts) and _asks_for_places(other, facts) else Severity.WARNING,
+            together=(it.workload.ref, other.ref),
+            severity=None if _asks_for_places(it) and _asks_for_places(it.world.member(other)) else Severity.WARNING,
             evidence=proof(
                 f"{wanted} + {count} pods > {supply} nodes, each of which gives {mine.protocol} {mine.port} once",
                 demand=wanted + count,
                 supply=supply,
-                assumes=(*facts.node_premises(workload), "both are deployed together"),
+                assumes=(*node_premises(it), "both are deployed together"),
             ),
             values={
                 "port": mine.port,
@@ -44,18 +47,23 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def _asks_for_places(workload: Workload, facts: Facts) -> bool:
+def _asks_for_places(it: Member) -> bool:
     """Whether all its pods surely come to the scheduler: it is defined once, not gated, and would fit but for ports."""
-    wanted, _ = pods_wanted(workload, facts)
-    return any(demand.workload is workload and demand.count == wanted for demand in facts.demands)
+    wanted = lasting_pods_wanted(it)
+    return any(demand.workload is it.workload and demand.count == wanted for demand in demands_of(it.world))
 
 
-def _running(workload: Workload, facts: Facts, wanted: int, nodes: int) -> Iterator[Hazard]:
-    taken, holders = taken_by_running(workload, facts)
+def _nodes(it: Member) -> NodeSet:
+    """On which nodes its pods may stand."""
+    return daemon_nodes(it) if it.workload.kind == "DaemonSet" else it.usable
+
+
+def _running(it: Member, wanted: int, nodes: int) -> Iterator[Hazard]:
+    taken, holders = taken_by_running(it)
     free = (nodes & ~taken).bit_count()
     if wanted <= free:
         return
-    port = workload.pod.host_ports[0]
+    port = it.workload.pod.host_ports[0]
     yield Hazard(
         at=port.path,
         severity=Severity.WARNING,  # what holds it may go
@@ -63,12 +71,12 @@ def _running(workload: Workload, facts: Facts, wanted: int, nodes: int) -> Itera
             f"{wanted} pods > {free} of {nodes.bit_count()} nodes: on the others, {REASON}",
             demand=wanted,
             supply=free,
-            assumes=facts.running_premises(workload),
+            assumes=running_premises(it),
         ),
         values={
             "pending": wanted - free,
             "holders": tuple(sorted({f"{b.namespace}/{b.name}" for b in holders})),
-            "nodes": facts.names(nodes & taken),
+            "nodes": it.world.names(nodes & taken),
             "port": port.port,
         },
         variant="running",

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Place, proof
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if not workload.stays:
+def check(it: Member) -> Iterator[Hazard]:
+    if not it.workload.stays:
         return
-    usable = facts.usable(workload).bit_count()
-    replicas = facts.replicas(workload)
+    usable = it.usable.bit_count()
+    replicas = it.replicas
     if not usable or replicas <= usable:
         return
-    port = facts.pod(workload).host_ports[0]
+    port = it.pod.host_ports[0]
     yield Hazard(
         at=port.path,
         evidence=proof(
             f"{replicas} replicas > {usable} usable nodes, each of which gives {port.protocol} {port.port} once",
             demand=replicas,
             supply=usable,
-            assumes=facts.node_premises(workload),
+            assumes=node_premises(it),
         ),
         values={
             "pending": replicas - usable,
@@ -32,5 +32,5 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             "port": port.port,
         },
         variant="host_network" if port.path[-1] == "containerPort" else "default",
-        related=(Place(workload.replicas_path, f"{replicas} replicas wanted here"),),
+        related=(Place(it.workload.replicas_path, f"{replicas} replicas wanted here"),),
     )

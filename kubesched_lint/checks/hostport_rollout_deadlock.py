@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.ports import REASON, taken_by_running
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts
 from kubesched_lint.checks._remedies import roll_without_surge
 from kubesched_lint.findings import Hazard, Place, Severity, proof
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import node_premises, running_premises
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if workload.strategy.type != "RollingUpdate":
+def check(it: Member) -> Iterator[Hazard]:
+    if it.workload.strategy.type != "RollingUpdate":
         return
-    replicas = facts.replicas(workload)
-    surge, unavailable = fenceposts(workload, replicas)
-    usable = facts.usable(workload)
-    free = (usable & ~taken_by_running(workload, facts)[0]).bit_count()
+    replicas = it.replicas
+    surge, unavailable = fenceposts(it.workload, replicas)
+    usable = it.usable
+    free = (usable & ~taken_by_running(it)[0]).bit_count()
     if unavailable or not replicas or replicas != free:
         return  # with more nodes the surge pod has one; with fewer not even the replicas do
     alone = free == usable.bit_count()
-    port = facts.pod(workload).host_ports[0]
+    port = it.pod.host_ports[0]
     yield Hazard(
         at=port.path,
         evidence=proof(
@@ -31,16 +31,16 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             f"and maxUnavailable resolves to 0: {REASON}",
             demand=replicas + 1,
             supply=free,
-            assumes=(*(facts.node_premises if alone else facts.running_premises)(workload), OLD_PODS),
+            assumes=(*(node_premises if alone else running_premises)(it), OLD_PODS),
             event="rollout",
         ),
         severity=None if alone else Severity.WARNING,
         values={"port": port.port, "replicas": replicas, "usable": free, "surge": surge},
-        related=(Place(workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),),
+        related=(Place(it.workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),),
         variant="default" if alone else "shared",
     )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Delete the old pod, which holds the port, first."""
-    yield roll_without_surge(workload, facts)
+    yield roll_without_surge(it)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Path, pattern
 from kubesched_lint.model.pod import Container, Pod
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import effective_requests
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    pod = facts.pod(workload)
+def check(it: Member) -> Iterator[Hazard]:
+    pod = it.pod
     sidecars = tuple(c for c in pod.init_containers if c.restart_always)
     steady = effective_requests(pod.containers, sidecars)
     peak = effective_requests(pod.containers, pod.init_containers)
@@ -23,7 +23,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         largest = _largest(pod, resource)
         if largest is None:
             continue
-        by_limit = largest.limits.get(resource) == largest.requests[resource] and not _requested(workload, largest)
+        by_limit = largest.limits.get(resource) == largest.requests[resource] and not _requested(it.workload, largest)
         yield Hazard(
             at=_at(largest, resource, by_limit),
             evidence=pattern(f"{show(resource, amount)} before start, {show(resource, steady.get(resource, 0))} after"),

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import spread_instead
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.node import HOSTNAME
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+def check(it: Member) -> Iterator[Hazard]:
     """``plugin/pkg/admission/antiaffinity/admission.go`` looks at the key of each required term."""
-    for term in workload.pod.required_anti_affinity:
+    for term in it.workload.pod.required_anti_affinity:
         if term.topology_key != HOSTNAME:
             yield Hazard(
                 at=(*term.path, "topologyKey"),
@@ -23,6 +22,6 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Spread the pods instead: no admission plugin refuses a constraint."""
-    yield from spread_instead(workload, hazard.at[:-1], hard=True)
+    yield from spread_instead(it.workload, hazard.at[:-1], hard=True)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Append
 from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.quirks import NEGATIVE_NAMESPACE_SELECTOR, has
+from kubesched_lint.world.world import Member, World
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    version = facts.premises.kubernetes_version
+def check(it: Member) -> Iterator[Hazard]:
+    version = it.world.premises.kubernetes_version
     if not has(version, NEGATIVE_NAMESPACE_SELECTOR):
         return
-    pod = workload.pod
+    pod = it.workload.pod
     weighted = (*pod.preferred_affinity, *pod.preferred_anti_affinity)
     for term in (*pod.required_affinity, *pod.required_anti_affinity, *(w.term for w in weighted)):
         selector = term.namespace_selector
@@ -25,7 +24,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             continue
         if any(r.operator not in ("NotIn", "DoesNotExist") for r in selector.requirements):
             continue
-        outside = _left_out(term, facts)
+        outside = _left_out(term, it.world)
         if outside is not None and not outside:
             continue  # all namespaces of the cluster are selected anyhow
         yield Hazard(
@@ -36,7 +35,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Add a condition that every namespace meets; Kubernetes then reads the selector as before."""
     condition = {"key": "kubernetes.io/metadata.name", "operator": "Exists"}
     yield Remedy(
@@ -46,10 +45,10 @@ def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
     )
 
 
-def _left_out(term: PodAffinityTerm, facts: Facts) -> tuple[str, ...] | None:
+def _left_out(term: PodAffinityTerm, world: World) -> tuple[str, ...] | None:
     """Namespaces that the selector means to leave out; None where not all are known."""
-    if not facts.cluster_has("Namespace"):
+    if not world.cluster_has("Namespace"):
         return None
-    labels = facts.namespaces.labels
-    names = (name for name in labels if not facts.namespaces.reaches(term, "", name, unknown=True))
+    labels = world.namespaces.labels
+    names = (name for name in labels if not world.namespaces.reaches(term, "", name, unknown=True))
     return tuple(sorted(names))

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import spread_over
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.room import domain_room
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    pod = workload.pod
-    replicas = facts.replicas(workload)
-    if pod.spread or pod.required_anti_affinity or pod.preferred_anti_affinity or replicas < 2 or not workload.stays:
+def check(it: Member) -> Iterator[Hazard]:
+    pod = it.workload.pod
+    replicas = it.replicas
+    if pod.spread or pod.required_anti_affinity or pod.preferred_anti_affinity or replicas < 2 or not it.workload.stays:
         return
     for term in pod.required_node_terms or ():
         for wanted in term.expressions:
             if wanted.operator != "In" or len(wanted.values) < 2:
                 continue
-            domains = tuple(v for v in facts.room(workload, wanted.key).domains if v in wanted.values)
+            domains = tuple(v for v in domain_room(it, wanted.key).domains if v in wanted.values)
             if len(domains) > 1:
                 yield Hazard(
                     at=wanted.path,
@@ -29,6 +29,6 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Spread softly over the key that the affinity names."""
-    yield from spread_over(workload, facts, str(hazard.values["key"]))
+    yield from spread_over(it, str(hazard.values["key"]))

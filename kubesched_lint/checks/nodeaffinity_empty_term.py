@@ -4,35 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Remove
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+def check(it: Member) -> Iterator[Hazard]:
     """Empty terms are dropped (``component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go``)."""
-    terms = workload.pod.required_node_terms or ()
+    terms = it.workload.pod.required_node_terms or ()
     empty = [t for t in terms if not t.expressions and not t.fields]
     if not empty:
         return
     left = len(terms) - len(empty)
     text = f"{left} of {len(terms)} node selector terms have a condition"
-    fatal = not left and workload.kind != "DaemonSet"
-    if left and facts.cluster is not None and not facts.reach(workload).matching:
+    fatal = not left and it.workload.kind != "DaemonSet"
+    if left and it.world.cluster is not None and not it.reach.matching:
         return  # nodeselector-matches-nothing says more
     for term in empty if left else empty[:1]:
         yield Hazard(
             at=term.path,
             evidence=proof(text, demand=1, supply=0) if fatal else pattern(text),
             severity=None if fatal else Severity.WARNING,
-            values={"replicas": facts.replicas(workload), "left": left},
+            values={"replicas": it.replicas, "left": left},
             variant="fatal" if fatal else "some" if left else "daemonset",
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Drop the empty term, as the scheduler does where another one is left."""
     if hazard.variant == "some":
         yield Remedy("drop the empty term", safe=True, changes=(Remove(hazard.at),))

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.model.labels import Requirement, go_int
 from kubesched_lint.model.pod import NodeSelectorTerm
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    required = workload.pod.required_node_terms or ()
+def check(it: Member) -> Iterator[Hazard]:
+    required = it.workload.pod.required_node_terms or ()
     dead = [t for t in required if any(_never(r) for r in t.expressions)]
-    fatal = bool(dead) and len(dead) == len(required) and workload.kind != "DaemonSet"
-    nowhere = facts.cluster is not None and workload.kind != "DaemonSet" and not facts.reach(workload).matching
-    terms = [(t, True) for t in required] + [(p.term, False) for p in workload.pod.preferred_node_terms]
+    fatal = bool(dead) and len(dead) == len(required) and it.workload.kind != "DaemonSet"
+    nowhere = it.world.cluster is not None and it.workload.kind != "DaemonSet" and not it.reach.matching
+    terms = [(t, True) for t in required] + [(p.term, False) for p in it.workload.pod.preferred_node_terms]
     for term, is_required in terms:
         for comparison in _comparisons(term):
             value = comparison.values[0]
@@ -29,18 +29,16 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                     at=comparison.path,
                     evidence=proof(text, demand=1, supply=0) if proven else pattern(text),
                     severity=None if proven else Severity.WARNING,
-                    values={**_values(comparison), "replicas": facts.replicas(workload)},
+                    values={**_values(comparison), "replicas": it.replicas},
                     variant="fatal" if proven else "term" if is_required else "preferred",
                 )
-            elif facts.cluster is not None:
-                yield from _on_nodes(workload, comparison, is_required, nowhere, facts)
+            elif it.world.cluster is not None:
+                yield from _on_nodes(it, comparison, is_required, nowhere)
 
 
-def _on_nodes(
-    workload: Workload, comparison: Requirement, required: bool, nowhere: bool, facts: Facts
-) -> Iterator[Hazard]:
+def _on_nodes(it: Member, comparison: Requirement, required: bool, nowhere: bool) -> Iterator[Hazard]:
     """Nodes whose label is no integer never match, however large they read."""
-    domains = facts.index.domains(comparison.key)
+    domains = it.world.index.domains(comparison.key)
     odd = {value: nodes.bit_count() for value, nodes in domains.items() if go_int(value) is None}
     if not odd:
         return
@@ -48,13 +46,13 @@ def _on_nodes(
     text = (
         f"{count} of {sum(n.bit_count() for n in domains.values())} nodes with {comparison.key} have no integer there"
     )
-    only_term = len(workload.pod.required_node_terms or ()) == 1
-    proven = required and all_odd and only_term and workload.kind != "DaemonSet"
+    only_term = len(it.workload.pod.required_node_terms or ()) == 1
+    proven = required and all_odd and only_term and it.workload.kind != "DaemonSet"
     if nowhere and not proven:
         return
     yield Hazard(
         at=comparison.path,
-        evidence=proof(text, demand=1, supply=0, assumes=facts.node_premises(workload)) if proven else pattern(text),
+        evidence=proof(text, demand=1, supply=0, assumes=node_premises(it)) if proven else pattern(text),
         severity=None if proven else Severity.WARNING,
         values={**_values(comparison), "count": count, "odd": tuple(odd)},
         variant="labels",

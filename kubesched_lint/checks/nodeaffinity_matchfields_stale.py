@@ -4,36 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.nearest import hint
+from kubesched_lint.analysis.nearest import hint, nearest_node
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    pins = list(_pins(workload))
-    if workload.kind == "DaemonSet" or not pins or len(pins) != len(workload.pod.required_node_terms or ()):
+def check(it: Member) -> Iterator[Hazard]:
+    pins = list(_pins(it.workload))
+    if it.workload.kind == "DaemonSet" or not pins or len(pins) != len(it.workload.pod.required_node_terms or ()):
         return
     names = tuple(dict.fromkeys(pin.values[0] for pin in pins))
-    there = [name for name in names if name in facts.index.positions]
+    there = [name for name in names if name in it.world.index.positions]
     if not there:
-        near = facts.nearest_node(names[0])
-        yield _hazard(workload, facts, pins[0], names, f"0 of {len(names)} named nodes exist", "absent", near)
+        near = nearest_node(it.world, names[0])
+        yield _hazard(it, pins[0], names, f"0 of {len(names)} named nodes exist", "absent", near)
         return
-    pinned = facts.index.named(there)
-    if pinned & ~facts.index.cordoned == 0 and not facts.usable(workload):
+    pinned = it.world.index.named(there)
+    if pinned & ~it.world.index.cordoned == 0 and not it.usable:
         text = f"{len(there)} of {len(there)} named nodes: node(s) were unschedulable"
-        yield _hazard(workload, facts, pins[0], tuple(there), text, "cordoned", "")
+        yield _hazard(it, pins[0], tuple(there), text, "cordoned", "")
 
 
-def _hazard(
-    workload: Workload, facts: Facts, pin: Requirement, names: tuple[str, ...], text: str, variant: str, near: str
-) -> Hazard:
+def _hazard(it: Member, pin: Requirement, names: tuple[str, ...], text: str, variant: str, near: str) -> Hazard:
     return Hazard(
         at=pin.path,
-        evidence=proof(text, demand=1, supply=0, assumes=facts.node_premises(workload)),
-        values={"names": names, "replicas": facts.replicas(workload), "nearest": hint(near, "there is ")},
+        evidence=proof(text, demand=1, supply=0, assumes=node_premises(it)),
+        values={"names": names, "replicas": it.replicas, "nearest": hint(near, "there is ")},
         variant=variant,
     )
 

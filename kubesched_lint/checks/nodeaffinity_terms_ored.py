@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.manifests.changes import Append, Remove
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 _ROLE = "node-role.kubernetes.io/"
 
@@ -19,8 +18,8 @@ def _meaning(key: str) -> str:
     return _ROLE if key.startswith(_ROLE) else key
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    terms = workload.pod.required_node_terms or ()
+def check(it: Member) -> Iterator[Hazard]:
+    terms = it.workload.pod.required_node_terms or ()
     if len(terms) < 2 or any(t.fields or not t.expressions for t in terms):
         return
     keys = [frozenset(map(_meaning, (r.key for r in t.expressions))) for t in terms]
@@ -35,11 +34,11 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Put all conditions into one term, so that all must hold."""
-    terms = [term.path for term in workload.pod.required_node_terms or ()]
+    terms = [term.path for term in it.workload.pod.required_node_terms or ()]
     first, rest = terms[0], terms[1:]
-    found = [written_at(workload.source, (*at, "matchExpressions")) for at in rest]
+    found = [written_at(it.workload.source, (*at, "matchExpressions")) for at in rest]
     if not all(isinstance(conditions, list) for conditions in found):
         return
     yield Remedy(

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.nearest import hint
+from kubesched_lint.analysis.nearest import hint, nearest_node
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import select_by_label
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    node = workload.pod.node_name
-    absent = facts.cluster is not None and node not in facts.index.positions
+def check(it: Member) -> Iterator[Hazard]:
+    node = it.workload.pod.node_name
+    absent = it.world.cluster is not None and node not in it.world.index.positions
     yield Hazard(
-        at=(*workload.pod.path, "nodeName"),
+        at=(*it.workload.pod.path, "nodeName"),
         evidence=pattern(f"nodeName {node} is written in the manifest"),
-        values={"node": node, "nearest": hint(facts.nearest_node(node), "there is ") if absent else ""},
-        variant="absent" if absent else "default" if workload.kind != "Pod" else "pod",
+        values={"node": node, "nearest": hint(nearest_node(it.world, node), "there is ") if absent else ""},
+        variant="absent" if absent else "default" if it.workload.kind != "Pod" else "pod",
     )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Ask the scheduler for the same node."""
     if hazard.variant != "absent":
-        yield from select_by_label(workload, facts, never_runs=False)
+        yield from select_by_label(it, never_runs=False)

@@ -4,32 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.tolerance import first_untolerated
+from kubesched_lint.world.world import Member, World
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+def check(it: Member) -> Iterator[Hazard]:
     doomed: dict[str, list[str]] = {}
-    for bound in facts.running_pods(workload):
-        taint = _evicting(bound, facts)
+    for bound in it.running_pods:
+        taint = _evicting(bound, it.world)
         if taint is not None:
             doomed.setdefault(str(taint), []).append(bound.node)
     for taint_text, nodes in doomed.items():
         yield Hazard(
-            at=(*workload.pod.path, "tolerations"),
+            at=(*it.workload.pod.path, "tolerations"),
             key=True,
             evidence=pattern(f"{len(nodes)} running pods on {', '.join(sorted(set(nodes))[:6])}"),
             values={"count": len(nodes), "taint": taint_text, "nodes": tuple(sorted(set(nodes)))},
         )
 
 
-def _evicting(bound: BoundPod, facts: Facts) -> Taint | None:
-    position = facts.index.positions.get(bound.node)
+def _evicting(bound: BoundPod, world: World) -> Taint | None:
+    position = world.index.positions.get(bound.node)
     if position is None:
         return None
-    taints = [t for t in facts.index.nodes[position].taints if t.effect == "NoExecute"]
+    taints = [t for t in world.index.nodes[position].taints if t.effect == "NoExecute"]
     return first_untolerated(bound.pod.tolerations, taints)

@@ -4,38 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.daemons import daemon_nodes
-from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.wanted import daemon_nodes
 from kubesched_lint.cluster.ledger import PODS
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.findings import Hazard, Severity, proof
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import node_premises, running_premises
+from kubesched_lint.world.running import empty_state
+from kubesched_lint.world.staying import staying
+from kubesched_lint.world.world import Member
 
 REASON = "Too many pods"
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if workload.kind == "DaemonSet":
-        yield from _daemons(workload, facts)
+def check(it: Member) -> Iterator[Hazard]:
+    if it.workload.kind == "DaemonSet":
+        yield from _daemons(it)
         return
-    usable, replicas = facts.usable(workload), facts.replicas(workload)
-    if not workload.stays or not usable or facts.index.unknown_resources & usable:
+    usable, replicas = it.usable, it.replicas
+    if not it.workload.stays or not usable or it.world.index.unknown_resources & usable:
         return
-    most = _slots(facts.empty, usable, replicas)
+    most = _slots(empty_state(it.world), usable, replicas)
     bare = most < replicas
-    supply = most if bare else _slots(facts.staying(workload).state, usable, replicas)
+    supply = most if bare else _slots(staying(it).state, usable, replicas)
     if supply >= replicas:
         return
-    most = _slots(facts.empty, usable)
+    most = _slots(empty_state(it.world), usable)
     yield Hazard(
-        at=workload.replicas_path,
+        at=it.workload.replicas_path,
         evidence=proof(
             f"{replicas} replicas > {supply} places for pods {'on' if bare else 'left on'} "
             f"{usable.bit_count()} usable nodes: {REASON}",
             demand=replicas,
             supply=supply,
-            assumes=facts.node_premises(workload) if bare else facts.running_premises(workload),
+            assumes=node_premises(it) if bare else running_premises(it),
         ),
         severity=None if bare else Severity.WARNING,
         values={
@@ -49,10 +51,10 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     )
 
 
-def _daemons(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    nodes = daemon_nodes(workload, facts) & ~facts.index.unknown_resources
-    free = facts.staying(workload).state.ledger.free(PODS)
-    full = [facts.index.names[i] for i in positions(nodes) if free[i] <= 0]
+def _daemons(it: Member) -> Iterator[Hazard]:
+    nodes = daemon_nodes(it) & ~it.world.index.unknown_resources
+    free = staying(it).state.ledger.free(PODS)
+    full = [it.world.index.names[i] for i in positions(nodes) if free[i] <= 0]
     if full:
         yield Hazard(
             at=("metadata", "name"),
@@ -61,7 +63,7 @@ def _daemons(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 f"{len(full)} of {nodes.bit_count()} nodes have no place for another pod: {REASON}",
                 demand=nodes.bit_count(),
                 supply=nodes.bit_count() - len(full),
-                assumes=facts.running_premises(workload),
+                assumes=running_premises(it),
             ),
             values={"nodes": full, "pending": len(full)},
             variant="daemonset",

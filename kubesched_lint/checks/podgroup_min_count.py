@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.policy import PodGroup
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member, World
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    name = workload.pod.group
+def check(it: Member) -> Iterator[Hazard]:
+    name = it.workload.pod.group
     if not name:
         return
-    at = (*workload.pod.path, "schedulingGroup", "podGroupName")
-    group = _pod_group(facts, workload.namespace, name)
+    at = (*it.workload.pod.path, "schedulingGroup", "podGroupName")
+    group = _pod_group(it.world, it.workload.namespace, name)
     if group is None:
-        known = facts.cluster_has("PodGroup")
+        known = it.world.cluster_has("PodGroup")
         yield Hazard(
             at=at,
-            evidence=pattern(f"no PodGroup {workload.namespace}/{name}" + ("" if known else " in the manifests")),
+            evidence=pattern(f"no PodGroup {it.workload.namespace}/{name}" + ("" if known else " in the manifests")),
             values={"group": name, "where": "the manifests or the cluster" if known else "the manifests"},
         )
         return
-    gang = _members(facts, workload.namespace, name)
-    pods = sum(facts.replicas(w) for w in gang)
+    gang = _members(it.world, it.workload.namespace, name)
+    pods = sum(it.world.member(w).replicas for w in gang)
     if group.min_count is None or pods >= group.min_count or any(w.kind == "DaemonSet" for w in gang):
         return
     related = () if group.source is None else (Place(group.path, "how many must come together", group.source),)
@@ -43,13 +43,13 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     )
 
 
-def _members(facts: Facts, namespace: str, name: str) -> tuple[Workload, ...]:
+def _members(world: World, namespace: str, name: str) -> tuple[Workload, ...]:
     """Workloads of the set whose pods are in a group."""
-    return tuple(w for w in facts.manifests.workloads if w.namespace == namespace and w.pod.group == name)
+    return tuple(w for w in world.manifests.workloads if w.namespace == namespace and w.pod.group == name)
 
 
-def _pod_group(facts: Facts, namespace: str, name: str) -> PodGroup | None:
+def _pod_group(world: World, namespace: str, name: str) -> PodGroup | None:
     """A group of the set, else of the cluster."""
-    live = () if facts.cluster is None else facts.cluster.inventory.pod_groups
-    groups = (*facts.manifests.pod_groups, *live)
+    live = () if world.cluster is None else world.cluster.inventory.pod_groups
+    groups = (*world.manifests.pod_groups, *live)
     return next((g for g in groups if (g.namespace, g.name) == (namespace, name)), None)

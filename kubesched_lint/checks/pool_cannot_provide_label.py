@@ -4,39 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.nearest import Miss, hint, node_miss
-from kubesched_lint.analysis.potential import made_by
+from kubesched_lint.analysis.nearest import Miss, hint, miss_of, node_miss
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.zone_pins import outside_pools
 from kubesched_lint.checks._remedies import spell_as_nodes_do, tolerate
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.nodepool import NodePool
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.room import taints_in_the_way
+from kubesched_lint.world.world import Member, World
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    pod, reach = facts.pod(workload), facts.reach(workload)
-    if workload.kind == "DaemonSet" or pod.node_name or reach.tolerated:
+def check(it: Member) -> Iterator[Hazard]:
+    pod, reach = it.pod, it.reach
+    if it.workload.kind == "DaemonSet" or pod.node_name or reach.tolerated:
         return
-    if any(True for _ in outside_pools(workload, facts)):
+    if any(True for _ in outside_pools(it)):
         return  # only the zone is at fault: affinity-zone-outside-pools
-    reasons = tuple(_reason(workload, facts, pool) for pool in facts.pools)
+    reasons = tuple(_reason(it, pool) for pool in it.world.pools)
     if not reach.matching and not pod.node_selector and pod.required_node_terms is None:
         return  # there is no node at all, and no pool can make one: the footer says so
     # A pod without conditions misses no label.
-    miss = Miss((*pod.path, "tolerations"), "") if reach.matching else facts.node_miss(workload)
+    miss = Miss((*pod.path, "tolerations"), "") if reach.matching else miss_of(it)
     yield Hazard(
         at=miss.at,
         key=bool(reach.matching),
         evidence=proof(
-            f"0 of {facts.today.bit_count()} nodes and 0 of {len(facts.pools)} pools: {'; '.join(reasons)}",
+            f"0 of {it.world.today.bit_count()} nodes and 0 of {len(it.world.pools)} pools: {'; '.join(reasons)}",
             demand=1,
             supply=0,
-            assumes=facts.node_premises(workload),
+            assumes=node_premises(it),
         ),
         values={
-            "replicas": facts.replicas(workload),
+            "replicas": it.replicas,
             "wanted": miss.wanted,
             "nearest": hint(miss.nearest),
             "reasons": "; ".join(reasons),
@@ -45,21 +46,30 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Tolerate the taint of the nodes that pools make, or ask for a label that nodes have."""
-    matching = facts.reach(workload).matching
+    matching = it.reach.matching
     if hazard.variant == "taints":
-        yield from tolerate(workload, facts.taints_in_the_way(workload, matching))
+        yield from tolerate(it.workload, taints_in_the_way(it, matching))
     else:
-        yield from spell_as_nodes_do(workload, hazard.at, facts.index.nodes)
+        yield from spell_as_nodes_do(it.workload, hazard.at, it.world.index.nodes)
 
 
-def _reason(workload: Workload, facts: Facts, pool: NodePool) -> str:
+def _reason(it: Member, pool: NodePool) -> str:
     """What one pool lacks."""
-    nodes = made_by(facts, pool)
+    nodes = _made_by(it.world, pool)
     if not nodes:
         return f"{pool.name} has no machine type that meets its own requirements"
-    matching = facts.reach(workload).matching & nodes
+    matching = it.reach.matching & nodes
     if matching:
-        return f"{pool.name} has the taint {next(iter(facts.taints_in_the_way(workload, matching)))}"
-    return f"{pool.name} sets no {node_miss(facts.pod(workload), tuple(facts.index.nodes_of(nodes))).wanted}"
+        return f"{pool.name} has the taint {next(iter(taints_in_the_way(it, matching)))}"
+    return f"{pool.name} sets no {node_miss(it.pod, tuple(it.world.index.nodes_of(nodes))).wanted}"
+
+
+def _made_by(world: World, pool: NodePool) -> NodeSet:
+    """The potential nodes of a pool."""
+    found = EMPTY
+    for position in positions(world.index.all & ~world.today):
+        if world.potential.by_name[world.index.names[position]].template.pool.name == pool.name:
+            found |= 1 << position
+    return found

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.plan import LIMITED
 from kubesched_lint.findings import Hazard, Place, UncheckedError, witness
 from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.quantity import show
+from kubesched_lint.world.world import World
 
 
-def check(facts: Facts) -> Iterator[Hazard]:
-    plan = facts.growth
+def check(world: World) -> Iterator[Hazard]:
+    plan = growth_plan(world)
     if plan.skipped:
         raise UncheckedError(plan.skipped)
-    pools = {pool.name: pool for pool in facts.pools}
+    pools = {pool.name: pool for pool in world.pools}
     for verdict in plan.verdicts:
         if verdict.kind != LIMITED:
             continue

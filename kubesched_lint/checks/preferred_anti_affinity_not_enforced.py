@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import spread_instead
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.room import domain_room
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    pod = facts.pod(workload)
-    replicas = facts.replicas(workload)
+def check(it: Member) -> Iterator[Hazard]:
+    pod = it.pod
+    replicas = it.replicas
     spread_keys = {c.topology_key for c in pod.spread}
     for weighted in pod.preferred_anti_affinity:
         term = weighted.term
-        if term.topology_key in spread_keys or not facts.repels_itself(workload, term):
+        if term.topology_key in spread_keys or not it.repels_itself(term):
             continue
-        room = facts.room(workload, term.topology_key)
+        room = domain_room(it, term.topology_key)
         if 1 < len(room.domains) < replicas:
             yield Hazard(
                 at=weighted.path,
@@ -28,6 +28,6 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Spread the replicas instead, which balances more replicas than domains."""
-    yield from spread_instead(workload, hazard.at, hard=False)
+    yield from spread_instead(it.workload, hazard.at, hard=False)

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.claims import bound_volume, nodes_of_volume
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.claims import bound_volume, nodes_of_volume
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    usable = facts.usable(workload)
-    if not usable or workload.kind == "DaemonSet":
+def check(it: Member) -> Iterator[Hazard]:
+    usable = it.usable
+    if not usable or it.workload.kind == "DaemonSet":
         return
-    for volume in workload.pod.volumes:
+    for volume in it.workload.pod.volumes:
         if volume.kind != "persistentVolumeClaim":
             continue
-        bound = bound_volume(facts, workload.namespace, volume.claim)
+        bound = bound_volume(it.world, it.workload.namespace, volume.claim)
         if bound is None:
             continue
-        where = nodes_of_volume(facts, workload, volume)
+        where = nodes_of_volume(it, volume)
         if where & usable:
             continue
-        theirs = tuple(z for z, nodes in facts.index.domains(ZONE).items() if nodes & usable)
+        theirs = tuple(z for z, nodes in it.world.index.domains(ZONE).items() if nodes & usable)
         terms = bound.node_terms or ()
         pins = tuple(v for t in terms for r in t.expressions for v in r.values)
         yield Hazard(
@@ -33,13 +33,13 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 f"volume {bound.name} is reachable from 0 of the {usable.bit_count()} nodes that the pod can use",
                 demand=1,
                 supply=0,
-                assumes=facts.node_premises(workload),
+                assumes=node_premises(it),
             ),
             values={
                 "claim": volume.claim,
                 "volume": bound.name,
                 "pins": pins or bound.labels.get(ZONE, "elsewhere"),
-                "theirs": theirs or facts.names(usable),
-                "replicas": facts.replicas(workload),
+                "theirs": theirs or it.world.names(usable),
+                "replicas": it.replicas,
             },
         )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.claims import storage_class_of, unbound_claims
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.claims import storage_class_of, unbound_claims
+from kubesched_lint.world.world import Member
 
 # Provisioners whose volumes live in one zone.
 _ZONAL = frozenset(
@@ -28,12 +27,12 @@ _ZONAL = frozenset(
 )
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    why = _zonal_wish(workload.pod)
+def check(it: Member) -> Iterator[Hazard]:
+    why = _zonal_wish(it.workload.pod)
     if why is None:
         return
-    for claim, at in unbound_claims(facts, workload):
-        storage_class = storage_class_of(facts, claim)
+    for claim, at in unbound_claims(it):
+        storage_class = storage_class_of(it.world, claim)
         if storage_class is None or storage_class.binding_mode != "Immediate":
             continue
         if storage_class.provisioner not in _ZONAL or len(storage_class.allowed_topologies) == 1:
@@ -47,9 +46,9 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Let the class wait for the pod before it makes a volume."""
-    found = [c for c in facts.manifests.storage_classes if c.name == hazard.values["storage_class"]]
+    found = [c for c in it.world.manifests.storage_classes if c.name == hazard.values["storage_class"]]
     if found:
         yield Remedy(
             "set volumeBindingMode: WaitForFirstConsumer",

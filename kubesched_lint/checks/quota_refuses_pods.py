@@ -8,33 +8,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kubesched_lint import work
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.quota_demand import STANDING, asked_of, drawing, shown_as, used, wanted
+from kubesched_lint.analysis.quota_demand import STANDING, asked_of, drawing, shown_as, used
+from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.pod import Container, Pod
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.quota import in_words, unsaid
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.staying import staying_beside_set
+from kubesched_lint.world.world import Member, World
 
 _REQUESTS: Mapping[str, str] = {"cpu": "cpu", "requests.cpu": "cpu", "memory": "memory", "requests.memory": "memory"}
 _STEPS = 10
 _LIMITS: Mapping[str, str] = {"limits.cpu": "cpu", "limits.memory": "memory"}
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if workload.kind != "DaemonSet" and not facts.replicas(workload):
+def check(it: Member) -> Iterator[Hazard]:
+    if it.workload.kind != "DaemonSet" and not it.replicas:
         return
-    pod = facts.pod(workload)
-    quotas = facts.admission.quotas_of(workload, pod)
-    is_counted = bool(quotas) and workload.kind in STANDING and facts.is_created(workload)
+    pod = it.pod
+    quotas = it.world.admission.quotas_of(it.workload, pod)
+    is_counted = bool(quotas) and it.workload.kind in STANDING and it.is_created
     for quota in quotas:
         silent = next(_unsaid(pod, quota), None) if pod.pod_requests is None else None
         if silent is not None:
-            yield _hazard_unsaid(workload, quota, *silent, facts)
+            yield _hazard_unsaid(it, quota, *silent)
         elif is_counted:
             work.spend(_STEPS)
-            yield from list(_exceeded(workload, quota, facts)) or _together(workload, quota, facts)
+            yield from list(_exceeded(it, quota)) or _together(it, quota)
 
 
 def _unsaid(pod: Pod, quota: ResourceQuota) -> Iterator[tuple[Container, tuple[str, ...]]]:
@@ -47,38 +48,36 @@ def _unsaid(pod: Pod, quota: ResourceQuota) -> Iterator[tuple[Container, tuple[s
             yield container, tuple(dict.fromkeys(missing))
 
 
-def _hazard_unsaid(
-    workload: Workload, quota: ResourceQuota, container: Container, missing: tuple[str, ...], facts: Facts
-) -> Hazard:
-    known = _is_live(quota, facts) and facts.cluster_has("LimitRange")
-    premises = () if known else (f"no LimitRange of namespace {workload.namespace} fills it in",)
+def _hazard_unsaid(it: Member, quota: ResourceQuota, container: Container, missing: tuple[str, ...]) -> Hazard:
+    known = _is_live(quota, it.world) and it.world.cluster_has("LimitRange")
+    premises = () if known else (f"no LimitRange of namespace {it.workload.namespace} fills it in",)
     return Hazard(
         at=container.path,
         evidence=proof(
-            f"failed quota: {quota.name}: must specify {in_words(unsaid(facts.pod(workload), quota.hard))}",
-            assumes=(*premises, *_premises(quota, facts)),
+            f"failed quota: {quota.name}: must specify {in_words(unsaid(it.pod, quota.hard))}",
+            assumes=(*premises, *_premises(quota, it.world)),
         ),
         values={"quota": quota.name, "missing": missing, "container": container.name},
         severity=None if known else Severity.WARNING,
-        related=_related(quota, facts),
+        related=_related(quota, it.world),
         variant="unsaid",
     )
 
 
-def _exceeded(workload: Workload, quota: ResourceQuota, facts: Facts) -> Iterator[Hazard]:
-    replicas = wanted(workload, facts)
+def _exceeded(it: Member, quota: ResourceQuota) -> Iterator[Hazard]:
+    replicas = pods_wanted(it)
     for name, hard in quota.hard.items():
-        each, taken = asked_of(workload, name, facts), _surely_used(quota, name, facts)
+        each, taken = asked_of(it, name), _surely_used(quota, name, it.world)
         if each and taken + each * replicas > hard:
             allowed, resource = max(0, (hard - taken) // each), shown_as(name)
             beside = f"{show(resource, taken)} of others + " if taken else ""
             yield Hazard(
-                at=workload.replicas_path if workload.kind != "DaemonSet" else workload.pod.path,
+                at=it.workload.replicas_path if it.workload.kind != "DaemonSet" else it.workload.pod.path,
                 evidence=proof(
                     f"{beside}{replicas} x {show(resource, each)} > {show(resource, hard)}",
                     demand=replicas,
                     supply=allowed,
-                    assumes=_premises(quota, facts),
+                    assumes=_premises(quota, it.world),
                 ),
                 values={
                     "quota": quota.name,
@@ -89,31 +88,35 @@ def _exceeded(workload: Workload, quota: ResourceQuota, facts: Facts) -> Iterato
                     "missing": replicas - allowed,
                     "pending": replicas - allowed,
                 },
-                severity=None if _is_live(quota, facts) else Severity.WARNING,
-                related=_related(quota, facts),
+                severity=None if _is_live(quota, it.world) else Severity.WARNING,
+                related=_related(quota, it.world),
                 variant="pods" if resource == "pods" else "exceeded",
             )
             return
 
 
-def _together(workload: Workload, quota: ResourceQuota, facts: Facts) -> Iterator[Hazard]:
+def _together(it: Member, quota: ResourceQuota) -> Iterator[Hazard]:
     """Said once, of the last workload that draws on the quota."""
-    group = drawing(quota, facts)
-    if len(group) < 2 or group[-1] is not workload:
+    group = drawing(quota, it.world)
+    if len(group) < 2 or group[-1] is not it.workload:
         return
     for name, hard in quota.hard.items():
-        each = {id(w): asked_of(w, name, facts) for w in group}
-        members = [w for w in group if each[id(w)] and wanted(w, facts)]
-        total = _surely_used(quota, name, facts) + sum(each[id(w)] * wanted(w, facts) for w in members)
-        alone = any(_surely_used(quota, name, facts) + each[id(w)] * wanted(w, facts) > hard for w in members)
+        each = {id(w): asked_of(it.world.member(w), name) for w in group}
+        members = [w for w in group if each[id(w)] and pods_wanted(it.world.member(w))]
+        total = _surely_used(quota, name, it.world) + sum(
+            each[id(w)] * pods_wanted(it.world.member(w)) for w in members
+        )
+        alone = any(
+            _surely_used(quota, name, it.world) + each[id(w)] * pods_wanted(it.world.member(w)) > hard for w in members
+        )
         if total > hard and len(members) > 1 and not alone:
             resource, largest = shown_as(name), max(each[id(w)] for w in members)
             missing = -(-(total - hard) // largest)
             yield Hazard(
-                at=workload.replicas_path if workload.kind != "DaemonSet" else workload.pod.path,
+                at=it.workload.replicas_path if it.workload.kind != "DaemonSet" else it.workload.pod.path,
                 evidence=proof(
                     f"{show(resource, total)} > {show(resource, hard)}",
-                    assumes=(*_premises(quota, facts), "all of them are deployed"),
+                    assumes=(*_premises(quota, it.world), "all of them are deployed"),
                 ),
                 values={
                     "quota": quota.name,
@@ -122,30 +125,30 @@ def _together(workload: Workload, quota: ResourceQuota, facts: Facts) -> Iterato
                     "total": show(resource, total),
                     "missing": missing,
                     "pending": missing,
-                    "others": tuple(str(w) for w in members if w is not workload),
+                    "others": tuple(str(w) for w in members if w is not it.workload),
                 },
-                severity=None if _is_live(quota, facts) else Severity.WARNING,
-                related=_related(quota, facts),
+                severity=None if _is_live(quota, it.world) else Severity.WARNING,
+                related=_related(quota, it.world),
                 variant="together",
                 together=tuple(w.ref for w in members),
             )
             return
 
 
-def _surely_used(quota: ResourceQuota, entry: str, facts: Facts) -> int:
+def _surely_used(quota: ResourceQuota, entry: str, world: World) -> int:
     """By pods that none of the set evicts: who does, makes room in the quota too."""
-    return used(quota, entry, facts.staying_beside_set.pods)
+    return used(quota, entry, staying_beside_set(world).pods)
 
 
-def _is_live(quota: ResourceQuota, facts: Facts) -> bool:
-    return facts.cluster is not None and any(q is quota for q in facts.cluster.inventory.quotas)
+def _is_live(quota: ResourceQuota, world: World) -> bool:
+    return world.cluster is not None and any(q is quota for q in world.cluster.inventory.quotas)
 
 
-def _premises(quota: ResourceQuota, facts: Facts) -> tuple[str, ...]:
-    if _is_live(quota, facts):
+def _premises(quota: ResourceQuota, world: World) -> tuple[str, ...]:
+    if _is_live(quota, world):
         return (f"quota {quota.name} stays as it is",)
     return (f"quota {quota.name} is there before the pods, as it is whenever they are made anew",)
 
 
-def _related(quota: ResourceQuota, facts: Facts) -> tuple[Place, ...]:
-    return () if _is_live(quota, facts) else (Place(("spec", "hard"), "the quota", quota.source),)
+def _related(quota: ResourceQuota, world: World) -> tuple[Place, ...]:
+    return () if _is_live(quota, world) else (Place(("spec", "hard"), "the quota", quota.source),)

@@ -4,41 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts, request_path
+from kubesched_lint.analysis.requests import request_path
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import is_extended
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.room import shortage_on, too_small
+from kubesched_lint.world.world import Member, World
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if workload.kind == "DaemonSet":
-        yield from _of_daemons(workload, facts)
+def check(it: Member) -> Iterator[Hazard]:
+    if it.workload.kind == "DaemonSet":
+        yield from _of_daemons(it)
         return
-    reach = facts.reach(workload)
+    reach = it.reach
     if not reach.tolerated or reach.usable:
         return
-    shortage = facts.shortage(workload, reach.tolerated)
+    shortage = shortage_on(it, reach.tolerated)
     if shortage is None:
         return  # cordons, not resources, are in the way
     name, wanted, largest, where = shortage.resource, shortage.wanted, shortage.largest, shortage.node
-    usual = _usual(facts, where, name)
+    usual = _usual(it.world, where, name)
     called = "largest allocatable" if usual is None else "most that could be allocatable"
     yield Hazard(
-        at=request_path(workload, name),
+        at=request_path(it.workload, name),
         evidence=proof(
             f"{name} {show(name, wanted)} > {show(name, largest)}, the {called} of "
             f"{reach.tolerated.bit_count()} nodes ({where})",
             demand=wanted,
             supply=largest,
-            assumes=facts.node_premises(workload),
+            assumes=node_premises(it),
         ),
         values={
             "resource": name,
             "wanted": show(name, wanted),
             "largest": show(name, largest),
             "node": where,
-            "replicas": facts.replicas(workload),
+            "replicas": it.replicas,
             "count": reach.tolerated.bit_count(),
             "usual": "" if usual is None else show(name, usual),
         },
@@ -46,12 +48,12 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     )
 
 
-def _of_daemons(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+def _of_daemons(it: Member) -> Iterator[Hazard]:
     """Its controller makes a pod for each node that labels and taints allow, large enough or not (daemonset/util)."""
-    from kubesched_lint.analysis.daemons import daemon_nodes
+    from kubesched_lint.analysis.wanted import daemon_nodes
 
-    nodes = daemon_nodes(workload, facts)
-    found = tuple(facts.too_small(workload, nodes))
+    nodes = daemon_nodes(it)
+    found = tuple(too_small(it, nodes))
     never = sum(lacking.bit_count() for _, lacking in found)
     for shortage, lacking in found:
         name, wanted, largest = shortage.resource, shortage.wanted, shortage.largest
@@ -59,13 +61,13 @@ def _of_daemons(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         if is_extended(name) and not largest and where == count:
             continue  # a DaemonSet for devices that no node has yet may be what brings them
         yield Hazard(
-            at=request_path(workload, name),
+            at=request_path(it.workload, name),
             evidence=proof(
                 f"{name} {show(name, wanted)} > {show(name, largest)}, the largest allocatable of {where} of the "
                 f"{count} nodes that get a pod ({shortage.node})",
                 demand=wanted,
                 supply=largest,
-                assumes=facts.node_premises(workload),
+                assumes=node_premises(it),
             ),
             # Where some of its pods run, small nodes may be meant to go without.
             severity=None if never == count else Severity.WARNING,
@@ -74,7 +76,7 @@ def _of_daemons(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 "wanted": show(name, wanted),
                 "largest": show(name, largest),
                 "node": shortage.node,
-                "nodes": facts.names(lacking),
+                "nodes": it.world.names(lacking),
                 "pending": where,
                 "replicas": where,
                 "count": count,
@@ -83,9 +85,9 @@ def _of_daemons(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def _usual(facts: Facts, node: str, resource: str) -> int | None:
+def _usual(world: World, node: str, resource: str) -> int | None:
     """What a machine of that kind offers as a rule, where a pool would make it and only a bound is known for sure."""
-    offer = facts.potential.by_name.get(node) if facts.pools else None
+    offer = world.potential.by_name.get(node) if world.pools else None
     if offer is None or offer.template.shape.most is None:
         return None
     usual = (offer.template.shape.allocatable or {}).get(resource)

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts, request_path
+from kubesched_lint.analysis.requests import request_path
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.quantity import show
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import node_premises, running_premises
+from kubesched_lint.world.room import most_copies, tightest_resource
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    usable = facts.usable(workload)
-    replicas = facts.replicas(workload)
-    if not workload.stays or not usable or facts.index.unknown_resources & usable:
+def check(it: Member) -> Iterator[Hazard]:
+    usable = it.usable
+    replicas = it.replicas
+    if not it.workload.stays or not usable or it.world.index.unknown_resources & usable:
         return
-    supply = facts.copies(workload, replicas, bare=True)
+    supply = most_copies(it, replicas, bare=True)
     bare = supply < replicas
     if not bare:
-        supply = facts.copies(workload, replicas)
+        supply = most_copies(it, replicas)
     if supply >= replicas:
         return
-    tight = facts.tightest_resource(workload)
-    wanted = facts.pod(workload).requests.get(tight, 1)
+    tight = tightest_resource(it)
+    wanted = it.pod.requests.get(tight, 1)
     yield Hazard(
-        at=request_path(workload, tight),
+        at=request_path(it.workload, tight),
         evidence=proof(
             f"{replicas} replicas > {supply} that the {'' if bare else 'free '}{tight} of {usable.bit_count()} "
             "usable nodes can hold",
             demand=replicas,
             supply=supply,
-            assumes=facts.node_premises(workload) if bare else facts.running_premises(workload),
+            assumes=node_premises(it) if bare else running_premises(it),
         ),
         # Pods of others may go, by themselves or preempted.
         severity=None if bare else Severity.WARNING,
@@ -43,5 +45,5 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             "usable": usable.bit_count(),
         },
         variant="bare" if bare else "default",
-        related=(Place(workload.replicas_path, f"{replicas} replicas wanted here"),),
+        related=(Place(it.workload.replicas_path, f"{replicas} replicas wanted here"),),
     )

@@ -5,30 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.company import PREMISE, company
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, repels_across_revisions
 from kubesched_lint.checks._remedies import roll_without_surge
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import running_premises
+from kubesched_lint.world.room import domain_room
+from kubesched_lint.world.staying import staying_beside_set
+from kubesched_lint.world.world import Member
 
 _USUAL_ZONES = 3
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if workload.kind != "Deployment" or workload.strategy.type != "RollingUpdate":
+def check(it: Member) -> Iterator[Hazard]:
+    if it.workload.kind != "Deployment" or it.workload.strategy.type != "RollingUpdate":
         return
-    replicas = facts.replicas(workload)
-    surge, unavailable = fenceposts(workload, replicas)
+    replicas = it.replicas
+    surge, unavailable = fenceposts(it.workload, replicas)
     if unavailable or not replicas:
         return
     values = {"replicas": replicas, "surge": surge}
-    related = (Place(workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),)
-    for term in workload.pod.required_anti_affinity:
-        if not repels_across_revisions(workload, term, facts):
+    related = (Place(it.workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),)
+    for term in it.workload.pod.required_anti_affinity:
+        if not repels_across_revisions(it, term):
             continue
-        if facts.cluster is None:
+        if it.world.cluster is None:
             if term.topology_key == ZONE and replicas == _USUAL_ZONES:
                 yield Hazard(
                     at=term.path,
@@ -41,8 +43,8 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                     variant="unseen",
                 )
             continue
-        room = facts.room(workload, term.topology_key, term)
-        near = company(workload, term.topology_key, facts) if room.is_bounded else None
+        room = domain_room(it, term.topology_key, term)
+        near = company(it, term.topology_key) if room.is_bounded else None
         if near is not None and replicas == near.most < len(room.domains):
             yield Hazard(
                 at=term.path,
@@ -51,7 +53,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                     f"of {', '.join(near.whom)}, and maxUnavailable resolves to 0",
                     demand=replicas + 1,
                     supply=near.most,
-                    assumes=(*facts.running_premises(workload), PREMISE, OLD_PODS),
+                    assumes=(*running_premises(it), PREMISE, OLD_PODS),
                     event="rollout",
                 ),
                 values={**values, "key": term.topology_key, "whom": near.whom, "supply": near.most},
@@ -59,7 +61,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 variant="near",
             )
         if room.is_bounded and replicas == len(room.domains):
-            surely = facts.room(workload, term.topology_key, term, facts.staying_beside_set).domains == room.domains
+            surely = domain_room(it, term.topology_key, term, staying_beside_set(it.world)).domains == room.domains
             yield Hazard(
                 at=term.path,
                 evidence=proof(
@@ -67,7 +69,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                     f"({', '.join(room.domains)}), and maxUnavailable resolves to 0",
                     demand=replicas + 1,
                     supply=len(room.domains),
-                    assumes=(*facts.running_premises(workload), OLD_PODS),
+                    assumes=(*running_premises(it), OLD_PODS),
                     event="rollout",
                 ),
                 severity=None if surely else Severity.WARNING,
@@ -76,6 +78,6 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Delete the old pod, which occupies the domain, first."""
-    yield roll_without_surge(workload, facts)
+    yield roll_without_surge(it)

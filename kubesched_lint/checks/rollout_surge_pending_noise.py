@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import fenceposts, repels_across_revisions
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import running_premises
+from kubesched_lint.world.room import domain_room
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if workload.kind != "Deployment" or workload.strategy.type != "RollingUpdate":
+def check(it: Member) -> Iterator[Hazard]:
+    if it.workload.kind != "Deployment" or it.workload.strategy.type != "RollingUpdate":
         return
-    replicas = facts.replicas(workload)
-    surge, unavailable = fenceposts(workload, replicas)
+    replicas = it.replicas
+    surge, unavailable = fenceposts(it.workload, replicas)
     if not surge or not unavailable:
         return
-    for term in workload.pod.required_anti_affinity:
-        if not repels_across_revisions(workload, term, facts):
+    for term in it.workload.pod.required_anti_affinity:
+        if not repels_across_revisions(it, term):
             continue
-        room = facts.room(workload, term.topology_key, term)
+        room = domain_room(it, term.topology_key, term)
         free = len(room.domains) - replicas
         if not room.is_bounded or not 0 <= free < surge:
             continue
@@ -33,7 +34,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 f"maxUnavailable resolves to {unavailable}, so old pods make room",
                 demand=replicas + surge,
                 supply=len(room.domains),
-                assumes=facts.running_premises(workload),
+                assumes=running_premises(it),
             ),
             values={
                 "pending": surge - free,
@@ -43,12 +44,12 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 "unavailable": unavailable,
             },
             related=(
-                Place(workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and {unavailable}"),
+                Place(it.workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and {unavailable}"),
             ),
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Roll without surge, so that no pod waits in vain."""
-    at = (*workload.strategy.path, "rollingUpdate", "maxSurge")
+    at = (*it.workload.strategy.path, "rollingUpdate", "maxSurge")
     yield Remedy("set maxSurge: 0", safe=True, changes=(Put(at, 0, after=("replicas", "selector")),))

@@ -4,48 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.trial import SEEDS, pods_wanted
+from kubesched_lint.analysis.trial import SEEDS, evicted_in_trials
+from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.findings import Hazard, UncheckedError, witness
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.running import pods_of_others
+from kubesched_lint.world.staying import staying_beside_set
+from kubesched_lint.world.world import Member, World
 
 
-def check(facts: Facts, *, most_pods: int) -> Iterator[Hazard]:
-    now = facts.without_pools
-    if now.staying_beside_set is now.others:
+def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
+    now = world.without_pools
+    if staying_beside_set(now) is pods_of_others(now):
         return  # nobody outranks a running pod
-    wanted = pods_wanted(now)
+    wanted = pods_of_the_set(now)
     if wanted > most_pods:
         raise UncheckedError(f"tries out at most {most_pods:,} pods (param most_pods); these manifests make {wanted:,}")
     if now.index.unknown_resources:
         raise UncheckedError("needs the resources of every node (allocatable)")
     for workload in now.manifests.workloads:
-        found = [trial.get(id(workload), ()) for trial in now.trials_evict]
+        found = [trial.get(id(workload), ()) for trial in evicted_in_trials(now)]
         if all(found):
-            yield _hazard(workload, min(found, key=len), now)
+            yield _hazard(now.member(workload), min(found, key=len))
 
 
-def _hazard(workload: Workload, victims: Sequence[BoundPod], facts: Facts) -> Hazard:
-    named = _named(victims, facts)
-    at = (*workload.pod.path, "priorityClassName")
-    if not workload.pod.priority_class:
-        at = workload.replicas_path if workload.stays and workload.kind != "Pod" else ("metadata", "name")
+def _hazard(it: Member, victims: Sequence[BoundPod]) -> Hazard:
+    named = _named(victims, it.world)
+    at = (*it.workload.pod.path, "priorityClassName")
+    if not it.workload.pod.priority_class:
+        at = it.workload.replicas_path if it.workload.stays and it.workload.kind != "Pod" else ("metadata", "name")
     return Hazard(
         at=at,
-        source=workload.source,
-        victim=workload.ref,
+        source=it.workload.source,
+        victim=it.workload.ref,
         evidence=witness(
             f"in {len(SEEDS)} of {len(SEEDS)} trials running pods were evicted",
             trace=(
-                f"the set is deployed in {facts.premises.apply_order} order",
-                f"pods of {workload} (priority {facts.pod(workload).priority or 0}) find no node with room",
+                f"the set is deployed in {it.world.premises.apply_order} order",
+                f"pods of {it.workload} (priority {it.pod.priority or 0}) find no node with room",
                 *(f"evicted: {bound.namespace}/{bound.name} from {bound.node}" for bound in victims[:_FEW]),
             ),
         ),
         values={
-            "object": str(workload),
-            "priority": facts.pod(workload).priority or 0,
+            "object": str(it.workload),
+            "priority": it.pod.priority or 0,
             "count": len(victims),
             "victims": named,
         },
@@ -55,12 +57,12 @@ def _hazard(workload: Workload, victims: Sequence[BoundPod], facts: Facts) -> Ha
 _FEW = 6
 
 
-def _named(victims: Sequence[BoundPod], facts: Facts) -> tuple[str, ...]:
+def _named(victims: Sequence[BoundPod], world: World) -> tuple[str, ...]:
     """``2 of Deployment shop/old``; bare pods by their own names."""
-    assert facts.cluster is not None
+    assert world.cluster is not None
     counts: dict[str, int] = {}
     for bound in victims:
-        kind, namespace, name = list(facts.cluster.running.owners_of(bound))[-1]
+        kind, namespace, name = list(world.cluster.running.owners_of(bound))[-1]
         counts[f"{kind} {namespace}/{name}"] = counts.get(f"{kind} {namespace}/{name}", 0) + 1
     return tuple(
         f"{owner}, which nobody makes again" if owner.startswith("Pod ") else f"{count} of {owner}"

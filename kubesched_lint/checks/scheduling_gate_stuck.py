@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts, *, removers: Sequence[str]) -> Iterator[Hazard]:
-    replicas = facts.replicas(workload)
-    for number, gate in enumerate(workload.pod.scheduling_gates):
+def check(it: Member, *, removers: Sequence[str]) -> Iterator[Hazard]:
+    replicas = it.replicas
+    for number, gate in enumerate(it.workload.pod.scheduling_gates):
         if gate.startswith(tuple(removers)):
             continue
         yield Hazard(
-            at=(*workload.pod.path, "schedulingGates", number),
+            at=(*it.workload.pod.path, "schedulingGates", number),
             evidence=pattern(f"no controller is known that removes {gate}"),
             values={"gate": gate, "replicas": replicas},
-            variant="daemonset" if workload.kind == "DaemonSet" else "default",
+            variant="daemonset" if it.workload.kind == "DaemonSet" else "default",
         )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.joint import Impossible
+from kubesched_lint.analysis.joint import Impossible, contradictions
 from kubesched_lint.findings import Hazard, Place, Severity, proof
+from kubesched_lint.world.premises import node_premise
+from kubesched_lint.world.staying import staying_beside_set
+from kubesched_lint.world.world import World
 
 
-def check(facts: Facts) -> Iterator[Hazard]:
-    for found in facts.contradictions:
+def check(world: World) -> Iterator[Hazard]:
+    for found in contradictions(world):
         *others, last = found.demands
         yield Hazard(
             at=last.workload.replicas_path if last.workload.kind != "DaemonSet" else ("metadata", "name"),
@@ -18,13 +20,13 @@ def check(facts: Facts) -> Iterator[Hazard]:
             victim=last.workload.ref,
             together=tuple(d.workload.ref for d in found.demands),
             # Which of them waits depends on the order; that one does is proven.
-            severity=None if not facts.staying_beside_set.pods else Severity.WARNING,
+            severity=None if not staying_beside_set(world).pods else Severity.WARNING,
             evidence=proof(
                 f"{found.wanted} pods > {found.placed}, the most by {' and '.join(found.because)}: {_sum(found)}",
                 demand=found.wanted,
                 supply=found.placed,
-                assumes=(facts.node_premise,)
-                + (("the running pods of others stay where they are",) if facts.staying_beside_set.pods else ()),
+                assumes=(node_premise(world),)
+                + (("the running pods of others stay where they are",) if staying_beside_set(world).pods else ()),
             ),
             values={
                 "pending": found.wanted - found.placed,

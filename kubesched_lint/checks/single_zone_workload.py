@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Path, pattern
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    replicas = facts.replicas(workload)
-    zones = facts.index.domains(ZONE)
-    matching = facts.reach(workload).matching
+def check(it: Member) -> Iterator[Hazard]:
+    replicas = it.replicas
+    zones = it.world.index.domains(ZONE)
+    matching = it.reach.matching
     mine = [zone for zone, nodes in zones.items() if nodes & matching]
-    if not workload.stays or replicas < 2 or len(mine) != 1 or len(zones) < 2 or matching & ~facts.index.with_key(ZONE):
+    if (
+        not it.workload.stays
+        or replicas < 2
+        or len(mine) != 1
+        or len(zones) < 2
+        or matching & ~it.world.index.with_key(ZONE)
+    ):
         return
     yield Hazard(
-        at=_choice(workload.pod),
+        at=_choice(it.workload.pod),
         evidence=pattern(f"{replicas} replicas in {mine[0]}, 0 in the other {len(zones) - 1}"),
         values={"replicas": replicas, "zone": mine[0], "others": tuple(z for z in zones if z != mine[0])},
     )

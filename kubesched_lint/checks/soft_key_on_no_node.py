@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.nearest import hint
+from kubesched_lint.analysis.nearest import hint, nearest_key_of
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    usable = facts.usable(workload) & facts.distinct
+def check(it: Member) -> Iterator[Hazard]:
+    usable = it.usable & it.world.distinct
     if not usable:
         return  # nothing can be said about the labels of no nodes; other rules name that cause
-    pod, count = facts.pod(workload), usable.bit_count()
+    pod, count = it.pod, usable.bit_count()
     wishes: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [
         (c, "spread constraint") for c in pod.spread if not c.is_hard
     ]
@@ -23,9 +22,14 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
     wishes += [(w.term, "pod anti-affinity") for w in pod.preferred_anti_affinity]
     for wish, what in wishes:
         key = wish.topology_key
-        if key and not usable & facts.index.with_key(key):
+        if key and not usable & it.world.index.with_key(key):
             yield Hazard(
                 at=(*wish.path, "topologyKey"),
                 evidence=pattern(f"0 of {count} usable nodes carry the label {key}"),
-                values={"key": key, "count": count, "what": what, "nearest": hint(facts.nearest_key(key), "perhaps ")},
+                values={
+                    "key": key,
+                    "count": count,
+                    "what": what,
+                    "nearest": hint(nearest_key_of(it.world, key), "perhaps "),
+                },
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import counted_nodes
 from kubesched_lint.cluster.nodeset import positions
@@ -12,14 +11,15 @@ from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.topology import is_short_of_domains
+from kubesched_lint.world.room import most_copies
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    replicas = facts.replicas(workload)
-    pod = facts.pod(workload)
-    if not workload.stays or replicas < 2:
+def check(it: Member) -> Iterator[Hazard]:
+    replicas = it.replicas
+    pod = it.pod
+    if not it.workload.stays or replicas < 2:
         return
     for constraint in pod.spread:
         key, selector = constraint.topology_key, constraint.selector
@@ -27,11 +27,11 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             continue
         if key == HOSTNAME:
             continue  # a new node is a new domain wherever it comes
-        existing, fresh, pools, blind = _domains(workload, constraint, facts)
+        existing, fresh, pools, blind = _domains(it, constraint)
         total = len(existing) + len(fresh)
         if not fresh or is_short_of_domains(constraint, max(1, len(existing))):
             continue  # minDomains makes pods wait, for which an autoscaler opens the others
-        room = facts.copies(workload, replicas, facts.usable(workload) & facts.today)
+        room = most_copies(it, replicas, it.usable & it.world.today)
         if not blind and not (existing and room):
             continue  # what waits from the start is spread by the autoscaler itself
         yield Hazard(
@@ -45,12 +45,12 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 "pools": pools,
                 "total": total,
             },
-            related=(Place(workload.replicas_path, f"{replicas} replicas wanted here"),),
+            related=(Place(it.workload.replicas_path, f"{replicas} replicas wanted here"),),
             variant="default" if existing else "none",
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Let pods wait for the domains that are to come."""
     total = hazard.values["total"]
     change = Put((*hazard.at, "minDomains"), total, after=("maxSkew", "topologyKey"))
@@ -58,19 +58,19 @@ def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
 
 
 def _domains(
-    workload: Workload, constraint: SpreadConstraint, facts: Facts
+    it: Member, constraint: SpreadConstraint
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], bool]:
     """Domains with nodes, those that pools could open, which pools, and whether none of these sees empty zones."""
-    counted = counted_nodes(workload, constraint, facts)
-    coming = facts.usable(workload) & ~facts.today
+    counted = counted_nodes(it, constraint)
+    coming = it.usable & ~it.world.today
     existing, fresh, opened = [], [], 0
-    for value, nodes in facts.index.domains(constraint.topology_key).items():
-        if nodes & counted & facts.today:
+    for value, nodes in it.world.index.domains(constraint.topology_key).items():
+        if nodes & counted & it.world.today:
             existing.append(value)
         elif nodes & coming:
             fresh.append(value)
             opened |= nodes & coming
-    offers = [facts.potential.by_name[facts.index.names[i]].template.pool for i in positions(opened)]
+    offers = [it.world.potential.by_name[it.world.index.names[i]].template.pool for i in positions(opened)]
     pools = {pool.name: pool for pool in offers}
     blind = not any(pool.sees_empty_zones for pool in pools.values())
     return tuple(existing), tuple(fresh), tuple(pools), blind

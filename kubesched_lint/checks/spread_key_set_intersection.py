@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.model.pod import SpreadConstraint
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member, World
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    hard = [c for c in facts.pod(workload).spread if c.is_hard]
+def check(it: Member) -> Iterator[Hazard]:
+    hard = [c for c in it.pod.spread if c.is_hard]
     if len({c.topology_key for c in hard}) < 2:
         return
-    usable = facts.usable(workload)
+    usable = it.usable
     complete = usable
     for constraint in hard:
-        complete &= facts.index.with_key(constraint.topology_key)
+        complete &= it.world.index.with_key(constraint.topology_key)
     if not complete:
         return  # no node has them all: topology-key-missing-on-nodes, or nothing can be said
     for constraint in hard:
-        domains = facts.index.domains(constraint.topology_key)
+        domains = it.world.index.domains(constraint.topology_key)
         lost = {v: n & usable for v, n in domains.items() if n & usable and not n & complete}
         if not lost:
             continue
         nodes = sum(n.bit_count() for n in lost.values())
-        other = _lacking(hard, next(iter(lost.values())), facts)
+        other = _lacking(hard, next(iter(lost.values())), it.world)
         yield Hazard(
             at=(*constraint.path, "topologyKey"),
             evidence=pattern(f"0 of {nodes} usable nodes of {', '.join(lost)} have {other.topology_key}"),
@@ -40,6 +39,6 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def _lacking(hard: list[SpreadConstraint], nodes: int, facts: Facts) -> SpreadConstraint:
+def _lacking(hard: list[SpreadConstraint], nodes: int, world: World) -> SpreadConstraint:
     """A constraint whose key at least one of these nodes lacks; each of them lacks one."""
-    return next(c for c in hard if nodes & ~facts.index.with_key(c.topology_key))
+    return next(c for c in hard if nodes & ~world.index.with_key(c.topology_key))

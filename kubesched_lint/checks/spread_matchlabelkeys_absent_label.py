@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.pod_labels import has_label, is_revision_label, revision_label
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.manifests.changes import Put, Remove
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.pod_labels import has_label, is_revision_label, revision_label
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+def check(it: Member) -> Iterator[Hazard]:
     """The API server merges only keys that the pod carries (``pkg/registry/core/pod/strategy.go``)."""
-    wanted = revision_label(workload)
-    for constraint in workload.pod.spread:
+    wanted = revision_label(it.workload)
+    for constraint in it.workload.pod.spread:
         for number, key in enumerate(constraint.match_label_keys):
-            if has_label(workload, key):
+            if has_label(it.workload, key):
                 continue
             yield Hazard(
                 at=(*constraint.path, "matchLabelKeys", number),
-                evidence=pattern(f"pods of a {workload.kind} do not get the label {key}, and its template has none"),
+                evidence=pattern(f"pods of a {it.workload.kind} do not get the label {key}, and its template has none"),
                 values={"key": key, "topology": constraint.topology_key, "wanted": wanted},
-                related=(Place(workload.pod.labels_path, "the labels of the pods"),),
+                related=(Place(it.workload.pod.labels_path, "the labels of the pods"),),
                 variant="revision" if is_revision_label(key) and wanted else "default",
             )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Use a key that the pods carry, or none."""
     wanted = hazard.values["wanted"]
     instead = Remedy(f"use {wanted} instead", safe=hazard.variant == "revision", changes=(Put(hazard.at, wanted),))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.rollout import OLD_PODS, fenceposts, selects_every_revision
 from kubesched_lint.analysis.spread import spread_room
@@ -12,19 +11,21 @@ from kubesched_lint.checks._remedies import count_by_revision, roll_without_surg
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if workload.strategy.type != "RollingUpdate" or not facts.usable(workload):
+def check(it: Member) -> Iterator[Hazard]:
+    if it.workload.strategy.type != "RollingUpdate" or not it.usable:
         return
-    replicas = facts.replicas(workload)
-    surge, unavailable = fenceposts(workload, replicas)
+    replicas = it.replicas
+    surge, unavailable = fenceposts(it.workload, replicas)
     if unavailable or not replicas:
         return
-    for written, constraint in zip(workload.pod.spread, facts.pod(workload).spread, strict=True):
-        if not constraint.is_hard or not _counts_old_pods(workload, written.selector, written.match_label_keys):
+    for written, constraint in zip(it.workload.pod.spread, it.pod.spread, strict=True):
+        if not constraint.is_hard or not _counts_old_pods(it.workload, written.selector, written.match_label_keys):
             continue
-        room = spread_room(workload, constraint, facts)
+        room = spread_room(it, constraint)
         if room is None or not room.too_few or room.total < replicas:
             continue  # too few for the replicas alone: spread-too-few-domains-min
         supply = constraint.max_skew * len(room.capacity)
@@ -38,7 +39,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 f"{constraint.min_domains}; maxUnavailable resolves to 0",
                 demand=replicas + 1,
                 supply=supply,
-                assumes=(*facts.node_premises(workload), OLD_PODS),
+                assumes=(*node_premises(it), OLD_PODS),
                 event="rollout",
             ),
             values={
@@ -49,14 +50,14 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 "supply": supply,
                 "replicas": replicas,
             },
-            related=(Place(workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),),
+            related=(Place(it.workload.strategy.path, f"maxSurge and maxUnavailable resolve to {surge} and 0"),),
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Count old and new pods apart, or delete an old one first."""
-    yield count_by_revision(workload, hazard.at[:-1])
-    yield roll_without_surge(workload, facts)
+    yield count_by_revision(it.workload, hazard.at[:-1])
+    yield roll_without_surge(it)
 
 
 def _counts_old_pods(workload: Workload, selector: Selector | None, keys: tuple[str, ...]) -> bool:

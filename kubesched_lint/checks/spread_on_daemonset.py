@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.daemons import daemon_nodes
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.neighbours import others_selected
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import counted_nodes
+from kubesched_lint.analysis.wanted import daemon_nodes
 from kubesched_lint.findings import Hazard, pattern, proof
 from kubesched_lint.manifests.changes import Remove
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.topology import least_count, let_in
+from kubesched_lint.world.neighbours import others_selected
+from kubesched_lint.world.premises import running_premises
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    for constraint in facts.pod(workload).spread:
+def check(it: Member) -> Iterator[Hazard]:
+    for constraint in it.pod.spread:
         values = {"key": constraint.topology_key, "skew": constraint.max_skew}
         if not constraint.is_hard or constraint.node_affinity_policy != "Ignore":
             yield Hazard(
@@ -26,7 +26,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 evidence=pattern("each pod is pinned to its node by node affinity, so one domain counts"),
                 values=values,
             )
-        elif facts.cluster is None:
+        elif it.world.cluster is None:
             yield Hazard(
                 at=(*constraint.path, "nodeAffinityPolicy"),
                 evidence=pattern("with Ignore all domains count, and the pod can go to one node only"),
@@ -34,25 +34,25 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 variant="blocks",
             )
         else:
-            yield from _counted(workload, constraint, facts)
+            yield from _counted(it, constraint)
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Drop the constraint: a DaemonSet has one pod on each node that it selects."""
     at = hazard.at[:-1] if hazard.variant in ("blocks", "counted") else hazard.at
-    constraint = next(c for c in workload.pod.spread if c.path == at)
-    yield Remedy("drop the constraint", safe=_keeps_none_away(constraint, workload, facts), changes=(Remove(at),))
+    constraint = next(c for c in it.workload.pod.spread if c.path == at)
+    yield Remedy("drop the constraint", safe=_keeps_none_away(constraint, it), changes=(Remove(at),))
 
 
-def _counted(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> Iterator[Hazard]:
+def _counted(it: Member, constraint: SpreadConstraint) -> Iterator[Hazard]:
     """Each domain can hold as many pods as it has nodes; the smallest holds the others down (see analysis.spread)."""
     selector = constraint.selector
-    if selector is None or selector.is_empty or not selector.matches(facts.pod(workload).labels):
+    if selector is None or selector.is_empty or not selector.matches(it.pod.labels):
         return
-    if any(True for _ in others_selected(facts, workload, selector)):
+    if any(True for _ in others_selected(it, selector)):
         return
-    nodes, counted = daemon_nodes(workload, facts), counted_nodes(workload, constraint, facts)
-    domains = facts.index.domains(constraint.topology_key)
+    nodes, counted = daemon_nodes(it), counted_nodes(it, constraint)
+    domains = it.world.index.domains(constraint.topology_key)
     size = {value: (domain & nodes).bit_count() for value, domain in domains.items() if domain & counted}
     least = least_count(constraint, size.values())
     placed = sum(let_in(constraint, size).values())
@@ -67,7 +67,7 @@ def _counted(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> 
             f"{least + constraint.max_skew}",
             demand=wanted,
             supply=placed,
-            assumes=facts.running_premises(workload),
+            assumes=running_premises(it),
         ),
         values={
             "key": constraint.topology_key,
@@ -80,12 +80,12 @@ def _counted(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> 
     )
 
 
-def _keeps_none_away(constraint: SpreadConstraint, workload: Workload, facts: Facts) -> bool:
+def _keeps_none_away(constraint: SpreadConstraint, it: Member) -> bool:
     """Whether the DaemonSet runs on the same nodes without it. A hard one keeps off nodes without the key, too."""
     if not constraint.is_hard:
         return True
     if constraint.node_affinity_policy == "Ignore":
         return False
-    if facts.cluster is None:
+    if it.world.cluster is None:
         return constraint.topology_key == HOSTNAME
-    return not daemon_nodes(workload, facts) & ~facts.index.with_key(constraint.topology_key)
+    return not daemon_nodes(it) & ~it.world.index.with_key(constraint.topology_key)

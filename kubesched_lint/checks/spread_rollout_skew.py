@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.checks._remedies import count_by_revision
 from kubesched_lint.findings import Evidence, Hazard, pattern, witness
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 _REVISION = "pod-template-hash"
 _VERSION_WORDS = ("version", "revision", "release-id", "build", "commit", "sha", "hash", "tag", "rev")
@@ -18,43 +19,43 @@ _RUNS = 5
 _MOST_WORKLOADS, _MOST_NODES, _MOST_REPLICAS = 30, 100, 60
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if workload.kind != "Deployment" or workload.strategy.type != "RollingUpdate" or workload.replicas < 2:
+def check(it: Member) -> Iterator[Hazard]:
+    if it.workload.kind != "Deployment" or it.workload.strategy.type != "RollingUpdate" or it.workload.replicas < 2:
         return
-    for constraint in workload.pod.spread:
+    for constraint in it.workload.pod.spread:
         selector = constraint.selector
-        if selector is None or not constraint.topology_key or not selector.matches(facts.pod(workload).labels):
+        if selector is None or not constraint.topology_key or not selector.matches(it.pod.labels):
             continue
         if selector.is_empty and not constraint.match_label_keys:
             continue
-        if _REVISION in constraint.match_label_keys or version_label(workload, constraint):
+        if _REVISION in constraint.match_label_keys or version_label(it.workload, constraint):
             continue
         yield Hazard(
             at=constraint.path,
-            evidence=_evidence(workload, constraint, facts),
+            evidence=_evidence(it, constraint),
             values={"key": constraint.topology_key, "skew": constraint.max_skew},
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Balance each revision by itself."""
-    yield count_by_revision(workload, hazard.at)
+    yield count_by_revision(it.workload, hazard.at)
 
 
-def _evidence(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> Evidence:
+def _evidence(it: Member, constraint: SpreadConstraint) -> Evidence:
     """Where it can be tried out: how the pods stand after some rollouts, by the exact scheduler and controller."""
     text = f"the selector {constraint.selector} matches the old revision and the new one alike"
     if (
-        workload.held
-        or facts.cluster is None
-        or len(facts.manifests.workloads) > _MOST_WORKLOADS
-        or len(facts.index) > _MOST_NODES
+        it.workload.held
+        or it.world.cluster is None
+        or len(it.world.manifests.workloads) > _MOST_WORKLOADS
+        or len(it.world.index) > _MOST_NODES
     ):
         return pattern(text)
     from kubesched_lint.lifecycle.skew import skews
 
-    setting = facts.setting
-    number = next(i for i, w in enumerate(setting.workloads) if w.ref == workload.ref)
+    setting = setting_of(it.world)
+    number = next(i for i, w in enumerate(setting.workloads) if w.ref == it.workload.ref)
     if setting.workloads[number].replicas > _MOST_REPLICAS:
         return pattern(text)
     for skew in skews(setting, number, runs=_RUNS):
@@ -67,7 +68,7 @@ def _evidence(workload: Workload, constraint: SpreadConstraint, facts: Facts) ->
             domains = "/".join(skew.domains)
             return witness(
                 f"after {_RUNS} simulated rollouts {domains} hold for example {ends}: a skew of up to {skew.worst}",
-                trace=(f"{workload} is deployed and rolled out once", f"its pods end at {ends} in {domains}"),
+                trace=(f"{it.workload} is deployed and rolled out once", f"its pods end at {ends} in {domains}"),
             )
     return pattern(text)
 

@@ -5,32 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.policy import Autoscaler
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.room import domain_room
+from kubesched_lint.world.world import Member
 
 _RUNS = 10
 # Beyond these a simulation costs more than a linter may.
 _MOST_WORKLOADS, _MOST_NODES, _MOST_REPLICAS = 30, 100, 60
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    scaler = facts.autoscaler(workload)
-    if scaler is None or workload.held or scaler.min_replicas >= scaler.max_replicas:
+def check(it: Member) -> Iterator[Hazard]:
+    scaler = it.autoscaler
+    if scaler is None or it.workload.held or scaler.min_replicas >= scaler.max_replicas:
         return
-    pod = facts.pod(workload)
+    pod = it.pod
     for constraint in pod.spread:
         selector = constraint.selector
         if not constraint.is_hard or constraint.topology_key == HOSTNAME or selector is None:
             continue
-        room = facts.room(workload, constraint.topology_key)
+        room = domain_room(it, constraint.topology_key)
         worst = worst_skew(scaler.max_replicas, max(scaler.min_replicas, 1), len(room.domains))
         if worst <= constraint.max_skew or not selector.matches(pod.labels):
             continue
-        evidence = _evidence(workload, constraint, scaler, room.domains, worst, facts)
+        evidence = _evidence(it, constraint, scaler, room.domains, worst)
         if evidence is not None:
             yield Hazard(
                 at=constraint.path,
@@ -54,28 +55,31 @@ def worst_skew(before: int, after: int, domains: int) -> int:
 
 
 def _evidence(
-    workload: Workload,
+    it: Member,
     constraint: SpreadConstraint,
     scaler: Autoscaler,
     domains: tuple[str, ...],
     worst: int,
-    facts: Facts,
 ) -> Evidence | None:
     """What happened where it could be tried out; None where no run left the domains uneven."""
     low, high = max(scaler.min_replicas, 1), scaler.max_replicas
     counted = f"{high} pods in {len(domains)} domains: without any {high - low} of them the skew is up to {worst}"
-    large = len(facts.manifests.workloads) > _MOST_WORKLOADS or len(facts.index) > _MOST_NODES or high > _MOST_REPLICAS
-    if large or facts.pools:
+    large = (
+        len(it.world.manifests.workloads) > _MOST_WORKLOADS
+        or len(it.world.index) > _MOST_NODES
+        or high > _MOST_REPLICAS
+    )
+    if large or it.world.pools:
         return pattern(counted)
     from kubesched_lint.lifecycle.skew import skews
     from kubesched_lint.lifecycle.telling import scale_event
 
-    number = next((i for i, w in enumerate(facts.setting.workloads) if w.ref == workload.ref), None)
+    number = next((i for i, w in enumerate(setting_of(it.world).workloads) if w.ref == it.workload.ref), None)
     if number is None:
         return pattern(counted)
-    sized = list(facts.setting.workloads)
+    sized = list(setting_of(it.world).workloads)
     sized[number] = replace(sized[number], replicas=high)
-    setting = replace(facts.setting, workloads=tuple(sized), running={}, scaled={number: (low,)})
+    setting = replace(setting_of(it.world), workloads=tuple(sized), running={}, scaled={number: (low,)})
     for skew in skews(setting, number, runs=_RUNS):
         if skew.event == scale_event(low) and skew.topology_key == constraint.topology_key:
             if skew.worst <= constraint.max_skew:
@@ -84,6 +88,10 @@ def _evidence(
             places = "/".join(skew.domains)
             return witness(
                 f"{counted}; in {skew.runs} simulated runs {places} hold for example {ends}",
-                trace=(f"{workload} runs {high} pods", f"it is scaled to {low}", f"its pods end at {ends} in {places}"),
+                trace=(
+                    f"{it.workload} runs {high} pods",
+                    f"it is scaled to {low}",
+                    f"its pods end at {ends} in {places}",
+                ),
             )
     return pattern(counted)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import count_revisions_apart, written_at
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    pod = facts.pod(workload)
+def check(it: Member) -> Iterator[Hazard]:
+    pod = it.pod
     labels = pod.labels
-    for constraint in workload.pod.spread:
+    for constraint in it.workload.pod.spread:
         selector = constraint.selector
         if selector is None or selector.is_empty or selector.may_match(labels, pod.varying):
             continue
@@ -27,18 +26,18 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 f"the pods have {missed.key}={found}" if found is not None else f"the pods have no label {missed.key}"
             ),
             values={"key": constraint.topology_key, "selector": str(selector), "label": missed.key},
-            related=(Place(workload.pod.labels_path, "the labels of the pods"),),
+            related=(Place(it.workload.pod.labels_path, "the labels of the pods"),),
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Select the label as the pods have it."""
     label = str(hazard.values["label"])
-    found = facts.pod(workload).labels.get(label)
-    if found is None or not isinstance(written_at(workload.source, hazard.at), str):
+    found = it.pod.labels.get(label)
+    if found is None or not isinstance(written_at(it.workload.source, hazard.at), str):
         return
-    if workload.selector is not None and not workload.selector.matches(workload.pod.labels):
+    if it.workload.selector is not None and not it.workload.selector.matches(it.workload.pod.labels):
         return  # refused as it stands: it may be the pods' label that is misspelt
-    constraint = next(c.path for c in workload.pod.spread if hazard.at[: len(c.path)] == c.path)
-    changes = (Put(hazard.at, found), *count_revisions_apart(workload, constraint))
+    constraint = next(c.path for c in it.workload.pod.spread if hazard.at[: len(c.path)] == c.path)
+    changes = (Put(hazard.at, found), *count_revisions_apart(it.workload, constraint))
     yield Remedy(f"select {label}: {found}, as the pods have it", safe=False, changes=changes)

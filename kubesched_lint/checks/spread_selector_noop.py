@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import count_revisions_apart, own_selector
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    for constraint in workload.pod.spread:
+def check(it: Member) -> Iterator[Hazard]:
+    for constraint in it.workload.pod.spread:
         if constraint.selector is not None and not constraint.selector.is_empty:
             continue
         if constraint.selector is not None and constraint.match_label_keys:
@@ -27,15 +26,15 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Count the pods of the workload."""
-    selector = own_selector(workload)
-    constraint = next((c for c in workload.pod.spread if hazard.at[: len(c.path)] == c.path), None)
+    selector = own_selector(it.workload)
+    constraint = next((c for c in it.workload.pod.spread if hazard.at[: len(c.path)] == c.path), None)
     if selector is None or constraint is None:
         return
     at = (*constraint.path, "labelSelector")
     select: tuple[Put, ...] = (Put(at, selector),)
     if constraint.selector is not None:  # it is there, and empty
         select = tuple(Put((*at, key), value) for key, value in selector.items())
-    changes = (*select, *count_revisions_apart(workload, constraint.path))
+    changes = (*select, *count_revisions_apart(it.workload, constraint.path))
     yield Remedy("select the pods of the workload", safe=False, changes=changes)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.spread import counted_nodes
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.topology import is_short_of_domains
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if workload.kind == "DaemonSet" or facts.replicas(workload) < 2:
+def check(it: Member) -> Iterator[Hazard]:
+    if it.workload.kind == "DaemonSet" or it.replicas < 2:
         return
-    pod, usable = facts.pod(workload), facts.usable(workload)
+    pod, usable = it.pod, it.usable
     for constraint in pod.spread:
-        counted = counted_nodes(workload, constraint, facts)
-        domains = facts.index.domains(constraint.topology_key)
+        counted = counted_nodes(it, constraint)
+        domains = it.world.index.domains(constraint.topology_key)
         every = [value for value, nodes in domains.items() if nodes & counted]
         if len(every) != 1 or not domains[every[0]] & usable or is_short_of_domains(constraint, 1):
             continue

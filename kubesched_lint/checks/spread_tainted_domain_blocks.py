@@ -4,35 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.checks._remedies import schedule_anyway
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import running_premises
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if not workload.stays or not facts.usable(workload):
+def check(it: Member) -> Iterator[Hazard]:
+    if not it.workload.stays or not it.usable:
         return
-    replicas = facts.replicas(workload)
-    for constraint in facts.pod(workload).spread:
-        room = spread_room(workload, constraint, facts) if constraint.is_hard else None
+    replicas = it.replicas
+    for constraint in it.pod.spread:
+        room = spread_room(it, constraint) if constraint.is_hard else None
         if room is None or not room.blocked or room.total >= replicas or room.too_few:
             continue
-        tainted = [
-            d
-            for d in room.blocked
-            if not facts.index.with_label(constraint.topology_key, d) & facts.tolerated(workload)
-        ]
+        tainted = [d for d in room.blocked if not it.world.index.with_label(constraint.topology_key, d) & it.tolerated]
         yield Hazard(
             at=constraint.path,
             evidence=proof(
                 f"{replicas} replicas > {room.total} = " + " + ".join(f"{n} in {d}" for d, n in room.placeable.items()),
                 demand=replicas,
                 supply=room.total,
-                assumes=facts.running_premises(workload),
+                assumes=running_premises(it),
             ),
             severity=None if room.most < replicas else Severity.WARNING,
             values={
@@ -42,14 +38,14 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 "skew": constraint.max_skew,
                 "blocked": room.blocked,
             },
-            related=(Place(workload.replicas_path, f"{replicas} replicas wanted here"),),
+            related=(Place(it.workload.replicas_path, f"{replicas} replicas wanted here"),),
             variant="tainted" if len(tainted) == len(room.blocked) else "default",
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Do not count domains that the pods cannot use, or make the constraint soft."""
     if hazard.variant == "tainted":
         change = Put((*hazard.at, "nodeTaintsPolicy"), "Honor", after=("whenUnsatisfiable", "labelSelector"))
         yield Remedy("set nodeTaintsPolicy: Honor", safe=False, changes=(change,))
-    yield schedule_anyway(workload, hazard.at)
+    yield schedule_anyway(it.workload, hazard.at)

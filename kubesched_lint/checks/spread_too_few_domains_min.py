@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import running_premises
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if not workload.stays or not facts.usable(workload):
+def check(it: Member) -> Iterator[Hazard]:
+    if not it.workload.stays or not it.usable:
         return
-    replicas = facts.replicas(workload)
-    for constraint in facts.pod(workload).spread:
-        room = spread_room(workload, constraint, facts) if constraint.is_hard else None
+    replicas = it.replicas
+    for constraint in it.pod.spread:
+        room = spread_room(it, constraint) if constraint.is_hard else None
         if room is None or not room.too_few or room.total >= replicas:
             continue
         count = len(room.capacity)
@@ -28,7 +28,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 f"{constraint.min_domains}, so each takes at most maxSkew {constraint.max_skew}",
                 demand=replicas,
                 supply=room.total,
-                assumes=facts.running_premises(workload),
+                assumes=running_premises(it),
             ),
             severity=None if room.most < replicas else Severity.WARNING,
             values={
@@ -39,11 +39,11 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 "minimum": constraint.min_domains,
                 "domains": tuple(room.capacity),
             },
-            related=(Place(workload.replicas_path, f"{replicas} replicas wanted here"),),
+            related=(Place(it.workload.replicas_path, f"{replicas} replicas wanted here"),),
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Ask for as many domains as there are."""
     domains = hazard.values["domains"]
     if isinstance(domains, tuple) and domains:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.checks._remedies import schedule_anyway
 from kubesched_lint.findings import Hazard, Place, Severity, proof
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import running_premises
+from kubesched_lint.world.staying import staying
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if not workload.stays:
+def check(it: Member) -> Iterator[Hazard]:
+    if not it.workload.stays:
         return
-    replicas = facts.replicas(workload)
-    for constraint in facts.pod(workload).spread:
-        room = spread_room(workload, constraint, facts) if constraint.is_hard else None
+    replicas = it.replicas
+    for constraint in it.pod.spread:
+        room = spread_room(it, constraint) if constraint.is_hard else None
         if room is None or room.total >= replicas or room.blocked or room.too_few:
             continue  # blocked and too few domains have rules of their own
         tight = min(room.capacity, key=lambda d: room.capacity[d])
@@ -27,10 +28,10 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 f"{replicas} replicas > {room.total} = " + " + ".join(f"{n} in {d}" for d, n in room.placeable.items()),
                 demand=replicas,
                 supply=room.total,
-                assumes=facts.running_premises(workload),
+                assumes=running_premises(it),
             ),
             # Room taken by running pods may come free.
-            severity=Severity.WARNING if facts.staying(workload).pods else None,
+            severity=Severity.WARNING if staying(it).pods else None,
             values={
                 "pending": replicas - room.total,
                 "replicas": replicas,
@@ -39,10 +40,10 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 "tight": tight,
                 "room": room.capacity[tight],
             },
-            related=(Place(workload.replicas_path, f"{replicas} replicas wanted here"),),
+            related=(Place(it.workload.replicas_path, f"{replicas} replicas wanted here"),),
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Make the constraint soft."""
-    yield schedule_anyway(workload, hazard.at)
+    yield schedule_anyway(it.workload, hazard.at)

@@ -4,34 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import count_by_revision
 from kubesched_lint.checks.spread_rollout_skew import version_label
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if workload.kind != "Deployment" or facts.template_changed(workload) is not True:
+def check(it: Member) -> Iterator[Hazard]:
+    if it.workload.kind != "Deployment" or it.template_changed is not True:
         return
-    running = facts.running_pods(workload)
-    for constraint in workload.pod.spread:
-        label = version_label(workload, constraint)
+    running = it.running_pods
+    for constraint in it.workload.pod.spread:
+        label = version_label(it.workload, constraint)
         if label is None or "pod-template-hash" in constraint.match_label_keys:
             continue
-        value = workload.pod.labels.get(label)
+        value = it.workload.pod.labels.get(label)
         same = sum(1 for bound in running if bound.pod.labels.get(label) == value)
         if value is not None and same:
             yield Hazard(
-                at=(*workload.pod.labels_path, label),
+                at=(*it.workload.pod.labels_path, label),
                 evidence=pattern(f"{same} running pods of the old revision have {label}={value} too"),
                 values={"label": label, "value": value, "key": constraint.topology_key, "same": same},
             )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Count by the label that the controller bumps by itself."""
-    for constraint in workload.pod.spread:
+    for constraint in it.workload.pod.spread:
         if constraint.topology_key == hazard.values["key"] and constraint.selector is not None:
-            yield count_by_revision(workload, constraint.path)
+            yield count_by_revision(it.workload, constraint.path)

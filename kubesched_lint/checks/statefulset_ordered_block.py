@@ -4,40 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.claims import bound_volume, nodes_of_volume, told_ordinals
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.pod import Volume
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.claims import bound_volume, nodes_of_volume, told_ordinals
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+def check(it: Member) -> Iterator[Hazard]:
     """Replicas differ only in the claims that carry their ordinal; these may be bound where the pod cannot run."""
-    if workload.pod_management != "OrderedReady" or not facts.usable(workload):
+    if it.workload.pod_management != "OrderedReady" or not it.usable:
         return
-    replicas = facts.replicas(workload)
-    for ordinal in told_ordinals(facts, workload):
-        for template in workload.claim_templates:
-            name = f"{template.name}-{workload.name}-{ordinal}"
-            volume = bound_volume(facts, workload.namespace, name)
+    replicas = it.replicas
+    for ordinal in told_ordinals(it):
+        for template in it.workload.claim_templates:
+            name = f"{template.name}-{it.workload.name}-{ordinal}"
+            volume = bound_volume(it.world, it.workload.namespace, name)
             if volume is None:
                 continue
             claim = Volume(template.name, "persistentVolumeClaim", name)
-            if nodes_of_volume(facts, workload, claim):
+            if nodes_of_volume(it, claim):
                 continue
             yield Hazard(
                 at=(*template.path, "metadata", "name"),
                 evidence=proof(
-                    f"volume {volume.name} of {name} is reachable from 0 of "
-                    f"{facts.usable(workload).bit_count()} usable nodes",
+                    f"volume {volume.name} of {name} is reachable from 0 of {it.usable.bit_count()} usable nodes",
                     demand=1,
                     supply=0,
-                    assumes=facts.node_premises(workload),
+                    assumes=node_premises(it),
                 ),
                 values={
                     "claim": name,
                     "volume": volume.name,
-                    "pod": f"{workload.name}-{ordinal}",
+                    "pod": f"{it.workload.name}-{ordinal}",
                     "blocked": replicas - ordinal - 1,
                     "replicas": replicas,
                 },

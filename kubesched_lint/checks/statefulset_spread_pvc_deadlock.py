@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.claims import bound_volume, nodes_of_volume
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.neighbours import matching_running_pods, others_selected
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import counted_nodes
 from kubesched_lint.checks._remedies import schedule_anyway
@@ -17,6 +14,11 @@ from kubesched_lint.model.pod import SpreadConstraint, Volume
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.topology import least_count
+from kubesched_lint.world.claims import bound_volume, nodes_of_volume
+from kubesched_lint.world.neighbours import others_selected
+from kubesched_lint.world.running import matching_running_pods
+from kubesched_lint.world.staying import staying_beside_set
+from kubesched_lint.world.world import Member
 
 
 @record
@@ -32,13 +34,13 @@ class _Stuck:
     """The domains of the pods before it, by ordinal."""
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    if not workload.claim_templates or workload.pod_management != "OrderedReady" or not facts.usable(workload):
+def check(it: Member) -> Iterator[Hazard]:
+    if not it.workload.claim_templates or it.workload.pod_management != "OrderedReady" or not it.usable:
         return
-    for constraint in facts.pod(workload).spread:
+    for constraint in it.pod.spread:
         if not constraint.is_hard:
             continue
-        stuck = _first_stuck(workload, constraint, facts)
+        stuck = _first_stuck(it, constraint)
         if stuck is None:
             continue
         key = constraint.topology_key
@@ -46,7 +48,7 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             at=constraint.path,
             evidence=witness(
                 f"{stuck.would} in {stuck.domain} - {stuck.least} in the least > maxSkew {constraint.max_skew}",
-                trace=_trace(workload, stuck, key),
+                trace=_trace(it.workload, stuck, key),
                 assumes=("all pods start anew, in order, and their volumes stay where they are",),
             ),
             values={
@@ -57,38 +59,38 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
                 "skew": constraint.max_skew,
                 "would": stuck.would,
                 "least": stuck.least,
-                "behind": facts.replicas(workload) - stuck.ordinal - 1,
+                "behind": it.replicas - stuck.ordinal - 1,
             },
-            related=(Place(workload.claim_templates[0].path, "whose volumes lie in one domain each"),),
+            related=(Place(it.workload.claim_templates[0].path, "whose volumes lie in one domain each"),),
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Make the constraint soft, so that the volumes decide."""
-    yield schedule_anyway(workload, hazard.at)
+    yield schedule_anyway(it.workload, hazard.at)
 
 
-def _first_stuck(workload: Workload, constraint: SpreadConstraint, facts: Facts) -> _Stuck | None:
+def _first_stuck(it: Member, constraint: SpreadConstraint) -> _Stuck | None:
     """The first pod that spread refuses in the domain of its volume when all start in order; None where none is.
 
     Followed only as far as each pod has one single domain: from there on the scheduler chooses.
     """
-    pod, key = facts.pod(workload), constraint.topology_key
+    pod, key = it.pod, constraint.topology_key
     selector = constraint.selector
     if selector is None or selector.is_empty or not selector.matches(pod.labels):
         return None
-    if any(True for _ in others_selected(facts, workload, selector)):
+    if any(True for _ in others_selected(it, selector)):
         return None
-    counted = counted_nodes(workload, constraint, facts)
+    counted = counted_nodes(it, constraint)
     counts = {
-        value: matching_running_pods(facts.staying_beside_set, workload.namespace, selector, nodes & counted)
-        for value, nodes in facts.index.domains(key).items()
+        value: matching_running_pods(staying_beside_set(it.world), it.workload.namespace, selector, nodes & counted)
+        for value, nodes in it.world.index.domains(key).items()
         if nodes & counted
     }
     before: list[str] = []
-    for ordinal in range(facts.replicas(workload)):
-        claim, nodes = _held(workload, ordinal, facts)
-        here = [value for value, domain in facts.index.domains(key).items() if domain & nodes]
+    for ordinal in range(it.replicas):
+        claim, nodes = _held(it, ordinal)
+        here = [value for value, domain in it.world.index.domains(key).items() if domain & nodes]
         if not claim or len(here) != 1 or here[0] not in counts:
             return None
         least = least_count(constraint, counts.values())
@@ -99,13 +101,13 @@ def _first_stuck(workload: Workload, constraint: SpreadConstraint, facts: Facts)
     return None
 
 
-def _held(workload: Workload, ordinal: int, facts: Facts) -> tuple[str, NodeSet]:
+def _held(it: Member, ordinal: int) -> tuple[str, NodeSet]:
     """A claim of this pod that is bound, and the nodes that reach all its bound volumes."""
-    found, name = facts.usable(workload), ""
-    for claim in claims_of(workload, ordinal):
-        if bound_volume(facts, workload.namespace, claim.name) is not None:
+    found, name = it.usable, ""
+    for claim in claims_of(it.workload, ordinal):
+        if bound_volume(it.world, it.workload.namespace, claim.name) is not None:
             name = name or claim.name
-            found &= nodes_of_volume(facts, workload, Volume("claim", "persistentVolumeClaim", claim.name))
+            found &= nodes_of_volume(it, Volume("claim", "persistentVolumeClaim", claim.name))
     return name, found
 
 

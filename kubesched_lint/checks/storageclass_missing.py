@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.claims import has_free_volume, storage_class_of, unbound_claims
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint, nearest_name
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.claims import has_free_volume, storage_class_of, unbound_claims
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
+def check(it: Member) -> Iterator[Hazard]:
     """Classes are known when the snapshot holds them; a free volume of the class needs none."""
-    if not facts.cluster_has("StorageClass"):
+    if not it.world.cluster_has("StorageClass"):
         return
-    for claim, at in unbound_claims(facts, workload):
+    for claim, at in unbound_claims(it):
         name = claim.storage_class
-        if not name or storage_class_of(facts, claim) is not None or has_free_volume(facts, name):
+        if not name or storage_class_of(it.world, claim) is not None or has_free_volume(it.world, name):
             continue
-        live = () if facts.cluster is None else facts.cluster.inventory.storage_classes
-        names = [c.name for c in (*facts.manifests.storage_classes, *live)]
+        live = () if it.world.cluster is None else it.world.cluster.inventory.storage_classes
+        names = [c.name for c in (*it.world.manifests.storage_classes, *live)]
         yield Hazard(
             at=(*at, "storageClassName") if at[-1] == "spec" else at,
             evidence=pattern(f"StorageClass {name} is neither in the set nor among the {len(names)} of the cluster"),
@@ -34,18 +33,20 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Write the class as it is named, in the claim template or in the claim."""
-    live = () if facts.cluster is None else facts.cluster.inventory.storage_classes
+    live = () if it.world.cluster is None else it.world.cluster.inventory.storage_classes
     wrong = str(hazard.values["storage_class"])
-    meant = nearest_name(wrong, (c.name for c in (*facts.manifests.storage_classes, *live)))
+    meant = nearest_name(wrong, (c.name for c in (*it.world.manifests.storage_classes, *live)))
     if not meant:
         return
     if hazard.at[-1] == "storageClassName":
         yield Remedy(f"write {meant}", safe=False, changes=(Put(hazard.at, meant),))
         return
     claims = (
-        c for c in facts.manifests.claims if c.name == hazard.values["claim"] and c.namespace == workload.namespace
+        c
+        for c in it.world.manifests.claims
+        if c.name == hazard.values["claim"] and c.namespace == it.workload.namespace
     )
     for claim in claims:
         yield Remedy(

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.pod import Pod, Toleration
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 _CRITICAL = ("system-node-critical", "system-cluster-critical")
 
 
-def check(workload: Workload, facts: Facts, *, system_namespaces: Sequence[str]) -> Iterator[Hazard]:
+def check(it: Member, *, system_namespaces: Sequence[str]) -> Iterator[Hazard]:
     """DaemonSets are meant for every node, and what is part of the cluster has reasons; a Job ends."""
-    if not workload.stays or _is_system(workload, system_namespaces):
+    if not it.workload.stays or _is_system(it.workload, system_namespaces):
         return
-    for toleration in workload.pod.tolerations:
+    for toleration in it.workload.pod.tolerations:
         if toleration.key or toleration.operator != "Exists" or toleration.seconds is not None:
             continue
         if toleration.effect == "PreferNoSchedule":

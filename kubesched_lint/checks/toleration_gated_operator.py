@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.quirks import TOLERATION_COMPARISON, has
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    version = facts.premises.kubernetes_version
+def check(it: Member) -> Iterator[Hazard]:
+    version = it.world.premises.kubernetes_version
     if has(version, TOLERATION_COMPARISON):
         return
-    for toleration in workload.pod.tolerations:
+    for toleration in it.workload.pod.tolerations:
         if toleration.operator in ("Gt", "Lt"):
             yield Hazard(
                 at=(*toleration.path, "operator"),

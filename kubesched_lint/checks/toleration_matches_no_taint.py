@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.nearest import hint, nearest_name, nearest_taint
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import meant_taint
 from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.manifests.changes import Put
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 _OF_THE_SYSTEM = ("node.kubernetes.io/", "node-role.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    for toleration in workload.pod.tolerations:
+def check(it: Member) -> Iterator[Hazard]:
+    for toleration in it.workload.pod.tolerations:
         meant = meant_taint(toleration.key)
-        if meant and not any(t.key == toleration.key for t in facts.index.taints):
+        if meant and not any(t.key == toleration.key for t in it.world.index.taints):
             yield Hazard(
                 at=(*toleration.path, "key"),
                 evidence=pattern(f"0 nodes have a taint {toleration.key}; it reads like {meant}"),
@@ -31,10 +30,10 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
             continue
         if any(
             t.key == toleration.key and t.value == toleration.value and toleration.effect in ("", t.effect)
-            for t in facts.index.taints
+            for t in it.world.index.taints
         ):
             continue
-        near = nearest_taint(toleration, facts.index.taints)
+        near = nearest_taint(toleration, it.world.index.taints)
         if not near:
             continue  # a toleration for nodes of another cluster harms nobody; one that is nearly right was meant
         wanted = f"{toleration.key}={toleration.value}:{toleration.effect or '*'}"
@@ -45,21 +44,21 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Write the taint as nodes have it."""
     if hazard.variant == "misspelt":
         meant = str(hazard.values["meant"])
         yield Remedy(f"tolerate {meant}", safe=False, changes=(Put(hazard.at, meant),))
         return
-    toleration = next(t for t in workload.pod.tolerations if t.path == hazard.at)
-    key = nearest_name(toleration.key, (t.key for t in facts.index.taints))
-    taint = next((t for t in facts.index.taints if t.key == key), None)
+    toleration = next(t for t in it.workload.pod.tolerations if t.path == hazard.at)
+    key = nearest_name(toleration.key, (t.key for t in it.world.index.taints))
+    taint = next((t for t in it.world.index.taints if t.key == key), None)
     if taint is None or not taint.value:
         return
     wanted = {"key": taint.key, "value": taint.value, **({"effect": taint.effect} if toleration.effect else {})}
     changes = tuple(
         Put((*hazard.at, field), value)
         for field, value in wanted.items()
-        if written_at(workload.source, (*hazard.at, field)) != value
+        if written_at(it.workload.source, (*hazard.at, field)) != value
     )
     yield Remedy(f"tolerate {taint}, as nodes have it", safe=False, changes=changes)

@@ -4,58 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.nearest import hint
+from kubesched_lint.analysis.nearest import hint, nearest_key_of
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import WELL_KNOWN
 from kubesched_lint.checks._remedies import is_slip
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.world import Member, World
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    usable = facts.usable(workload) & facts.distinct
+def check(it: Member) -> Iterator[Hazard]:
+    usable = it.usable & it.world.distinct
     if not usable:
         return  # nothing can be said about the labels of no nodes; other rules name that cause
     count = usable.bit_count()
-    pod = facts.pod(workload)
+    pod = it.pod
     demanding: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [(t, "affinity") for t in pod.required_affinity]
     demanding += [(c, "spread") for c in pod.spread if c.is_hard]
     for wish, variant in demanding:
-        if not usable & facts.index.with_key(wish.topology_key):
+        if not usable & it.world.index.with_key(wish.topology_key):
             yield Hazard(
                 at=(*wish.path, "topologyKey"),
                 evidence=proof(
                     f"0 of {count} usable nodes carry the label {wish.topology_key}",
                     demand=1,
                     supply=0,
-                    assumes=facts.node_premises(workload),
+                    assumes=node_premises(it),
                 ),
-                values=_values(facts, wish.topology_key, count),
+                values=_values(it.world, wish.topology_key, count),
                 # The DaemonSet controller makes no promise to run pods the scheduler refuses; they stay Pending too.
                 variant=variant,
             )
     for term in pod.required_anti_affinity:
-        if not usable & facts.index.with_key(term.topology_key):
+        if not usable & it.world.index.with_key(term.topology_key):
             yield Hazard(
                 at=(*term.path, "topologyKey"),
                 evidence=pattern(f"0 of {count} usable nodes carry the label {term.topology_key}"),
-                values=_values(facts, term.topology_key, count),
+                values=_values(it.world, term.topology_key, count),
                 severity=Severity.WARNING,
                 variant="inert",
             )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Write the key that nodes carry."""
     key = str(hazard.values["key"])
-    meant = facts.nearest_key(key)
+    meant = nearest_key_of(it.world, key)
     if meant:
         certain = hazard.variant != "inert" and (meant in WELL_KNOWN or is_slip(key, meant))
         yield Remedy(f"write {meant}, which nodes carry", safe=certain, changes=(Put(hazard.at, meant),))
 
 
-def _values(facts: Facts, key: str, count: int) -> dict[str, object]:
-    return {"key": key, "count": count, "nearest": hint(facts.nearest_key(key), "perhaps ")}
+def _values(world: World, key: str, count: int) -> dict[str, object]:
+    return {"key": key, "count": count, "nearest": hint(nearest_key_of(world, key), "perhaps ")}

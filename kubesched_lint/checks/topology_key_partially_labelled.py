@@ -4,34 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    usable = facts.usable(workload) & facts.distinct
-    pod = facts.pod(workload)
+def check(it: Member) -> Iterator[Hazard]:
+    usable = it.usable & it.world.distinct
+    pod = it.pod
     wishes: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [
         (t, "anti_affinity") for t in pod.required_anti_affinity
     ]
     wishes += [(t, "affinity") for t in pod.required_affinity]
     wishes += [(c, "spread") for c in pod.spread if c.is_hard]
     for wish, variant in wishes:
-        lacking = usable & ~facts.index.with_key(wish.topology_key)
+        lacking = usable & ~it.world.index.with_key(wish.topology_key)
         if lacking and lacking != usable:
             yield Hazard(
                 at=(*wish.path, "topologyKey"),
                 evidence=pattern(
                     f"{lacking.bit_count()} of {usable.bit_count()} usable nodes lack {wish.topology_key}: "
-                    + ", ".join(facts.names(lacking)[:6])
+                    + ", ".join(it.world.names(lacking)[:6])
                 ),
                 values={
                     "key": wish.topology_key,
                     "lacking": lacking.bit_count(),
                     "count": usable.bit_count(),
-                    "nodes": facts.names(lacking),
+                    "nodes": it.world.names(lacking),
                 },
                 variant=variant,
             )

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.nearest import nodes_carry
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import meant_key
 from kubesched_lint.findings import Hazard, Path, pattern
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    for key, at in _topology_keys(workload.pod):
+def check(it: Member) -> Iterator[Hazard]:
+    for key, at in _topology_keys(it.workload.pod):
         meant = meant_key(key)
-        if meant is None or facts.nodes_carry(key):
+        if meant is None or nodes_carry(it.world, key):
             continue
         yield Hazard(
             at=at,
@@ -26,12 +26,12 @@ def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
         )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Write the well-known key that was meant."""
     meant = hazard.values["meant"]
     # Required anti-affinity over a key that no node carries keeps nothing apart: mended, it may leave pods over.
-    is_strict = any(hazard.at[:-1] == term.path for term in workload.pod.required_anti_affinity)
-    is_inert = is_strict and not (facts.cluster is not None and facts.index.with_key(str(hazard.values["key"])))
+    is_strict = any(hazard.at[:-1] == term.path for term in it.workload.pod.required_anti_affinity)
+    is_inert = is_strict and not (it.world.cluster is not None and it.world.index.with_key(str(hazard.values["key"])))
     yield Remedy(f"write {meant}", safe=not is_inert, changes=(Put(hazard.at, meant),))
 
 

@@ -4,41 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import tolerate
 from kubesched_lint.findings import Hazard, Path, proof
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.room import taints_in_the_way
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts) -> Iterator[Hazard]:
-    reach = facts.reach(workload)
-    if workload.kind == "DaemonSet" or not reach.matching or reach.tolerated:
+def check(it: Member) -> Iterator[Hazard]:
+    reach = it.reach
+    if it.workload.kind == "DaemonSet" or not reach.matching or reach.tolerated:
         return
-    taints = facts.taints_in_the_way(workload, reach.matching & facts.distinct)
-    count = (reach.matching & facts.distinct).bit_count()
+    taints = taints_in_the_way(it, reach.matching & it.world.distinct)
+    count = (reach.matching & it.world.distinct).bit_count()
     yield Hazard(
-        at=_what_leads_there(workload.pod),
+        at=_what_leads_there(it.workload.pod),
         key=True,
         evidence=proof(
             f"{count} of {count} matching nodes have an untolerated taint: "
             + ", ".join(f"{taint} on {n}" for taint, n in taints.items()),
             demand=1,
             supply=0,
-            assumes=facts.node_premises(workload),
+            assumes=node_premises(it),
         ),
         values={
-            "replicas": facts.replicas(workload),
+            "replicas": it.replicas,
             "count": count,
             "taints": tuple(str(t) for t in taints),
         },
     )
 
 
-def fix(hazard: Hazard, workload: Workload, facts: Facts) -> Iterator[Remedy]:
+def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Tolerate the taint that keeps most nodes closed."""
-    yield from tolerate(workload, facts.taints_in_the_way(workload, facts.reach(workload).matching & facts.distinct))
+    yield from tolerate(it.workload, taints_in_the_way(it, it.reach.matching & it.world.distinct))
 
 
 def _what_leads_there(pod: Pod) -> Path:

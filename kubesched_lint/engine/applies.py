@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.engine.judged import Judged, assuming
 from kubesched_lint.findings import Hazard
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import DEFAULT_SCHEDULER
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.rulebook.library import Rule
+from kubesched_lint.world.premises import node_premise
+from kubesched_lint.world.world import Member, World
 
 _OF_FILTERS = ("affinity", "anti-affinity", "node-affinity", "spread", "taints", "topology")
 """Families of rules that argue with what filters of the scheduler ask."""
@@ -31,11 +32,11 @@ def is_past_scheduler(rule: Rule, workload: Workload, hazard: Hazard) -> bool:
     return rests_on_nodes(rule) or rule.family in _OF_FILTERS
 
 
-def is_cut_short(hazard: Hazard, facts: Facts) -> bool:
+def is_cut_short(hazard: Hazard, world: World) -> bool:
     """Whether a proof counts nodes of pools that could make more of them than were looked at."""
-    if hazard.evidence.kind != "proof" or not facts.pools or facts.potential.complete:
+    if hazard.evidence.kind != "proof" or not world.pools or world.potential.complete:
         return False
-    return facts.node_premise in hazard.evidence.assumes
+    return node_premise(world) in hazard.evidence.assumes
 
 
 def argues_of_pods(rule: Rule, judged: Judged) -> bool:
@@ -43,54 +44,54 @@ def argues_of_pods(rule: Rule, judged: Judged) -> bool:
     return rule.family not in _OF_OBJECTS and judged.finding.evidence.kind in ("proof", "witness")
 
 
-def concerns_nobody(rule: Rule, workload: Workload, hazard: Hazard, facts: Facts) -> bool:
+def concerns_nobody(rule: Rule, it: Member, hazard: Hazard) -> bool:
     """Whether a hazard argues about pods of a workload that wants none: nothing waits now."""
-    if rule.family in _OF_OBJECTS or hazard.victim not in (None, workload.ref):
+    if rule.family in _OF_OBJECTS or hazard.victim not in (None, it.workload.ref):
         return False
-    if workload.kind == "DaemonSet":
-        return hazard.evidence.kind in ("proof", "witness") and _has_no_target(workload, facts)
+    if it.workload.kind == "DaemonSet":
+        return hazard.evidence.kind in ("proof", "witness") and _has_no_target(it)
     argues = hazard.evidence.kind in ("proof", "witness") or 0 in (
         hazard.values.get("pods"),
         hazard.values.get("replicas"),
     )
-    return argues and not facts.replicas(workload)
+    return argues and not it.replicas
 
 
-def _has_no_target(workload: Workload, facts: Facts) -> bool:
+def _has_no_target(it: Member) -> bool:
     """Whether no node that is known takes the DaemonSet: daemonset-matches-no-node says so."""
-    if facts.cluster is None or not facts.cluster.knows_nodes:
+    if it.world.cluster is None or not it.world.cluster.knows_nodes:
         return False
-    from kubesched_lint.analysis.attempts import wanted_pods
+    from kubesched_lint.analysis.wanted import pods_wanted
 
-    return not wanted_pods(workload, facts)
+    return not pods_wanted(it)
 
 
-def stands_already(rule: Rule, workload: Workload, hazard: Hazard, facts: Facts) -> bool:
+def stands_already(rule: Rule, it: Member, hazard: Hazard) -> bool:
     """Whether a proof about a first deploy speaks of a workload whose pods run, and may run on as they are."""
-    if facts.cluster is None or rule.family in _OF_OBJECTS or hazard.evidence.event != "deploy":
+    if it.world.cluster is None or rule.family in _OF_OBJECTS or hazard.evidence.event != "deploy":
         return False
-    running = facts.running_pods(workload)
+    running = it.running_pods
     if not running:
         return False
     from kubesched_lint.analysis.setting import stays
 
-    return stays(workload, running, facts)
+    return stays(it, running)
 
 
-def lacking(rule: Rule, facts: Facts) -> str:
+def lacking(rule: Rule, world: World) -> str:
     """Why a rule cannot run: what it needs and nobody gave; empty when it can."""
-    if {"nodes", "pods", "storage", "pools"} & set(rule.needs) and facts.cluster is None:
+    if {"nodes", "pods", "storage", "pools"} & set(rule.needs) and world.cluster is None:
         return "needs a cluster (--cluster)"
-    if "nodes" in rule.needs and facts.cluster is not None:
-        if not facts.cluster.knows_nodes:
+    if "nodes" in rule.needs and world.cluster is not None:
+        if not world.cluster.knows_nodes:
             return "needs nodes, which the snapshot does not hold"
-        if not facts.cluster.inventory.nodes and not facts.pools:
+        if not world.cluster.inventory.nodes and not world.pools:
             return "needs nodes, and the cluster has none"
-    if "pools" in rule.needs and not facts.pools:
+    if "pools" in rule.needs and not world.pools:
         return "needs node pools (pools in a sketch, NodeGroups, or Karpenter's NodePool objects)"
-    if "pods" in rule.needs and not facts.knows_running_pods:
+    if "pods" in rule.needs and not world.knows_running_pods:
         return "needs running pods, which the snapshot does not hold"
-    if "storage" in rule.needs and not (facts.cluster_has("PersistentVolumeClaim") or _brings_storage(facts.manifests)):
+    if "storage" in rule.needs and not (world.cluster_has("PersistentVolumeClaim") or _brings_storage(world.manifests)):
         return "needs claims (kubectl get pvc -A), which the snapshot does not hold"
     return ""
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.analysis.remedy import Remedy, is_fixed
 from kubesched_lint.analysis.settled import settled
 from kubesched_lint.cluster.cluster import Cluster
@@ -26,6 +25,7 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.parting import text_of
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.world.world import Premises, World
 
 MOST_TRIALS = 200
 """How often a set is linted anew, whatever there is to mend."""
@@ -168,7 +168,7 @@ class _State:
 
     desk: Desk
     judged: tuple[Judged, ...]
-    facts: Facts
+    world: World
     open: tuple[Finding, ...]
     all_open: tuple[Finding, ...]
     """Under every rule of the default profile as well, whatever was selected."""
@@ -253,7 +253,7 @@ class _Bench:
         return _State(
             desk,
             judged,
-            Facts(manifests.inventory, self._settled, premises),
+            World(manifests.inventory, self._settled, premises),
             tuple(f for f in own.findings if f.suppressed is None),
             tuple(f for f in every.findings if f.suppressed is None),
             len(every.errors),
@@ -296,17 +296,17 @@ class _Bench:
         for judged in state.judged:
             if not judged.rule.fix or told(judged.finding) not in self._wanted or placed(judged.finding) not in spoken:
                 continue
-            for remedy in sorted(self._remedies(judged, state.facts), key=lambda remedy: not remedy.safe):
+            for remedy in sorted(self._remedies(judged, state.world), key=lambda remedy: not remedy.safe):
                 source = remedy.source or _source(judged)
                 if (remedy.safe or unsafe) and _key(judged, remedy) not in self._tried:
                     if isinstance(source, Document):
                         yield judged, remedy, source
                     break
 
-    def _remedies(self, judged: Judged, facts: Facts) -> Iterator[Remedy]:
+    def _remedies(self, judged: Judged, world: World) -> Iterator[Remedy]:
         """What its fix proposes. One that raises leaves the finding as it is, and is told of."""
         try:
-            yield from remedies(judged, facts)
+            yield from remedies(judged, world)
         except Exception as error:
             words = f"the fix of {judged.rule.slug} failed with"
             refusal = _Refusal(judged.finding.location, f"{type(error).__name__}: {error}", words)
@@ -362,9 +362,9 @@ class _Bench:
         return tuple(left)
 
 
-def remedies(judged: Judged, facts: Facts) -> Iterator[Remedy]:
+def remedies(judged: Judged, world: World) -> Iterator[Remedy]:
     """What the fix of its rule proposes for a finding, the best first; what the API server may refuse is not safe."""
-    for remedy in _proposed(judged, facts):
+    for remedy in _proposed(judged, world):
         source = remedy.source or _source(judged)
         kind = source.kind if isinstance(source, Document) else ""
         if not remedy.is_new and any(is_fixed(kind, change) for change in remedy.changes):
@@ -374,9 +374,9 @@ def remedies(judged: Judged, facts: Facts) -> Iterator[Remedy]:
             yield remedy
 
 
-def _proposed(judged: Judged, facts: Facts) -> Iterator[Remedy]:
-    subject = judged.workload or judged.hazard.source
-    for remedy in judged.rule.mend()(judged.hazard, subject, facts):
+def _proposed(judged: Judged, world: World) -> Iterator[Remedy]:
+    subjects = (judged.hazard.source, world) if judged.workload is None else (world.member(judged.workload),)
+    for remedy in judged.rule.mend()(judged.hazard, *subjects):
         yield remedy if remedy.title else replace(remedy, title=judged.finding.help)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from kubesched_lint import work
-from kubesched_lint.analysis.facts import Facts, Premises
 from kubesched_lint.analysis.settled import settled
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.applies import (
@@ -38,6 +37,8 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rule
+from kubesched_lint.rulebook.rule import Check
+from kubesched_lint.world.world import Premises, World
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.namesakes import Namesakes
@@ -64,11 +65,11 @@ def _lint(
     complete = manifests.is_complete and not options.partial
     premises = Premises(options.apply_order, options.kubernetes_version, complete)
     run = _Run(manifests, options, premises)
-    facts = Facts(manifests.inventory, None if cluster is None else settled(cluster), premises)
-    facts.refused = manifests.refused if manifests.judged_for == options.kubernetes_version else None
-    run.rules(rules, facts)
+    world = World(manifests.inventory, None if cluster is None else settled(cluster), premises)
+    world.refused = manifests.refused if manifests.judged_for == options.kubernetes_version else None
+    run.rules(rules, world)
     if cluster is not None and cluster.passing:
-        run.today(rules, Facts(manifests.inventory, cluster, premises), cluster)
+        run.today(rules, World(manifests.inventory, cluster, premises), cluster)
     judged = tuple(_told_once(_not_ignored(run.judged, options), manifests))
     if judged:  # a clean set never asks
         from kubesched_lint.engine.unfilled import without_open_text
@@ -79,7 +80,7 @@ def _lint(
         if cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
             from kubesched_lint.engine.refuting import established
 
-            judged = tuple(established(judged, lambda one: run.as_meant(one, facts)))
+            judged = tuple(established(judged, lambda one: run.as_meant(one, world)))
     findings = sorted((j.finding for j in judged), key=lambda f: (f.location.path, f.location.span, f.rule))
     report = Report(
         tuple(numbered(findings)),
@@ -94,28 +95,28 @@ def _lint(
             notes=(
                 *(run.namesakes.notes() if run.namesakes else ()),
                 *no_longer_served(manifests.unread, options.kubernetes_version),
-                *_lack_notes(facts),
-                *work.tried(lambda: [*_pool_notes(run.standing(facts))], ["what the pools would add is left out"]),
+                *_lack_notes(world),
+                *work.tried(lambda: [*_pool_notes(run.standing(world))], ["what the pools would add is left out"]),
             ),
         ),
     )
     return report, judged
 
 
-def _lack_notes(facts: Facts) -> Iterator[str]:
+def _lack_notes(world: World) -> Iterator[str]:
     """Classes and volumes that nobody told us of."""
-    if facts.cluster is not None and facts.manifests.workloads:
+    if world.cluster is not None and world.manifests.workloads:
         from kubesched_lint.analysis.lacks import in_one_line
 
-        yield from in_one_line(facts)
+        yield from in_one_line(world)
 
 
-def _pool_notes(facts: Facts) -> Iterator[str]:
+def _pool_notes(world: World) -> Iterator[str]:
     """What the pools are and what they would add."""
-    if facts.pools and facts.cluster is not None:
+    if world.pools and world.cluster is not None:
         from kubesched_lint.analysis.pool_notes import pool_notes
 
-        yield from pool_notes(facts)
+        yield from pool_notes(world)
 
 
 class _Run:
@@ -131,26 +132,26 @@ class _Run:
         self.ran = 0
         self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], Sequence[Workload]] = {}
         self._having: dict[str, Sequence[Workload]] = {}
-        self._views: dict[object, tuple[Facts, ...]] = {}
-        self._parts: dict[tuple[int, int], Facts] = {}
+        self._views: dict[object, tuple[World, ...]] = {}
+        self._parts: dict[tuple[int, int], World] = {}
         self._heard: dict[tuple[object, ...], Sequence[Judged]] = {}
 
-    def rules(self, rules: Iterable[Rule], facts: Facts) -> None:
+    def rules(self, rules: Iterable[Rule], world: World) -> None:
         for rule in sorted(rules, key=lambda rule: rule.each != "document"):  # first what is refused
-            missing = lacking(rule, facts)
+            missing = lacking(rule, world)
             if rule.each == "waiver":
                 self.ran += 1  # engine.suppression runs it, when all others have spoken
             elif missing:
                 self.skipped.append(Skip(rule.slug, missing))
             else:
                 self.ran += 1
-                self._hear(rule, facts)
+                self._hear(rule, world)
 
-    def _hear(self, rule: Rule, facts: Facts) -> None:
+    def _hear(self, rule: Rule, world: World) -> None:
         """What a rule says within its share of the work: of what lies beyond it nothing is known."""
         try:
             with work.within(work.share(LEAST_STEPS)):
-                for judged in self._of_taken(rule, facts):
+                for judged in self._of_taken(rule, world):
                     self.judged.append(judged)
         except work.OutOfWorkError as reason:
             self._skip(rule, reason)
@@ -160,27 +161,27 @@ class _Run:
         if skip not in self.skipped:
             self.skipped.append(skip)
 
-    def today(self, rules: Iterable[Rule], facts: Facts, cluster: Cluster) -> None:
+    def today(self, rules: Iterable[Rule], world: World, cluster: Cluster) -> None:
         """What holds only while cordons and passing taints last is at most a warning that says so."""
         known = {identity_of(j) for j in self.judged}
         premise = cluster.passing_premise
         for rule in rules:
-            if rests_on_nodes(rule) and not lacking(rule, facts):
+            if rests_on_nodes(rule) and not lacking(rule, world):
                 before = len(self.judged)
-                self._hear(rule, facts)
+                self._hear(rule, world)
                 passing = [assuming(one, premise) for one in self.judged[before:] if identity_of(one) not in known]
                 self.judged[before:] = passing
 
-    def _of_taken(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
+    def _of_taken(self, rule: Rule, world: World) -> Iterator[Judged]:
         """Objects that the API server refuses make no pods: nothing about others is an error because of them."""
         if rule.each not in ("workload", "set") or not rests_on_nodes(rule) or not self.refused:
-            yield from self._of_made_pods(rule, facts)
+            yield from self._of_made_pods(rule, world)
             return
-        taken = self._facts_of(self._taken, facts)
+        taken = self._facts_of(self._taken, world)
         if rule.each == "set":
             yield from self._of_made_pods(rule, taken)
             return
-        for judged in self._of_made_pods(rule, facts):
+        for judged in self._of_made_pods(rule, world):
             itself = any(judged.workload is workload for workload in self.refused)
             leans = judged.finding.evidence.kind in ("proof", "witness") and not itself
             if leans and not any(True for _ in self._again(rule, judged, taken)):
@@ -199,15 +200,15 @@ class _Run:
 
         return without(self.manifests.inventory, self.refused)
 
-    def _of_made_pods(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
+    def _of_made_pods(self, rule: Rule, world: World) -> Iterator[Judged]:
         """What rests on pods that are made only once somebody resumes their workload is at most a warning."""
         if not self.held or rule.each not in ("workload", "set"):
-            yield from self._confirmed(rule, facts)
+            yield from self._confirmed(rule, world)
             return
         from kubesched_lint.analysis.held import premise, premise_of_others
 
-        now = self.standing(facts)
-        for judged in self._confirmed(rule, facts):
+        now = self.standing(world)
+        for judged in self._confirmed(rule, world):
             if judged.finding.evidence.kind not in ("proof", "witness"):
                 yield judged
             elif judged.workload is not None and judged.workload.held:
@@ -227,22 +228,22 @@ class _Run:
 
         return without(self.manifests.inventory, self.held)
 
-    def standing(self, facts: Facts) -> Facts:
+    def standing(self, world: World) -> World:
         """The set without what is held."""
-        return self._facts_of(self._made_now, facts) if self.held else facts
+        return self._facts_of(self._made_now, world) if self.held else world
 
-    def _confirmed(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
+    def _confirmed(self, rule: Rule, world: World) -> Iterator[Judged]:
         """What one rule says, of a set in which each object is defined once."""
         if self.namesakes is None or rule.each not in ("workload", "set") or rule.every_definition:
-            yield from self._judgements(rule, facts)
+            yield from self._judgements(rule, world)
             return
         seen = set()
-        for judged in chain(self._judgements(rule, facts), self._of_namesakes(rule, facts)):
+        for judged in chain(self._judgements(rule, world), self._of_namesakes(rule, world)):
             if identity_of(judged) in seen:
                 continue
             seen.add(identity_of(judged))
             meant = (judged.workload and judged.workload.source) or judged.hazard.source
-            views = (facts,) if meant is None else self._seen_from(meant, facts)
+            views = (world,) if meant is None else self._seen_from(meant, world)
             again = [one for view in views for one in self._again(rule, judged, view)]
             if again and meant is not None and argues_of_pods(rule, judged) and self.namesakes.is_replaced(meant):
                 yield assuming(again[0], "this definition is applied alone: the file replaces it further down")
@@ -253,7 +254,7 @@ class _Run:
                     again[0], "of what is defined more than once that definition is applied which leads to this"
                 )
 
-    def _of_namesakes(self, rule: Rule, facts: Facts) -> Iterator[Judged]:
+    def _of_namesakes(self, rule: Rule, world: World) -> Iterator[Judged]:
         """What is said of a workload that is defined more than once where it is defined once.
 
         A second copy of it is no other workload: beside it, nothing need be said of either.
@@ -261,40 +262,37 @@ class _Run:
         assert self.namesakes is not None
         for workload in self._carriers(rule) if rule.each == "workload" else ():
             if workload.source is not None and self.namesakes.defines_again(workload):
-                for view in self._seen_from(workload.source, facts):
+                for view in self._seen_from(workload.source, world):
                     yield from self._judged_in(rule, workload, view)
 
-    def _again(self, rule: Rule, judged: Judged, facts: Facts) -> Iterator[Judged]:
-        """The same finding, when the rule is asked of other facts."""
+    def _again(self, rule: Rule, judged: Judged, world: World) -> Iterator[Judged]:
+        """The same finding, when the rule is asked of another world."""
         like = identity_of(judged)
-        yield from [one for one in self._judged_in(rule, judged.workload, facts) if identity_of(one) == like][:1]
+        yield from [one for one in self._judged_in(rule, judged.workload, world) if identity_of(one) == like][:1]
 
-    def _judged_in(self, rule: Rule, workload: Workload | None, facts: Facts) -> Sequence[Judged]:
-        key = (rule.slug, id(workload), id(facts))
+    def _judged_in(self, rule: Rule, workload: Workload | None, world: World) -> Sequence[Judged]:
+        key = (rule.slug, id(workload), id(world))
         if key not in self._heard:
-            self._heard[key] = tuple(self._judgements(rule, facts, workload))
+            self._heard[key] = tuple(self._judgements(rule, world, workload))
         return self._heard[key]
 
-    def _seen_from(self, source: Source, facts: Facts) -> tuple[Facts, ...]:
+    def _seen_from(self, source: Source, world: World) -> tuple[World, ...]:
         assert self.namesakes is not None
-        key = (self.namesakes.view(source), id(facts))
+        key = (self.namesakes.view(source), id(world))
         if key not in self._views:
-            self._views[key] = tuple(self._facts_of(manifests, facts) for manifests in self.namesakes.seen_from(source))
+            self._views[key] = tuple(self._facts_of(manifests, world) for manifests in self.namesakes.seen_from(source))
         return self._views[key]
 
-    def as_meant(self, judged: Judged, facts: Facts) -> Facts:
-        """Facts with one definition of each object, those that the finding is about among them."""
+    def as_meant(self, judged: Judged, world: World) -> World:
+        """The world with one definition of each object, those that the finding is about among them."""
         meant = (judged.workload and judged.workload.source) or judged.hazard.source
-        return facts if self.namesakes is None or meant is None else self._seen_from(meant, facts)[0]
+        return world if self.namesakes is None or meant is None else self._seen_from(meant, world)[0]
 
-    def _facts_of(self, manifests: Inventory, facts: Facts) -> Facts:
-        """Facts of a part of the set on the same nodes."""
-        key = (id(manifests), id(facts))
+    def _facts_of(self, manifests: Inventory, world: World) -> World:
+        """The world of a part of the set on the same nodes."""
+        key = (id(manifests), id(world))
         if key not in self._parts:
-            part = Facts(manifests, facts.cluster, facts.premises)
-            if facts.cluster is not None and not facts.pools:
-                part.index = facts.index
-            self._parts[key] = part
+            self._parts[key] = world.with_manifests(manifests)
         return self._parts[key]
 
     @cached_property
@@ -306,9 +304,9 @@ class _Run:
 
         return Namesakes(self.manifests.inventory)
 
-    def _judgements(self, rule: Rule, facts: Facts, only: Workload | None = None) -> Iterator[Judged]:
+    def _judgements(self, rule: Rule, world: World, only: Workload | None = None) -> Iterator[Judged]:
         """What one rule says, of all workloads or of one. A check that raises is one error; the others still run."""
-        subjects = self._subjects(rule, facts) if only is None else (only,)
+        subjects = self._subjects(rule, world) if only is None else (only,)
         if not subjects:
             return  # most files have nothing that most rules look at: their checks are not even imported
         params = {**rule.params, **self.options.params.get(rule.slug, {})}
@@ -320,32 +318,44 @@ class _Run:
         for subject in subjects:
             workload = subject if isinstance(subject, Workload) else None
             try:
-                for hazard in check(facts, **params) if subject is None else check(subject, facts, **params):
+                for hazard in self._asked(check, subject, world, params):
                     work.spend(_HAZARD_STEPS)
                     if workload is not None and (
-                        is_past_scheduler(rule, workload, hazard) or concerns_nobody(rule, workload, hazard, facts)
+                        is_past_scheduler(rule, workload, hazard)
+                        or concerns_nobody(rule, world.member(workload), hazard)
                     ):
                         continue
-                    if is_cut_short(hazard, facts):
+                    if is_cut_short(hazard, world):
                         raise UncheckedError(_TOO_MANY_NODES)
                     placed = self._placed(hazard, subject) if isinstance(subject, Document) else hazard
-                    yield self._judge(rule, workload, placed, facts)
+                    yield self._judge(rule, workload, placed, world)
             except UncheckedError as reason:
                 self._skip(rule, reason)
             except Exception as error:
                 self._failed(rule, workload, error)
 
-    def _subjects(self, rule: Rule, facts: Facts) -> Sequence[Workload | Document | None]:
+    @staticmethod
+    def _asked(
+        check: Check, subject: Workload | Document | None, world: World, params: Mapping[str, object]
+    ) -> Iterator[Hazard]:
+        """What a check says of a workload, of a document, or of the set as a whole."""
+        if subject is None:
+            return check(world, **params)
+        return (
+            check(subject, world, **params) if isinstance(subject, Document) else check(world.member(subject), **params)
+        )
+
+    def _subjects(self, rule: Rule, world: World) -> Sequence[Workload | Document | None]:
         """What a rule looks at, one by one; None for the set as a whole."""
-        if rule.beside and facts.kinds.isdisjoint(rule.beside):
+        if rule.beside and world.kinds.isdisjoint(rule.beside):
             return ()
         if rule.each == "set":
             return (None,)
         if rule.each != "document":
             return self._carriers(rule)
-        if facts.refused is None or not rule.refuses:
+        if world.refused is None or not rule.refuses:
             return self.manifests.documents
-        return tuple(document for document in self.manifests.documents if id(document) in facts.refused)
+        return tuple(document for document in self.manifests.documents if id(document) in world.refused)
 
     def _carriers(self, rule: Rule) -> Sequence[Workload]:
         """The workloads that a rule looks at; rules that look at the same share the search."""
@@ -367,18 +377,18 @@ class _Run:
             line = getattr(error, "line", 0)  # an expression knows where it stands in its card
             self.failed[rule.slug] = InputError(rule.card or f"rules/{rule.slug}.md", text, line, min(line, 1))
 
-    def _judge(self, rule: Rule, workload: Workload | None, hazard: Hazard, facts: Facts) -> Judged:
+    def _judge(self, rule: Rule, workload: Workload | None, hazard: Hazard, world: World) -> Judged:
         source = hazard.source or (workload.source if workload else None)
         wanted = self.options.severity(rule.slug, source.path if source else "")
         severity = severity_of(rule, hazard, wanted)
         judged = Judged(rule, workload, hazard, finding_of(rule, hazard, severity, workload))
         if severity is Severity.ERROR and rests_on_nodes(rule) and workload is not None:
             judged = as_told_by(judged, workload)
-        if severity is Severity.ERROR and workload is not None and stands_already(rule, workload, hazard, facts):
+        if severity is Severity.ERROR and workload is not None and stands_already(rule, world.member(workload), hazard):
             judged = assuming(judged, "its pods are made anew: those that run stay while the template is unchanged")
-        if judged.finding.severity is Severity.ERROR and rests_on_nodes(rule) and facts.is_elastic:
-            lowered = assuming(judged, facts.elastic_premise)
-            fixed = None if facts.pools else severity  # what pools may add is no matter of --fixed alone
+        if judged.finding.severity is Severity.ERROR and rests_on_nodes(rule) and world.cluster and world.is_elastic:
+            lowered = assuming(judged, world.cluster.elastic_premise)
+            fixed = None if world.pools else severity  # what pools may add is no matter of --fixed alone
             return replace(lowered, finding=replace(lowered.finding, if_fixed=fixed))
         return judged
 

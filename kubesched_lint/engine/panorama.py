@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from kubesched_lint.analysis.facts import Facts, Premises
+from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.settled import settled
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.options import Options
@@ -15,6 +15,7 @@ from kubesched_lint.findings import Finding, ObjectRef
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.model.node import Node
 from kubesched_lint.record import record
+from kubesched_lint.world.world import Premises, World
 
 MOST_ROWS = 100
 FEW_ROWS = 20
@@ -62,12 +63,12 @@ def _rows(
 
 def _scene(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> Scene:
     premises = Premises(options.apply_order, options.kubernetes_version, manifests.is_complete and not options.partial)
-    facts = Facts(manifests.inventory, settled(cluster), premises)
+    world = World(manifests.inventory, settled(cluster), premises)
     added: tuple[Node, ...] = ()
-    if facts.pools and facts.cluster is not None:
+    if world.pools and world.cluster is not None:
         from kubesched_lint.analysis.growth import grown
 
-        added, now = facts.growth.nodes, facts.without_pools
+        added, now = growth_plan(world).nodes, world.without_pools
         assert now.cluster is not None
-        facts = Facts(now.manifests, grown(now.cluster, facts.growth), premises)
-    return scene(facts, findings, cluster.inventory.nodes, added)
+        world = World(now.manifests, grown(now.cluster, growth_plan(world)), premises)
+    return scene(world, findings, cluster.inventory.nodes, added)

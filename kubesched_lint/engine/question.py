@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.analysis.beside import MOST_PODS, Turn, place_rest
-from kubesched_lint.analysis.claims import without_unknown_storage
-from kubesched_lint.analysis.facts import Facts, Premises
+from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.lacks import lacks_of
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.index import NodeIndex
@@ -22,6 +21,8 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.scoring import owner_selector
+from kubesched_lint.world.claims import storage_to_be, without_unknown_storage
+from kubesched_lint.world.world import Member, Premises, World
 
 
 @record
@@ -61,27 +62,27 @@ def _copy(
     subject: Subject, workload: Workload, question: Question, manifests: Inventory, cluster: Cluster
 ) -> Explanation:
     """The next pod of a workload, beside the pods that its earlier replicas and the rest of the set make."""
-    facts = Facts(manifests, cluster, Premises(question.apply_order, question.kubernetes_version))
-    running = facts.running_pods(workload)
-    decision = facts.admission.decision(workload)
+    world = World(manifests, cluster, Premises(question.apply_order, question.kubernetes_version))
+    running = world.member(workload).running_pods
+    decision = world.admission.decision(workload)
     if decision.refusal is not None:
         said, assumes = decision.refusal.said_of(workload), decision.refusal.assumes
         return Explanation(str(subject), (), message=said, notes=tuple(map(_assumed, assumes)), not_created=True)
-    known = without_unknown_storage(facts, workload)
-    lacks = lacks_of(workload, facts)
+    known = without_unknown_storage(world.member(workload))
+    lacks = lacks_of(world.member(workload))
     workload = known
     away = () if question.keep_running else running
     state = _state(manifests, cluster, away, question)
-    state.storage = facts.storage_to_be
-    pod = facts.pod(workload)
+    state.storage = storage_to_be(world)
+    pod = world.member(workload).pod
     notes = [f"not known is {what}; taken as fine" for what in decision.unknown]
     notes += _notes(workload, pod, running, question)
-    notes += _of_pools(workload, facts)
+    notes += _of_pools(world.member(workload))
     notes += [f"not known: {lack.text}" if lack.unknown else f"assumed: {lack.text}" for lack in lacks]
     if workload.kind == "DaemonSet":
-        return _daemon(str(subject), workload, facts, state, question, notes)
-    earlier = _Earlier(_Copies(workload, facts, state), state, owner_selector(workload, pod.labels), question)
-    notes += _beside(workload, facts, state, earlier, question)
+        return _daemon(str(subject), world.member(workload), state, question, notes)
+    earlier = _Earlier(_Copies(workload, world, state), state, owner_selector(workload, pod.labels), question)
+    notes += _beside(world.member(workload), state, earlier, question)
     placed, title = earlier.placed, str(subject)
     if placed < question.replica - 1:
         notes.append(f"replica {placed + 1} already finds no node, so this is about that one")
@@ -89,35 +90,33 @@ def _copy(
         notes.append(f"{placed} earlier {'replica was' if placed == 1 else 'replicas were'} placed first, by one draw")
         title = f"replica {placed + 1} of {title}"
     found = explain(earlier.next, state, earlier.owner, subject=title, notes=notes)
-    return replace(found, may_grow=True) if facts.pools else found
+    return replace(found, may_grow=True) if world.pools else found
 
 
 def _assumed(premise: str) -> str:
     return f"assumed: {premise}"
 
 
-def _daemon(
-    title: str, workload: Workload, facts: Facts, state: ClusterState, question: Question, notes: list[str]
-) -> Explanation:
+def _daemon(title: str, it: Member, state: ClusterState, question: Question, notes: list[str]) -> Explanation:
     from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
 
-    pod = with_daemon_tolerations(facts.pod(workload))
+    pod = with_daemon_tolerations(it.pod)
     nodes = targets(pod, state.index)[0]
-    notes += _beside(workload, facts, state, lambda: (nodes & ~diagnose(pod, state).feasible == 0, 0), question)
+    notes += _beside(it, state, lambda: (nodes & ~diagnose(pod, state).feasible == 0, 0), question)
     found = explain(pod, state, subject=title, notes=notes, one_node_each=True)
     # What the scheduler would say of a pod that may go anywhere is said of none of those that are made.
     return replace(found, made_for=nodes.bit_count(), message="", nominated="", victims=())
 
 
-def _beside(workload: Workload, facts: Facts, state: ClusterState, turn: Turn, question: Question) -> Iterator[str]:
+def _beside(it: Member, state: ClusterState, turn: Turn, question: Question) -> Iterator[str]:
     """Places the rest of the set, unless it is to be left out; yields a note that says which."""
-    others = [w for w in facts.as_created if w.ref != workload.ref]
+    others = [w for w in it.world.as_created if w.ref != it.workload.ref]
     if not others or question.alone:
         turn()
         if others:
             yield "the rest of the set is not placed (--alone)"
         return
-    found = place_rest(workload.ref, facts.without_pools, state, turn, question.seed)
+    found = place_rest(it.workload.ref, it.world.without_pools, state, turn, question.seed)
     if found is None:
         turn()
         yield f"the rest of the set is not placed: it makes more than {MOST_PODS:,} pods"
@@ -160,13 +159,13 @@ class _Earlier:
         return self.placed == wanted and bool(diagnose(self.next, self._state).feasible), bound
 
 
-def _of_pools(workload: Workload, facts: Facts) -> Iterator[str]:
+def _of_pools(it: Member) -> Iterator[str]:
     """What pools would add for the whole set: the nodes that are explained are those of today."""
-    if not facts.pools or workload.kind == "DaemonSet":
+    if not it.world.pools or it.workload.kind == "DaemonSet":
         return
     from kubesched_lint.analysis.pool_notes import verdict_note
 
-    verdict = next((v for v in facts.growth.verdicts if v.workload.ref == workload.ref), None)
+    verdict = next((v for v in growth_plan(it.world).verdicts if v.workload.ref == it.workload.ref), None)
     if verdict is not None:
         yield f"with the nodes that pools could add: {verdict_note(verdict)}"
 
@@ -186,15 +185,15 @@ def _pod_of_the_snapshot(
 class _Copies:
     """The pods of a workload by number; those of a StatefulSet have labels, and may have claims, of their own."""
 
-    def __init__(self, workload: Workload, facts: Facts, state: ClusterState) -> None:
+    def __init__(self, workload: Workload, world: World, state: ClusterState) -> None:
         self._workload = workload
-        self._facts = facts
+        self._world = world
         self._state = state
-        self._pod = facts.pod(workload)
+        self._pod = world.member(workload).pod
 
     def __getitem__(self, ordinal: int) -> Pod:
         workload = self._workload
-        pod = self._facts.pod_of_ordinal(workload, ordinal) if self._facts.varying_labels else self._pod
+        pod = self._world.member(workload).pod_of_ordinal(ordinal) if self._world.varying_labels else self._pod
         if workload.kind != "StatefulSet" or not workload.claim_templates:
             return pod
         storage = self._state.storage

@@ -10,18 +10,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint import work
-from kubesched_lint.analysis.attempts import is_followed, orders, pods_left, wanted_pods
+from kubesched_lint.analysis.attempts import is_followed, orders, pods_left
+from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.findings import Severity, pattern
 from kubesched_lint.lifecycle.judging import is_stuck
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import Telling
 from kubesched_lint.record import replace
+from kubesched_lint.world.running import lasting_state
 
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.facts import Facts
     from kubesched_lint.engine.judged import Judged
     from kubesched_lint.findings import ObjectRef
     from kubesched_lint.model.workload import Workload
+    from kubesched_lint.world.world import World
 
 ALONE_RUNS = 3
 """Runs of the workload by itself: the orders in which its pods come before all others."""
@@ -42,16 +44,16 @@ class RefutedError(AssertionError):
     """A run of the model contradicts what was called proven."""
 
 
-def established(judged: Iterable[Judged], as_meant: Callable[[Judged], Facts]) -> Iterator[Judged]:
-    """The findings, errors that a run of the model beats as warnings; ``as_meant`` gives the facts of a finding."""
+def established(judged: Iterable[Judged], as_meant: Callable[[Judged], World]) -> Iterator[Judged]:
+    """The findings, errors that a run of the model beats as warnings; ``as_meant`` gives the world of a finding."""
     attempts: dict[int, _Attempts] = {}
     for one in judged:
         run = ""
         if _is_tried(one):
             try:
                 with work.within(work.share(0)):
-                    facts = as_meant(one)
-                    run = attempts.setdefault(id(facts), _Attempts(facts)).against(one)
+                    world = as_meant(one)
+                    run = attempts.setdefault(id(world), _Attempts(world)).against(one)
             except work.OutOfWorkError:
                 run = ""  # a run that is cut short says nothing
         if run and raising:
@@ -76,15 +78,15 @@ def _not_established(one: Judged, run: str) -> Judged:
 class _Attempts:
     """Runs against the claims of one set on one cluster."""
 
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
+    def __init__(self, world: World) -> None:
+        self._world = world
         self._tried = 0
 
     def against(self, one: Judged) -> str:
         """What a run does that the finding says cannot be; empty where none is found."""
         self._tried += 1
         of = self._named(one)
-        if not of or not all(is_followed(w, self._facts) for w in of):
+        if not of or not all(is_followed(self._world.member(w)) for w in of):
             return ""
         if one.finding.evidence.event == "deploy":
             return self._deployed(of, one)
@@ -98,16 +100,16 @@ class _Attempts:
 
     @cached_property
     def _by_ref(self) -> Mapping[ObjectRef, Workload]:
-        return {workload.ref: workload for workload in self._facts.as_deployed}
+        return {workload.ref: workload for workload in self._world.as_deployed}
 
     def _deployed(self, of: Sequence[Workload], one: Judged) -> str:
-        wanted = sum(wanted_pods(w, self._facts) for w in of)
+        wanted = sum(pods_wanted(self._world.member(w)) for w in of)
         pending = _pending(one, wanted)
         for members, runs in ((of, self._alone_runs), (self._whole(of), SET_RUNS)):
             if self._cost(members) > MOST_ALONE:
                 continue
             for ordered, choose, random in orders(members, of, runs) if members else ():
-                left = pods_left(self._facts, ordered, choose, random)
+                left = pods_left(self._world, ordered, choose, random)
                 if left is None:
                     continue
                 waiting = sum(left[id(w)] for w in of)
@@ -122,7 +124,7 @@ class _Attempts:
         return ALONE_RUNS if self._tried <= FEW else 1
 
     def _cost(self, members: Sequence[Workload]) -> int:
-        return len(self._facts.index) * sum(wanted_pods(w, self._facts) for w in members)
+        return len(self._world.index) * sum(pods_wanted(self._world.member(w)) for w in members)
 
     def _whole(self, of: Sequence[Workload]) -> Sequence[Workload]:
         """The whole set with these definitions, where others may help, and where it is small; else nothing."""
@@ -134,10 +136,10 @@ class _Attempts:
     @cached_property
     def _set(self) -> Sequence[Workload]:
         """The workloads that a run can place, in apply order; none where they are many."""
-        members = self._facts.as_deployed
+        members = self._world.as_deployed
         if len(members) > MOST_DECISIONS or self._cost(members) > MOST_DECISIONS:
             return ()
-        return [w for w in members if is_followed(w, self._facts)]
+        return [w for w in members if is_followed(self._world.member(w))]
 
     def _rolled_out(self, workload: Workload) -> str:
         if self._cost((workload,)) > MOST_ALONE:
@@ -156,11 +158,13 @@ class _Attempts:
         return ""
 
     def _alone(self, workload: Workload) -> Setting:
-        facts = self._facts
-        assert facts.cluster is not None
-        sized = workload if workload.kind == "DaemonSet" else replace(workload, replicas=facts.replicas(workload))
-        objects = facts.state.objects
-        return Setting(facts.index.nodes, objects, (sized,), kubernetes_version=facts.premises.kubernetes_version)
+        world = self._world
+        assert world.cluster is not None
+        sized = (
+            workload if workload.kind == "DaemonSet" else replace(workload, replicas=world.member(workload).replicas)
+        )
+        objects = lasting_state(world).objects
+        return Setting(world.index.nodes, objects, (sized,), kubernetes_version=world.premises.kubernetes_version)
 
 
 def _pending(one: Judged, wanted: int) -> int:

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint import work
-from kubesched_lint.analysis.attempts import is_modelled, orders, pods_left, wanted_pods
-from kubesched_lint.analysis.facts import Facts
+from kubesched_lint.analysis.attempts import is_modelled, orders, pods_left
+from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.engine import refuting
 from kubesched_lint.lifecycle.judging import judged
 from kubesched_lint.lifecycle.matrix import Row, Simulation
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.telling import End
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell
-from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
+from kubesched_lint.world.world import Member, World
 
 MOST_PODS = 3_000
 """Of all workloads together: a run of more would take longer than what it checks."""
@@ -27,9 +27,9 @@ MOST_STEPS = 5_000
 RUNS = 3
 
 
-def established_cells(rows: Sequence[Row], simulation: Simulation, facts: Facts) -> Iterator[Row]:
-    """The rows, with cells that a run contradicts as unknown. ``facts`` are those that the simulation started from."""
-    placed = _placements(simulation, facts.without_pools)  # the nodes of the plan are among its nodes
+def established_cells(rows: Sequence[Row], simulation: Simulation, world: World) -> Iterator[Row]:
+    """The rows, with cells that a run contradicts as unknown. ``world`` is the one that the simulation started from."""
+    placed = _placements(simulation, world.without_pools)  # the nodes of the plan are among its nodes
     for row in rows:
         cells = []
         for cell in row.cells:
@@ -98,24 +98,24 @@ def _steps(simulation: Simulation) -> int:
 # --- the whole set, deployed ----------------------------------------------------------------------------------------
 
 
-def _placements(simulation: Simulation, facts: Facts) -> Sequence[dict[int, int]]:
+def _placements(simulation: Simulation, world: World) -> Sequence[dict[int, int]]:
     """Per run: number of a workload → its pods that find no node. None where workloads run already."""
     setting = simulation.whole
-    if setting.never_ready or any(facts.running_pods(w) for w in facts.manifests.workloads):
+    if setting.never_ready or any(world.member(w).running_pods for w in world.manifests.workloads):
         return ()
-    by_ref = {w.ref: w for w in facts.as_deployed}
-    followed = {i: by_ref[w.ref] for i, w in enumerate(setting.workloads) if _is_followed(by_ref[w.ref], facts)}
+    by_ref = {w.ref: w for w in world.as_deployed}
+    followed = {i: by_ref[w.ref] for i, w in enumerate(setting.workloads) if _is_followed(world.member(by_ref[w.ref]))}
     if len(followed) < len(setting.workloads):  # who needs pods of others may wait for one that no run makes
         followed = {i: w for i, w in followed.items() if not w.pod.required_affinity}
     numbers = {id(w): i for i, w in followed.items()}
     members = list(followed.values())
-    if sum(wanted_pods(w, facts) for w in members) > MOST_PODS:
+    if sum(pods_wanted(world.member(w)) for w in members) > MOST_PODS:
         return ()
     found: list[dict[int, int]] = []
     for ordered, choose, random in orders(members, members[-1:], RUNS):
         try:
             with work.within(work.share(0)):
-                left = pods_left(facts, ordered, choose, random)
+                left = pods_left(world, ordered, choose, random)
         except work.OutOfWorkError:
             return found
         if left is not None:
@@ -123,5 +123,5 @@ def _placements(simulation: Simulation, facts: Facts) -> Sequence[dict[int, int]
     return found
 
 
-def _is_followed(workload: Workload, facts: Facts) -> bool:
-    return not workload.held and is_modelled(workload, facts)
+def _is_followed(it: Member) -> bool:
+    return not it.workload.held and is_modelled(it)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.trial import pods_wanted, queued_pods
+from kubesched_lint.analysis.trial import queued_pods
+from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.nodeset import holds, positions
 from kubesched_lint.controllers.daemonset import with_daemon_tolerations
 from kubesched_lint.engine.places import location_of
@@ -21,6 +21,8 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.framework import message, static_reach
 from kubesched_lint.scheduler.placement import Placer
+from kubesched_lint.world.running import lasting_state
+from kubesched_lint.world.world import Member, World
 
 MOST_WORK = 1_000_000
 """Pods times nodes that are placed for a picture; beyond, it has no pods."""
@@ -94,21 +96,21 @@ class Scene:
         return sum(group.count for group in self.groups)
 
 
-def scene(facts: Facts, findings: Sequence[Finding], today: Sequence[Node] = (), added: Sequence[Node] = ()) -> Scene:
-    """``facts`` are without pools, on settled nodes; ``today`` tells what is passing, ``added`` what pools add. Pure.
+def scene(world: World, findings: Sequence[Finding], today: Sequence[Node] = (), added: Sequence[Node] = ()) -> Scene:
+    """``world`` is without pools, on settled nodes; ``today`` tells what is passing, ``added`` what pools add. Pure.
 
     With very many groups only the largest are drawn, and a note says so.
     """
-    workloads = facts.as_deployed
+    workloads = world.as_deployed
     place = {workload.ref: i for i, workload in enumerate(workloads)}
     focuses = tuple(_focuses(findings, workloads, place))
-    reach = {f.workload: _reach(workloads[f.workload], facts) for f in focuses if f is not None}
+    reach = {f.workload: _reach(world.member(workloads[f.workload])) for f in focuses if f is not None}
     keys = sorted({f.key for f in focuses if f is not None and f.key} - {HOSTNAME, ZONE})
-    placed, waiting, told = _placed(facts)
+    placed, waiting, told = _placed(world)
     marks = {n.name: mark for n in today if (mark := _passing(n))} | {n.name: "to be added" for n in added}
-    few = len(facts.index.nodes) <= MOST_DRAWN
+    few = len(world.index.nodes) <= MOST_DRAWN
     members: dict[tuple[object, ...], list[int]] = {}
-    for i, node in enumerate(facts.index.nodes):
+    for i, node in enumerate(world.index.nodes):
         alike = (
             node.labels.get(ZONE, ""),
             marks.get(node.name) or _passing(node),
@@ -121,16 +123,16 @@ def scene(facts: Facts, findings: Sequence[Finding], today: Sequence[Node] = (),
         members.setdefault(alike, []).append(i)
     folded = sorted(members.values(), key=lambda its: (-len(its), its[0]))
     drawn, left = folded[:MOST_GROUPS], folded[MOST_GROUPS:]
-    drawn.sort(key=lambda its: (facts.index.nodes[its[0]].labels.get(ZONE, ""), its[0]))
+    drawn.sort(key=lambda its: (world.index.nodes[its[0]].labels.get(ZONE, ""), its[0]))
     if left:
         told = (*told, f"{sum(map(len, left)):,} nodes of {len(left):,} further kinds are not drawn")
-    running = _others(facts)
+    running = _others(world)
     return Scene(
         tuple(workload.ref for workload in workloads),
-        tuple(_group(its, facts.index.nodes, marks, placed, running) for its in drawn),
+        tuple(_group(its, world.index.nodes, marks, placed, running) for its in drawn),
         {number: tuple(levels[its[0]] for its in drawn) for number, levels in reach.items()},
         {number: _tally(levels) for number, levels in reach.items()},
-        {f: _domains(f, reach[f.workload], facts) for f in focuses if f is not None and f.key},
+        {f: _domains(f, reach[f.workload], world) for f in focuses if f is not None and f.key},
         focuses,
         waiting,
         told,
@@ -177,15 +179,15 @@ def _key(finding: Finding, terms: Sequence[tuple[Location, str]]) -> str:
     return ""
 
 
-def _reach(workload: Workload, facts: Facts) -> tuple[str, ...]:
+def _reach(it: Member) -> tuple[str, ...]:
     """Per node how far it lets the workload in."""
-    pod = facts.pod(workload)
-    if workload.kind == "DaemonSet":
+    pod = it.pod
+    if it.workload.kind == "DaemonSet":
         pod = with_daemon_tolerations(pod)
-    matching, tolerated, usable = static_reach(pod, facts.index)
+    matching, tolerated, usable = static_reach(pod, it.world.index)
     return tuple(
         USABLE if holds(usable, i) else FULL if holds(tolerated, i) else TAINTED if holds(matching, i) else UNMATCHED
-        for i in range(len(facts.index))
+        for i in range(len(it.world.index))
     )
 
 
@@ -193,8 +195,8 @@ def _tally(levels: Sequence[str]) -> Mapping[str, int]:
     return {level: levels.count(level) for level in (USABLE, FULL, TAINTED, UNMATCHED)}
 
 
-def _domains(focus: Focus, levels: Sequence[str], facts: Facts) -> tuple[Domain, ...]:
-    index = facts.index
+def _domains(focus: Focus, levels: Sequence[str], world: World) -> tuple[Domain, ...]:
+    index = world.index
     domains = {**index.domains(focus.key), "": index.all & ~index.with_key(focus.key)}
     return tuple(
         Domain(value, nodes.bit_count(), sum(1 for i in positions(nodes) if levels[i] == USABLE))
@@ -206,33 +208,33 @@ def _domains(focus: Focus, levels: Sequence[str], facts: Facts) -> tuple[Domain,
 # --- pods -------------------------------------------------------------------------------------------------------------
 
 
-def _placed(facts: Facts) -> tuple[list[tuple[tuple[int, int], ...]], tuple[Waiting, ...], tuple[str, ...]]:
+def _placed(world: World) -> tuple[list[tuple[tuple[int, int], ...]], tuple[Waiting, ...], tuple[str, ...]]:
     """Per node the pods of the set by workload; what found no place; what is to be told of it."""
-    nodes = len(facts.index)
-    wanted = pods_wanted(facts)
+    nodes = len(world.index)
+    wanted = pods_of_the_set(world)
     if wanted * nodes > MOST_WORK:
         nothing: list[tuple[tuple[int, int], ...]] = [()] * nodes
         return nothing, (), (f"pods are not drawn: to place {wanted:,} on {nodes:,} nodes would take long",)
     counts: list[dict[int, int]] = [{} for _ in range(nodes)]
     left: dict[int, tuple[int, str]] = {}
-    mark = facts.state.mark()
+    mark = lasting_state(world).mark()
     try:
-        for number, pods, said in _course(facts, counts):
+        for number, pods, said in _course(world, counts):
             before, _ = left.get(number, (0, ""))
             left[number] = (before + pods, said)
     finally:
-        facts.state.undo(mark)
+        lasting_state(world).undo(mark)
     waiting = tuple(Waiting(number, pods, said) for number, (pods, said) in left.items())
     told = ("pods stand where one course of the default scheduler puts them: other orders may end otherwise",)
     return [tuple(at.items()) for at in counts], waiting, told if any(counts) else ()
 
 
-def _course(facts: Facts, counts: Sequence[dict[int, int]]) -> Iterator[tuple[int, int, str]]:
+def _course(world: World, counts: Sequence[dict[int, int]]) -> Iterator[tuple[int, int, str]]:
     """Places all pods in turn until none finds a place; yields what is left: workload, pods and why."""
     queue = [
-        (number, queued, Placer(queued.pod, facts.state, queued.owner, seed=1))
-        for number, workload in enumerate(facts.as_deployed)
-        for queued in queued_pods(workload, facts)
+        (number, queued, Placer(queued.pod, lasting_state(world), queued.owner, seed=1))
+        for number, workload in enumerate(world.as_deployed)
+        for queued in queued_pods(world.member(workload))
     ]
     progress = True
     while progress:  # a pod may wait for one that comes later, by affinity
@@ -248,9 +250,9 @@ def _course(facts: Facts, counts: Sequence[dict[int, int]]) -> Iterator[tuple[in
         yield number, queued.left, message(placer.diagnosis())
 
 
-def _others(facts: Facts) -> Mapping[str, int]:
+def _others(world: World) -> Mapping[str, int]:
     counts: dict[str, int] = {}
-    for pod in facts.other_pods:
+    for pod in world.other_pods:
         if pod.node:
             counts[pod.node] = counts.get(pod.node, 0) + 1
     return counts

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kubesched_lint import work
-from kubesched_lint.analysis.facts import Facts, Premises
+from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.held import amid_rollout, without
-from kubesched_lint.analysis.pod_labels import not_followed
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.analysis.settled import settled
 from kubesched_lint.analysis.well_known import untold_label
@@ -32,6 +31,8 @@ from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.template import service_account
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
+from kubesched_lint.world.pod_labels import not_followed
+from kubesched_lint.world.world import Premises, World
 
 MOST_STEPS, STEPS_EACH, MANY = 6_000_000, 20_000, 200
 """Of a simulation, and for each of its workloads as far as they are not ``MANY``: see ``work``."""
@@ -98,13 +99,13 @@ def simulate(
     complete = manifests.is_complete and not options.partial
     premises = Premises(options.apply_order, options.kubernetes_version, complete)
     inventory, chosen = _defined_once(manifests.inventory)
-    facts = Facts(inventory, settled(cluster), premises)
+    world = World(inventory, settled(cluster), premises)
     effort = effort or Effort()
     try:
         with work.within(_steps(effort, len(inventory.workloads))):
-            return _simulated(manifests, cluster, facts, chosen, events, effort, pictured, only, never_ready, scale)
+            return _simulated(manifests, cluster, world, chosen, events, effort, pictured, only, never_ready, scale)
     except work.OutOfWorkError as reason:
-        return _cut_short(manifests, facts, events, only, pictured, f"{reason}: nothing was followed")
+        return _cut_short(manifests, world, events, only, pictured, f"{reason}: nothing was followed")
 
 
 def _steps(effort: Effort, workloads: int) -> int:
@@ -114,14 +115,14 @@ def _steps(effort: Effort, workloads: int) -> int:
 
 def _cut_short(
     manifests: ManifestSet,
-    facts: Facts,
+    world: World,
     events: Sequence[str],
     only: Collection[ObjectRef] | None,
     pictured: str,
     reason: str,
 ) -> Outlook:
     """Nothing is known of any event."""
-    workloads = tuple(w for w in facts.in_order if w.kind != "CronJob")
+    workloads = tuple(w for w in world.order.workloads if w.kind != "CronJob")
     rows = [
         Row(i, tuple(cut_short(event, w.replicas, reason) for event in events))
         for i, w in enumerate(workloads)
@@ -133,7 +134,7 @@ def _cut_short(
 def _simulated(
     manifests: ManifestSet,
     cluster: Cluster,
-    facts: Facts,
+    world: World,
     chosen: Sequence[str],
     events: Sequence[str],
     effort: Effort,
@@ -142,19 +143,19 @@ def _simulated(
     never_ready: Collection[str],
     scale: Collection[str],
 ) -> Outlook:
-    grown = _grown(facts)
+    grown = _grown(world)
     setting = _asked(setting_of(grown), never_ready, scale)
     events = tuple(dict.fromkeys((*events, *scale_events(setting.scaled))))
     _check_events((*events, *([pictured] if pictured else [])), (*EVENTS, *scale_events(setting.scaled)))
     simulation = Simulation(setting, effort)
     numbers = [i for i, w in enumerate(setting.workloads) if only is None or w.ref in only]
     rows = tuple(established_cells(tuple(_rows(simulation, events, numbers)), simulation, grown))
-    standing = _standing(facts)
-    if facts.pools:
-        rows = _with_pools(facts, rows, events, effort, never_ready, scale)
-    rows = tuple(replace(row, cells=tuple(_judged(cell, cluster, facts) for cell in row.cells)) for row in rows)
-    missing = dict(_missing(setting, facts))
-    rows = tuple(weighed(tuple(_as_far_as_told(rows, setting, missing)), setting, facts))
+    standing = _standing(world)
+    if world.pools:
+        rows = _with_pools(world, rows, events, effort, never_ready, scale)
+    rows = tuple(replace(row, cells=tuple(_judged(cell, cluster, world) for cell in row.cells)) for row in rows)
+    missing = dict(_missing(setting, world))
+    rows = tuple(weighed(tuple(_as_far_as_told(rows, setting, missing)), setting, world))
     drawn = work.tried(lambda: _pictures(simulation, pictured), None) if pictured else (None, None)
     before, after = drawn or (None, None)
     unmissing = [i for i in numbers if i not in missing]
@@ -171,7 +172,7 @@ def _simulated(
         manifests.errors,
         (
             *chosen,
-            *_notes(setting, cluster, facts),
+            *_notes(setting, cluster, world),
             *_pool_notes(standing, rows, pictured),
             *(f"left out: {what}, for {work.WHY}" for what in left_out),
         ),
@@ -192,17 +193,17 @@ def _rows(simulation: Simulation, events: Sequence[str], numbers: Sequence[int])
         yield Row(number, tuple(simulation.cell(event, number) for event in events))
 
 
-def _judged(cell: Cell, cluster: Cluster, facts: Facts) -> Cell:
+def _judged(cell: Cell, cluster: Cluster, world: World) -> Cell:
     """With what the verdict owes to the cluster; a finding points at no line of a snapshot."""
     if cell.verdict == NONE:
         return cell
-    ours = (*facts.manifests.budgets, *facts.manifests.quotas)
+    ours = (*world.manifests.budgets, *world.manifests.quotas)
     if isinstance(cell.blamed, (DisruptionBudget, ResourceQuota)) and all(cell.blamed is not o for o in ours):
         cell = replace(cell, blamed=None, at=())
     assumes = cell.assumes
     if cluster.passing:
         assumes = (*assumes, f"what is passing today has passed: {_first(list(map(str, cluster.passing)))}")
-    if cluster.is_elastic and not facts.pools and cell.verdict == BAD:
+    if cluster.is_elastic and not world.pools and cell.verdict == BAD:
         cell, assumes = replace(cell, proven=False), (*assumes, cluster.elastic_premise)
     return replace(cell, assumes=assumes)
 
@@ -220,12 +221,12 @@ def _as_far_as_told(rows: Sequence[Row], setting: Setting, missing: Mapping[int,
             yield row
 
 
-def _missing(setting: Setting, facts: Facts) -> Iterator[tuple[int, str]]:
+def _missing(setting: Setting, world: World) -> Iterator[tuple[int, str]]:
     """Workloads by number, of which it is not known where their pods may run, and what is missing to know it."""
     for i, key in not_followed(setting.workloads).items():
         yield i, f"simulate does not follow the label {key}, whose value differs from pod to pod"
     for i, pod in enumerate(setting.pods):
-        key = untold_label(pod, facts)
+        key = untold_label(pod, world)
         if key:
             yield i, f"the label {key} of the nodes, which the pods ask for and the cluster sketch does not tell"
 
@@ -244,19 +245,19 @@ def _assuming(cell: Cell, premise: str) -> Cell:
     return cell if cell.verdict == NONE else replace(cell, proven=False, assumes=(*cell.assumes, premise))
 
 
-def _grown(facts: Facts) -> Facts:
+def _grown(world: World) -> World:
     """On the nodes of today and those that the pools add for this set."""
-    if not facts.pools or facts.cluster is None:
-        return facts
-    from kubesched_lint.analysis.growth import grown
+    if not world.pools or world.cluster is None:
+        return world
+    from kubesched_lint.analysis.growth import grown, growth_plan
 
-    return Facts(facts.manifests, grown(facts.cluster, _standing(facts).growth), facts.premises)
+    return World(world.manifests, grown(world.cluster, growth_plan(_standing(world))), world.premises)
 
 
-def _standing(facts: Facts) -> Facts:
+def _standing(world: World) -> World:
     """Without paused and suspended workloads: pools add no nodes for pods that nobody makes."""
-    held = [w for w in facts.manifests.workloads if w.held]
-    return Facts(without(facts.manifests, held), facts.cluster, facts.premises) if held else facts
+    held = [w for w in world.manifests.workloads if w.held]
+    return World(without(world.manifests, held), world.cluster, world.premises) if held else world
 
 
 def _check_events(events: Sequence[str], known: Sequence[str]) -> None:
@@ -282,7 +283,7 @@ def _held_up(setting: Setting, never_ready: Collection[str]) -> Setting:
 
 
 def _with_pools(
-    facts: Facts,
+    world: World,
     rows: tuple[Row, ...],
     events: Sequence[str],
     effort: Effort,
@@ -292,7 +293,7 @@ def _with_pools(
     """What ends badly on the planned nodes is asked again with all that pools could add in the midst of an event."""
     from kubesched_lint.analysis.growth import with_spares
 
-    spare = with_spares(facts, _MOST_SPARE)
+    spare = with_spares(world, _MOST_SPARE)
     again: Sequence[Row] = rows
     if spare is not None and any(c.verdict not in (FINE, NONE) for row in rows for c in row.cells):
         setting = _asked(setting_of(spare), never_ready, scale)
@@ -321,13 +322,13 @@ def _perhaps_helped(cell: Cell, more: Cell) -> Cell:
     return replace(cell, verdict=UNKNOWN, bound=bound, proven=False, text=f"{text} ?", missing=missing)
 
 
-def _pool_notes(facts: Facts, rows: Sequence[Row], pictured: str) -> Iterator[str]:
-    if facts.pools:
+def _pool_notes(world: World, rows: Sequence[Row], pictured: str) -> Iterator[str]:
+    if world.pools:
         from kubesched_lint.analysis.pool_notes import pool_notes
 
-        yield from pool_notes(facts)
-        if facts.growth.nodes:
-            names = [node.name for node in facts.growth.nodes]
+        yield from pool_notes(world)
+        if growth_plan(world).nodes:
+            names = [node.name for node in growth_plan(world).nodes]
             more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
             yield f"events are played with the added nodes in place: {', '.join(names[:_FEW])}{more}"
         if any(cell.event == pictured and _MEANWHILE in cell.assumes for row in rows for cell in row.cells):
@@ -359,12 +360,12 @@ def _pictures(simulation: Simulation, event: str) -> tuple[Picture | None, Pictu
     return picture(story, story.states[0], numbers), picture(after, after.states[0], numbers)
 
 
-def _notes(setting: Setting, cluster: Cluster, facts: Facts) -> Iterator[str]:
+def _notes(setting: Setting, cluster: Cluster, world: World) -> Iterator[str]:
     yield from cluster.notes
-    left_out = [str(w) for w in facts.manifests.workloads if w.kind == "CronJob"]
+    left_out = [str(w) for w in world.manifests.workloads if w.kind == "CronJob"]
     if left_out:
         yield f"left out, for nobody knows when their pods come: {_first(left_out)}"
-    amid = [str(w) for w in amid_rollout(facts)]
+    amid = [str(w) for w in amid_rollout(world)]
     if amid:
         yield f"left out, for they are paused amid a rollout: {_first(amid)}; their pods stay where they are"
     for number, wanted in setting.scaled.items():

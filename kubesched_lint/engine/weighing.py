@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.lacks import Lack, emptiness, lacks_of, looks_at_others
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, words
 from kubesched_lint.record import replace
+from kubesched_lint.world.world import World
 
 _FEW = 3
 _FOR_WANT_OF_NODES = ("no nodes", "no zones", "no pods")
 
 
-def weighed(rows: Sequence[Row], setting: Setting, facts: Facts) -> Iterator[Row]:
+def weighed(rows: Sequence[Row], setting: Setting, world: World) -> Iterator[Row]:
     """Each row as far as it is known. ``setting`` has the workloads of the rows, in the same order."""
-    written = {w.ref: w for w in facts.manifests.workloads}
-    lacks = {i: lacks_of(written[w.ref], facts) for i, w in enumerate(setting.workloads)}
+    written = {w.ref: w for w in world.manifests.workloads}
+    lacks = {i: lacks_of(world.member(written[w.ref])) for i, w in enumerate(setting.workloads)}
     lacking = {members: [i for i in members if lacks[i]] for members in setting.components}
-    empty = emptiness(facts)
+    empty = emptiness(world)
     for row in rows:
         decision = setting.decisions.get(row.number)
         if decision is not None and decision.refusal is not None:
@@ -29,7 +29,7 @@ def weighed(rows: Sequence[Row], setting: Setting, facts: Facts) -> Iterator[Row
             continue
         beside = _of_neighbours(row.number, setting, lacks, lacking[setting.group(row.number)])
         alone = not looks_at_others(setting.pods[row.number], setting.index)
-        cells = (_weighed(_asked(cell, facts), lacks[row.number], beside) for cell in row.cells)
+        cells = (_weighed(_asked(cell, world), lacks[row.number], beside) for cell in row.cells)
         yield replace(row, cells=tuple(_on_empty(cell, empty, alone=alone) for cell in cells))
 
 
@@ -50,10 +50,10 @@ def _of_neighbours(
     return tuple(found)
 
 
-def _asked(cell: Cell, facts: Facts) -> Cell:
+def _asked(cell: Cell, world: World) -> Cell:
     """Where the nodes are not known nobody can say that an event does not concern a workload for want of nodes."""
-    assert facts.cluster is not None
-    if facts.cluster.knows_nodes or cell.verdict != NONE or cell.text not in _FOR_WANT_OF_NODES:
+    assert world.cluster is not None
+    if world.cluster.knows_nodes or cell.verdict != NONE or cell.text not in _FOR_WANT_OF_NODES:
         return cell
     return replace(cell, verdict=UNKNOWN)
 

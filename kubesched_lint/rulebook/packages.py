@@ -55,7 +55,9 @@ class Imported:
     def __call__(self) -> Any:
         from importlib import import_module
 
-        return getattr(import_module(self.module), self.name)
+        from kubesched_lint.rulebook.package_facts import of_package
+
+        return of_package(getattr(import_module(self.module), self.name))
 
 
 def rulebook_packages(path: Iterable[str] | None = None) -> tuple[Package, ...]:

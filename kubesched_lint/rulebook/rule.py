@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 Check = Callable[..., Iterator[Hazard]]
 Mend = Callable[..., Iterator["Remedy"]]
-"""``fix(hazard, subject, facts)``; a remedy without a title has the finding's help for one."""
+"""``fix(hazard, member)``, or ``fix(hazard, source, world)`` where the rule is not about a workload.
+
+A remedy without a title has the finding's help for one.
+"""
 Templates = Mapping[str, str]
 """Variant → template. The one key ``""`` stands for every variant: the card gave a plain string."""
 

@@ -7,6 +7,7 @@ FitError.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
@@ -252,13 +253,19 @@ def _histogram(diagnosis: Diagnosis) -> Iterator[tuple[str, int]]:
 # --- what no other pod influences -----------------------------------------------------------------------------------
 
 
-def static_reach(pod: Pod, index: NodeIndex) -> tuple[NodeSet, NodeSet, NodeSet]:
-    """How far the bare nodes let a pod in, each set inside the one before.
+class Reach(NamedTuple):
+    """How far the bare nodes let a pod in, each set inside the one before."""
 
-    ``(matching, tolerated, usable)``: nodeName, nodeSelector and required node affinity agree; … and its taints are
-    tolerated; … and it is not cordoned and its bare allocatable holds the pod. A cordon and NoSchedule taints are
-    nothing to a pod that names its node.
-    """
+    matching: NodeSet
+    """nodeName, nodeSelector and required node affinity agree."""
+    tolerated: NodeSet
+    """… and the pod tolerates the taints."""
+    usable: NodeSet
+    """… and the node is not cordoned and its bare allocatable holds the pod: what any replica may ever use."""
+
+
+def static_reach(pod: Pod, index: NodeIndex) -> Reach:
+    """How far the bare nodes let a pod in. A cordon and NoSchedule taints are nothing to a pod that names its node."""
     pod = _as_kubelet_sees(pod)
     matching = index.matching(pod.node_selector, pod.required_node_terms)
     if pod.node_name:
@@ -271,12 +278,12 @@ def static_reach(pod: Pod, index: NodeIndex) -> tuple[NodeSet, NodeSet, NodeSet]
     for resource, amount in pod.requests.items():
         if amount > 0:
             usable &= ~index.short_of(resource, amount)
-    return matching, tolerated, usable
+    return Reach(matching, tolerated, usable)
 
 
 def static_feasible(pod: Pod, index: NodeIndex) -> NodeSet:
     """Nodes that no filter bars for good: what any replica may ever use, whatever other pods do."""
-    return static_reach(pod, index)[2]
+    return static_reach(pod, index).usable
 
 
 def untolerated_taint(pod: Pod, node: Node) -> Taint | None:

@@ -8,11 +8,11 @@ import pytest
 import yaml
 
 from kubesched_lint import lint
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.engine.reading import manifest_set
 from kubesched_lint.lifecycle.verdicts import FINE, UNKNOWN
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.world.world import World
 from tests.lifecycle.simulated import HOSTNAME, ZONE, Value, cell, sketch, told
 from tests.lifecycle.simulated import workload as simulated
 
@@ -118,5 +118,5 @@ def test_simulate_says_that_it_does_not_follow_such_labels() -> None:
 def test_sets_that_read_no_such_label_have_pods_as_before() -> None:
     text = yaml.safe_dump(workload("StatefulSet", "db", 3)).encode()
     manifests = manifest_set(documents("set.yaml", text, is_read), "default").inventory
-    pod: Any = Facts(manifests, SNAPSHOT).pod(manifests.workloads[0])
+    pod: Any = World(manifests, SNAPSHOT).pod(manifests.workloads[0])
     assert not pod.varying

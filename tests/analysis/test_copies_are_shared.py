@@ -1,16 +1,18 @@
-"""``Facts.copies`` answers for all pods with the same requests what counting each would."""
+"""``most_copies`` answers for all pods with the same requests what counting each would."""
 
 from __future__ import annotations
 
 from random import Random
 
 from kubesched_lint import load_cluster
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import HostPort, Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.capacity import total_copies
+from kubesched_lint.world.room import most_copies
+from kubesched_lint.world.running import lasting_state
+from kubesched_lint.world.world import World
 
 _SKETCH = """
 apiVersion: kubesched-lint/v1
@@ -40,10 +42,12 @@ def test_whatever_was_asked_before() -> None:
     for seed in range(20):
         random = Random(seed)
         workloads = tuple(_workload(n, random) for n in range(8))
-        facts = Facts(Inventory(workloads=workloads), cluster)
+        world = World(Inventory(workloads=workloads), cluster)
         for _ in range(60):
             workload, most = random.choice(workloads), random.randint(0, 40)
-            counted = total_copies(facts.pod(workload), facts.state, facts.usable(workload), most)
-            assert facts.copies(workload, most) == counted
+            counted = total_copies(
+                world.member(workload).pod, lasting_state(world), world.member(workload).usable, most
+            )
+            assert most_copies(world.member(workload), most) == counted
             seen.add((counted, most))
     assert len(seen) > 100

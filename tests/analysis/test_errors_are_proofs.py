@@ -17,7 +17,6 @@ from typing import Any
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.joint import GROUPS, Problem, _placeable, demands_of
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.nodeset import positions
@@ -32,6 +31,8 @@ from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.preemption import victims_on
+from kubesched_lint.world.running import lasting_state
+from kubesched_lint.world.world import World
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 ABOUT_LATER = {"rollout-surge-deadlock", "hostport-rollout-deadlock", "spread-mindomains-rollout"}
@@ -170,11 +171,11 @@ def read(objects: list[dict[str, Any]], cluster: list[dict[str, Any]]) -> tuple[
     return manifests, cluster_from([("c.json", items)], "c.json", elastic=False)
 
 
-def most_placeable(facts: Facts, cap: int = 3_000) -> int | None:
+def most_placeable(world: World, cap: int = 3_000) -> int | None:
     """The most scheduled pods of the set that run at once in some course of events; None if the search grows large."""
-    state = facts.state
-    workloads = facts.manifests.workloads
-    pods = [(facts.pod(w), facts.replicas(w)) for w in workloads]
+    state = lasting_state(world)
+    workloads = world.manifests.workloads
+    pods = [(world.member(w).pod, world.member(w).replicas) for w in workloads]
     seen: set[tuple[tuple[str, int], ...]] = set()
     best = 0
 
@@ -203,13 +204,13 @@ def most_placeable(facts: Facts, cap: int = 3_000) -> int | None:
     def steps(i: int) -> Iterator[Callable[[], bool]]:
         pod = pods[i][0]
         if pod.node_name:  # past the scheduler; what its kubelet says is not asked
-            yield partial(take, i, facts.index.position(pod.node_name), ())
+            yield partial(take, i, world.index.position(pod.node_name), ())
             return
         feasible = diagnose(pod, state).feasible
         if feasible or pod.preemption_policy == "Never":
             yield from (partial(take, i, position, ()) for position in positions(feasible))
             return
-        for position in range(len(facts.index)):
+        for position in range(len(world.index)):
             lower = [p for p in state.pods_on(position) if (p.pod.priority or 0) < (pod.priority or 0)]
             for ranked in permutations(lower) if lower else ():
                 found = victims_on(pod, position, ranked, state)
@@ -220,7 +221,7 @@ def most_placeable(facts: Facts, cap: int = 3_000) -> int | None:
         mark = state.mark()
         for victim in victims:
             state.remove(victim)
-        state.place(BoundPod(workloads[i].name, facts.index.names[position], pods[i][0]), position)
+        state.place(BoundPod(workloads[i].name, world.index.names[position], pods[i][0]), position)
         finished = search()
         state.undo(mark)
         return finished
@@ -239,16 +240,16 @@ def test_no_order_of_placements_avoids_what_is_called_an_error(data: st.DataObje
     report, _ = lint(manifests, cluster, Options(profile="strict"), rulebook.select("strict"))
     assert not report.errors
     errors = [f for f in report.findings if f.severity.word == "error" and f.rule not in ABOUT_LATER]
-    facts = Facts(manifests.inventory, cluster)
-    wanted = sum(facts.replicas(w) for w in manifests.inventory.workloads if not w.pod.node_name)
-    reachable = most_placeable(facts)
+    world = World(manifests.inventory, cluster)
+    wanted = sum(world.member(w).replicas for w in manifests.inventory.workloads if not w.pod.node_name)
+    reachable = most_placeable(world)
     if reachable is None:
         return
     event(f"{'all' if reachable == wanted else 'not all'} can be placed, {'with' if errors else 'without'} an error")
     if errors:
         assert reachable < wanted, [(f.rule, f.message) for f in errors]
-    bound = _placeable(Problem(facts, demands_of(facts)), GROUPS)
-    asked = sum(d.count for d in demands_of(facts))
+    bound = _placeable(Problem(world, demands_of(world)), GROUPS)
+    asked = sum(d.count for d in demands_of(world))
     assert bound >= min(asked, reachable)
     if reachable < wanted and len(objects) == 1 and not any(w.pod.node_name for w in manifests.inventory.workloads):
         assert report.findings, "pods that can never all run, and nothing is said"

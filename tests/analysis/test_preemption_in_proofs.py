@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.joint import GROUPS, Problem, _placeable
+from kubesched_lint.analysis.joint import GROUPS, Problem, _placeable, demands_of
 from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.world.world import World
 from tests.analysis.test_errors_are_proofs import CLASSES, HOST, NAMESPACE, PRIORITY, REQUIRED, ZONE, read, term
 
 
@@ -189,7 +189,7 @@ def test_a_pod_of_the_set_that_is_evicted_waits_again() -> None:
 def trial(objects: list[dict[str, Any]], cluster: list[dict[str, Any]]) -> list[int]:
     """Pods that the first trial leaves over, for each workload that lacks some."""
     manifests, known = read(objects, [*cluster, *CLASSES, NAMESPACE])
-    return [left for left, _ in Facts(manifests.inventory, known).trials[0].values()]
+    return [left for left, _ in World(manifests.inventory, known).trials[0].values()]
 
 
 def daemon(name: str, **spec: Any) -> dict[str, Any]:
@@ -213,9 +213,9 @@ def test_a_daemonset_is_pinned_to_nodes_whatever_its_spread() -> None:
     nodes = [node("a"), node("b"), node("c"), node("d", "z2")]
     agent, web = daemon("agent", topologySpreadConstraints=[spread]), deployment("web", 5, cpu="1")
     manifests, known = read([agent, web], [*nodes, *CLASSES, NAMESPACE])
-    facts = Facts(manifests.inventory, known)
-    only_agent = [d for d in facts.demands if d.one_a_node]
-    assert _placeable(Problem(facts, only_agent), GROUPS) == 4
+    world = World(manifests.inventory, known)
+    only_agent = [d for d in demands_of(world) if d.one_a_node]
+    assert _placeable(Problem(world, only_agent), GROUPS) == 4
 
 
 def test_what_does_not_fit_alone_hides_nobody_else_who_waits() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import yaml
-
 from kubesched_lint.analysis.facts import Facts
+
 from kubesched_lint.engine.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read

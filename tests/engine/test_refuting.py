@@ -51,8 +51,8 @@ def claiming(values, event="deploy"):
     """A shipped rule whose check claims, whatever it sees, that pods stay Pending."""
     rule = Rulebook.shipped().get("pod-count-limit")
 
-    def check(workload, facts):
-        yield Hazard(at=workload.replicas_path, evidence=proof("2 > 1", event=event), values=values)
+    def check(it):
+        yield Hazard(at=it.workload.replicas_path, evidence=proof("2 > 1", event=event), values=values)
 
     return replace(rule, code=lambda: check, card="m.md", messages={"": "it waits"}, helps={"": "mend it"})
 

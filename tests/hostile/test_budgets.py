@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 import kubesched_lint
 from kubesched_lint import work
 from kubesched_lint.analysis import beside
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.quota_demand import drawing
 from kubesched_lint.analysis.reachability import Circles, blocked_workloads
 from kubesched_lint.cli.app import app
@@ -29,6 +28,7 @@ from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.formats import FORMATS, renderer
+from kubesched_lint.world.world import World
 from tests.hostile.shapes import SHAPES, Files, stream, workload
 
 MUCH = 1e12
@@ -230,8 +230,8 @@ def test_who_draws_on_a_quota_is_found_once_for_all_quotas() -> None:
     for size in (20, 40):
         files = SHAPES["quotas"].make(size)
         with work.within(MUCH) as meter:
-            facts = Facts(set_of(files).inventory, cluster_of(files))
-            groups = [drawing(quota, facts) for quota in facts.objects.quotas]
+            world = World(set_of(files).inventory, cluster_of(files))
+            groups = [drawing(quota, world) for quota in world.objects.quotas]
         assert {len(group) for group in groups} == {size}
         spent.append(meter.spent)
     assert spent[1] <= 4.2 * spent[0], "one look at each pair"

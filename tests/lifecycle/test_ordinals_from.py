@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from kubesched_lint.analysis.claims import told_ordinals
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod
+from kubesched_lint.world.claims import told_ordinals
+from kubesched_lint.world.world import World
 from tests.lifecycle.simulated import asking, other, sketch, workload
 
 TEMPLATE = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
@@ -65,5 +65,5 @@ def test_claims_are_those_of_the_numbers_that_are_wanted():
         claim["metadata"]["namespace"] = "default"
     db = database(5)
     held = gather([decode_object(claim, "default") for claim in claims])
-    facts = Facts(Inventory(workloads=(db,), claims=held.claims))
-    assert told_ordinals(facts, db) == [5, 6]
+    world = World(Inventory(workloads=(db,), claims=held.claims))
+    assert told_ordinals(world.member(db)) == [5, 6]

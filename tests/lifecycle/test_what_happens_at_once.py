@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.trial import waiting_everywhere
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.reading import manifest_set
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.world.world import World
 from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, other, sketch, told, workload
 from tests.lifecycle.test_what_runs_already import running
 
@@ -26,11 +26,11 @@ def _guest(node: str, **spec) -> dict:
     return pod
 
 
-def _facts(cluster: Cluster, *objects: dict) -> Facts:
+def _facts(cluster: Cluster, *objects: dict) -> World:
     import yaml
 
     text = "---\n".join(yaml.safe_dump(o) for o in objects).encode()
-    return Facts(manifest_set(documents("set.yaml", text, is_read), "default").inventory, cluster)
+    return World(manifest_set(documents("set.yaml", text, is_read), "default").inventory, cluster)
 
 
 def test_what_runs_and_grows_competes_with_what_is_new():

@@ -6,13 +6,13 @@ from copy import deepcopy
 
 import pytest
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.revisions import by_revision, running_pods_of
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.record import replace
+from kubesched_lint.world.world import World
 from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, other, sketch, told, workload
 
 NODES = ("w-a", "w-b", "w-c")
@@ -183,7 +183,7 @@ def test_amid_a_rollout_the_size_that_is_meant_is_no_change():
     (_, before, standing), (deployment, newest) = running(old, "w", template_hash="old"), running(live)
     newest["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = "2"
     manifests = replace(Inventory(), workloads=(decode_workload(live, "default"),))
-    setting = setting_of(Facts(manifests, sketch(1, "a", "4", "110", deployment, before, standing, newest)))
+    setting = setting_of(World(manifests, sketch(1, "a", "4", "110", deployment, before, standing, newest)))
     story = setting.story([0], expected=True, most_states=100)
     starts = story.phases[0].origins
     assert starts

@@ -7,7 +7,6 @@ from textwrap import dedent
 
 import pytest
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.plan import Plan
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.engine.linter import lint
@@ -17,6 +16,7 @@ from kubesched_lint.findings import Finding
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.world.world import World
 
 
 def read_set(text: str) -> ManifestSet:
@@ -26,16 +26,16 @@ def read_set(text: str) -> ManifestSet:
 
 
 @pytest.fixture
-def facts_of() -> Callable[[str, str], Facts]:
-    def make(manifests: str, cluster: str) -> Facts:
+def facts_of() -> Callable[[str, str], World]:
+    def make(manifests: str, cluster: str) -> World:
         known = cluster_from([("cluster.yaml", dedent(cluster).encode())], "cluster.yaml")
-        return Facts(read_set(manifests).inventory, known)
+        return World(read_set(manifests).inventory, known)
 
     return make
 
 
 @pytest.fixture
-def plan_of(facts_of: Callable[[str, str], Facts]) -> Callable[[str, str], Plan]:
+def plan_of(facts_of: Callable[[str, str], World]) -> Callable[[str, str], Plan]:
     return lambda manifests, cluster: facts_of(manifests, cluster).growth
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from random import Random
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.plan import NEVER
 from kubesched_lint.findings import Finding
+from kubesched_lint.world.world import World
 
 Writer = Callable[..., str]
 ZONE = "topology.kubernetes.io/zone"
@@ -66,7 +66,7 @@ def made_pod(random: Random, number: int) -> Iterator[str]:
 
 
 def test_no_error_says_that_pods_wait_which_a_growth_places(
-    facts_of: Callable[[str, str], Facts], findings_of: Callable[..., dict[str, Finding]], deployment: Writer
+    facts_of: Callable[[str, str], World], findings_of: Callable[..., dict[str, Finding]], deployment: Writer
 ) -> None:
     errors = waiting = 0
     for seed in range(150):

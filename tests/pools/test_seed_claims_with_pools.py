@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.plan import GROWN, NEVER, TODAY, Plan
 from kubesched_lint.findings import Finding
+from kubesched_lint.world.world import World
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 Findings = Callable[..., dict[str, Finding]]
@@ -110,9 +110,9 @@ def test_A4_a_pool_without_the_label_does_not(findings_of: Findings) -> None:
     assert found["daemonset-matches-no-node"].severity.word == "note"
 
 
-def test_A5_the_daemonset_is_reserved_on_every_new_node(facts_of: Callable[[str, str], Facts]) -> None:
-    facts = facts_of(seed(*PAIR), pools("pair-large"))
-    (offer,) = facts.potential.offers
+def test_A5_the_daemonset_is_reserved_on_every_new_node(facts_of: Callable[[str, str], World]) -> None:
+    world = facts_of(seed(*PAIR), pools("pair-large"))
+    (offer,) = world.potential.offers
     assert offer.template.shape.allocatable == {"cpu": 8000, "memory": 16 << 30, "pods": 110}
     assert offer.room is not None
     assert {**offer.room, "ephemeral-storage": 0} == {

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.engine.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
@@ -19,6 +18,7 @@ from kubesched_lint.rulebook.cel.language import ExpressionError, Language
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
 from kubesched_lint.rulebook.cel.structs import PLAIN, View, show_of
 from kubesched_lint.rulebook.cel.syntax import selects
+from kubesched_lint.world.world import World
 
 ROOT = Path(__file__).parents[2]
 MANIFESTS = """
@@ -80,10 +80,10 @@ nodes:
 
 
 @pytest.fixture(scope="module")
-def facts() -> Facts:
+def world() -> World:
     manifests = manifest_set(documents("m.yaml", MANIFESTS.encode(), is_read), "default")
     assert not manifests.errors
-    return Facts(manifests.inventory, cluster_from([("c.yaml", CLUSTER.encode())], "c.yaml"))
+    return World(manifests.inventory, cluster_from([("c.yaml", CLUSTER.encode())], "c.yaml"))
 
 
 def language(each: str = "spread_constraint", **params: str) -> Language:
@@ -125,20 +125,20 @@ def test_keys_of_maps_may_be_asked_for() -> None:
     assert expression.uses == {"Workload": frozenset({"labels"})}
 
 
-def test_only_fields_that_are_read_are_shown(facts: Facts) -> None:
-    workload = facts.manifests.workloads[0]
+def test_only_fields_that_are_read_are_shown(world: World) -> None:
+    workload = world.manifests.workloads[0]
     uses = language().compile("workload.pod.spread.exists(s, s.hard) && workload.replicas > 1").uses
-    assert show_of("Workload", uses, STRUCTS)(workload, View(facts, workload)) == {
+    assert show_of("Workload", uses, STRUCTS)(workload, View(world, workload)) == {
         "replicas": 2,
         "pod": {"spread": [{"hard": True}]},
     }
 
 
 @pytest.mark.parametrize("each", EACH.values(), ids=EACH)
-def test_every_fact_has_the_type_that_it_declares(each: Any, facts: Facts) -> None:
+def test_every_fact_has_the_type_that_it_declares(each: Any, world: World) -> None:
     """Each fact is read through the whole machinery, so a wrong type would be an error of the run."""
-    workload = None if each.by_set else facts.manifests.workloads[0]
-    view = View(facts, workload)
+    workload = None if each.by_set else world.manifests.workloads[0]
+    view = View(world, workload)
     places = list(each.of(view))
     assert places, f"the example has no {each.name}"
     everything = {name: frozenset(field.name for field in struct.fields) for name, struct in STRUCTS.items()}
@@ -191,18 +191,18 @@ def _must_fit(struct: str, shown: dict[str, Any]) -> None:
         ("node", 'node.taints.exists(t, t.key == "gpu")', False),
     ],
 )
-def test_facts_tell_what_the_objects_say(each: str, text: str, told: bool, facts: Facts) -> None:
+def test_facts_tell_what_the_objects_say(each: str, text: str, told: bool, world: World) -> None:
     check = ExpressionRule(Texts(each, text))()
-    hazards = list(check(facts) if EACH[each].by_set else check(facts.manifests.workloads[0], facts))
+    hazards = list(check(world) if EACH[each].by_set else check(world.member(world.manifests.workloads[0])))
     assert (not hazards) is told
 
 
-def test_a_key_that_is_not_there_says_what_to_do(facts: Facts) -> None:
+def test_a_key_that_is_not_there_says_what_to_do(world: World) -> None:
     check = ExpressionRule(Texts("workload", 'workload.labels["tier"] == "a"'))()
     with pytest.raises(
         Exception, match=r'there is no "tier" in the map; ask "tier" in … first, or use .get\("tier", …\)'
     ):
-        list(check(facts.manifests.workloads[0], facts))
+        list(check(world.member(world.manifests.workloads[0])))
 
 
 def test_a_rule_travels_as_its_texts() -> None:
@@ -211,14 +211,14 @@ def test_a_rule_travels_as_its_texts() -> None:
     assert pickle.loads(pickle.dumps(rule))._texts == rule._texts
 
 
-def test_no_expression_runs_for_long(facts: Facts) -> None:
+def test_no_expression_runs_for_long(world: World) -> None:
     tens = str(list(range(10)))
     deep = "true"
     for depth in range(7):
         deep = f"{tens}.all(x{depth}, {deep})"
     check = ExpressionRule(Texts("workload", deep))()
     with pytest.raises(Exception, match="its loops take more than 10,000 turns"):
-        list(check(facts.manifests.workloads[0], facts))
+        list(check(world.member(world.manifests.workloads[0])))
 
 
 @pytest.mark.parametrize("struct", STRUCTS.values(), ids=STRUCTS)

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import yaml
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.analysis.trial import tried
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.question import Question, answer
@@ -18,6 +17,7 @@ from kubesched_lint.lifecycle.verdicts import BAD, FINE
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.world.world import World
 from tests.lifecycle.simulated import ZONE, Value, apart, asking, cell, other, sketch, told, workload
 
 
@@ -133,7 +133,7 @@ def test_why_and_a_trial_agree(seed: int) -> None:
         objects.append(workload(draw.choice(["Deployment", "StatefulSet"]), name, draw.randint(1, 3), spec))
     cluster = sketch(draw.randint(1, 2), draw.choice(["a", "ab", "abc"]), "2")
     manifests = inventory(*objects)
-    left = tried(Facts(manifests, cluster), 1).left
+    left = tried(World(manifests, cluster), 1).left
     for made in manifests.workloads:
         found = answer(Question(made.name, made.replicas, seed=1), manifests, cluster)
         assert bool(found.fitting) == (id(made) not in left)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.cluster.read import read_cluster
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import manifest_set
@@ -16,13 +15,14 @@ from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import World
 
 SEEDS = Path(__file__).parents[2] / "fixtures" / "seeds"
 
 
 def setting(name: str, cluster: str) -> Setting:
     manifests = read_manifests([str(SEEDS / name)], Options())
-    return Facts(manifests.inventory, read_cluster(str(SEEDS / cluster))).setting
+    return World(manifests.inventory, read_cluster(str(SEEDS / cluster))).setting
 
 
 def counts(story: Story) -> set[tuple[int, ...]]:

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from kubesched_lint.analysis.attempts import is_modelled
-from kubesched_lint.analysis.facts import Facts
-from kubesched_lint.analysis.trial import created_counts
+from kubesched_lint.analysis.trial import created_counts, trials_of
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.engine import refuting
@@ -226,14 +225,14 @@ def _of_trials(reading: Reading, truth: Outcomes) -> Iterator[Contradiction]:
     """A trial is one course: where it ends must be one of the ends. It makes as many pods as quotas grant."""
     if "runs" in reading.world.features:
         return  # trials take what runs away first
-    facts = Facts(reading.manifests.inventory, reading.cluster.settled())
-    workloads = facts.as_created
-    if not all(is_modelled(workload, facts) for workload in workloads):
+    world = World(reading.manifests.inventory, reading.cluster.settled())
+    workloads = world.as_created
+    if not all(is_modelled(world.member(workload)) for workload in workloads):
         return  # a trial leaves out what nobody can tell: a claim that a partial cluster does not show
-    made = created_counts(facts)
+    made = created_counts(world)
     for workload in workloads:
         count = made[id(workload)]
-        for left in (trial[id(workload)][0] for trial in facts.trials if id(workload) in trial):
+        for left in (trial[id(workload)][0] for trial in trials_of(world) if id(workload) in trial):
             ends = truth.of[str(workload)]
             if not any(end.bound == count - left for end in ends.ends):
                 true = f"reference: {ends.least}–{ends.most} of {ends.wanted}"

@@ -116,9 +116,9 @@ def _faults(card: Card) -> Iterator[CardError]:
 def _unmet(card: Card, rule: Rule, needs: set[tuple[str, str]]) -> Iterator[CardError]:
     """What the expressions read and the card does not say that it needs: without it, they would ask in vain."""
     for need in sorted({need for need, _ in needs} - set(rule.needs)):
-        facts = ", ".join(sorted(fact for wanted, fact in needs if wanted == need))
+        world = ", ".join(sorted(fact for wanted, fact in needs if wanted == need))
         wanted = ", ".join((*(n for n in rule.needs if n != "text"), need))
-        message = f"needs: {facts} needs `{need}`: write needs: [{wanted}]"
+        message = f"needs: {world} needs `{need}`: write needs: [{wanted}]"
         yield CardError(card.path, card.front.line(("needs",)), message)
 
 

@@ -72,20 +72,20 @@ def _volumes(view: View) -> Iterator[Place]:
 
 
 def _budgets(view: View) -> Iterator[Place]:
-    for budget in view.facts.manifests.budgets:
+    for budget in view.world.manifests.budgets:
         ref = ObjectRef("PodDisruptionBudget", budget.namespace, budget.name)
         yield Place(budget, ("metadata", "name"), budget.source, ref)
 
 
 def _autoscalers(view: View) -> Iterator[Place]:
-    for scaler in view.facts.manifests.autoscalers:
+    for scaler in view.world.manifests.autoscalers:
         ref = ObjectRef("HorizontalPodAutoscaler", scaler.namespace, scaler.name)
         yield Place(scaler, ("metadata", "name"), scaler.source, ref)
 
 
 def _nodes(view: View) -> Iterator[Place]:
     """A node of a sketch is found at its line; kubectl's output has none that a person would look at."""
-    cluster = view.facts.cluster
+    cluster = view.world.cluster
     if cluster is not None:
         source: Source = cluster.source or _whole_file(cluster.path)
         for node in cluster.inventory.nodes:

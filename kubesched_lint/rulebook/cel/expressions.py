@@ -14,9 +14,8 @@ from kubesched_lint.rulebook.cel.object_facts import STRUCTS
 from kubesched_lint.rulebook.cel.structs import BOOL, PLAIN, Each, Place, Show, Uses, View, show_of
 
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.facts import Facts
     from kubesched_lint.analysis.remedy import Remedy
-    from kubesched_lint.model.workload import Workload
+    from kubesched_lint.world.world import Member, World
 
 STANDARD = ("object", "kind", "namespace", "name")
 """Placeholders that every finding fills."""
@@ -83,7 +82,7 @@ class ExpressionRule:
         """The fix, as ``Rule.mender`` gives it."""
         return self._remedies
 
-    def _remedies(self, hazard: Hazard, subject: object, facts: Facts) -> Iterator[Remedy]:
+    def _remedies(self, hazard: Hazard, *subjects: object) -> Iterator[Remedy]:
         from kubesched_lint.analysis.remedy import Remedy
         from kubesched_lint.manifests.changes import Put, Remove
 
@@ -130,11 +129,11 @@ class _Compiled:
                 if declared is not None and declared.needs:
                     yield declared.needs, f"{struct}.{name}"
 
-    def of_workload(self, workload: Workload, facts: Facts, **params: object) -> Iterator[Hazard]:
-        yield from self._hazards(View(facts, workload), params)
+    def of_workload(self, it: Member, **params: object) -> Iterator[Hazard]:
+        yield from self._hazards(View(it.world, it.workload), params)
 
-    def of_set(self, facts: Facts, **params: object) -> Iterator[Hazard]:
-        yield from self._hazards(View(facts), params)
+    def of_set(self, world: World, **params: object) -> Iterator[Hazard]:
+        yield from self._hazards(View(world), params)
 
     def _hazards(self, view: View, params: Mapping[str, object]) -> Iterator[Hazard]:
         given = {name: _CONVERT.get(kind, _same)(params[name]) for name, kind in self._params.items()}
@@ -160,7 +159,7 @@ class _Compiled:
             if name == self._each.variable:
                 values[name] = show(place.thing, view)
             else:
-                values[name] = show(view.facts if name == "cluster" else view.workload, view)
+                values[name] = show(view.world if name == "cluster" else view.workload, view)
         for expression in look.costly:
             expression.pay(values)
         return self._language.bind(values)

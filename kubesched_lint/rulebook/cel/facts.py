@@ -21,6 +21,7 @@ from kubesched_lint.rulebook.cel.structs import (
     Struct,
     View,
 )
+from kubesched_lint.world.room import domain_room
 
 if TYPE_CHECKING:
     from kubesched_lint.model.labels import Selector
@@ -81,27 +82,27 @@ def _is_selected(selector: Selector | None, view: View) -> bool:
 
 
 def _namespace_labels(namespace: str, view: View) -> Mapping[str, str]:
-    known = view.facts.namespaces.labels.get(namespace, {})
+    known = view.world.namespaces.labels.get(namespace, {})
     return {"kubernetes.io/metadata.name": namespace, **known}
 
 
 def _usable_zones(workload: Workload, view: View) -> Iterable[str]:
-    return sorted(view.facts.room(workload, ZONE).domains)
+    return sorted(domain_room(view.world.member(workload), ZONE).domains)
 
 
 def _domains(key: str, view: View) -> Iterable[str]:
-    return sorted(view.facts.room(_asked(view), key).domains)
+    return sorted(domain_room(view.world.member(_asked(view)), key).domains)
 
 
 def _budgets(workload: Workload, view: View) -> Iterable[Any]:
     from kubesched_lint.analysis.disruption import budgets_of
 
-    return budgets_of(workload, view.facts)
+    return budgets_of(view.world.member(workload))
 
 
 def _most_replicas(workload: Workload, view: View) -> int:
-    scaler = view.facts.autoscaler(workload)
-    now = view.facts.replicas(workload)
+    scaler = view.world.member(workload).autoscaler
+    now = view.world.member(workload).replicas
     return now if scaler is None else max(now, scaler.max_replicas)
 
 
@@ -133,7 +134,7 @@ WORKLOAD_STRUCTS = (
                 "replicas",
                 INT,
                 "pods it starts with: as written, else as it runs, within its autoscaler's bounds; 0 of a DaemonSet",
-                lambda w, v: v.facts.replicas(w),
+                lambda w, v: v.world.member(w).replicas,
             ),
             Field(
                 "max_replicas",
@@ -146,7 +147,7 @@ WORKLOAD_STRUCTS = (
                 "autoscaled",
                 BOOL,
                 "whether a HorizontalPodAutoscaler sets its replicas",
-                lambda w, v: v.facts.autoscaler(w) is not None,
+                lambda w, v: v.world.member(w).autoscaler is not None,
                 needs="set",
             ),
             Field("strategy", STRING, "`RollingUpdate`, `Recreate` or `OnDelete`", lambda w, _: w.strategy.type),
@@ -165,7 +166,7 @@ WORKLOAD_STRUCTS = (
                 "usable_nodes",
                 INT,
                 "nodes that a pod of it may ever use, whatever other pods do",
-                lambda w, v: v.facts.usable(w).bit_count(),
+                lambda w, v: v.world.member(w).usable.bit_count(),
                 needs="nodes",
             ),
             Field("usable_zones", STRINGS, "the zones of these nodes", _usable_zones, needs="nodes"),
@@ -173,7 +174,7 @@ WORKLOAD_STRUCTS = (
                 "running_pods",
                 INT,
                 "pods of it in the snapshot",
-                lambda w, v: len(v.facts.running_pods(w)),
+                lambda w, v: len(v.world.member(w).running_pods),
                 needs="pods",
             ),
         ),
@@ -230,7 +231,7 @@ WORKLOAD_STRUCTS = (
                 "priority",
                 INT,
                 "its number, with the default class's where none is written; else 0",
-                lambda w, v: v.facts.pod(w).priority or 0,
+                lambda w, v: v.world.member(w).pod.priority or 0,
                 needs="set",
             ),
             Field(
@@ -261,7 +262,7 @@ WORKLOAD_STRUCTS = (
                 "selects_itself",
                 BOOL,
                 "whether it selects pods of its own workload",
-                lambda t, v: v.facts.repels_itself(_asked(v), t.term),
+                lambda t, v: v.world.member(_asked(v)).repels_itself(t.term),
                 needs="set",
             ),
             Field(

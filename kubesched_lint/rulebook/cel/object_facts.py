@@ -27,12 +27,12 @@ from kubesched_lint.rulebook.cel.structs import (
 def _covered(budget: Any, view: View) -> Iterable[str]:
     from kubesched_lint.controllers.pdb import covers
 
-    facts = view.facts
-    return sorted(str(w) for w in facts.manifests.workloads if covers(budget, w.namespace, facts.pod(w).labels))
+    world = view.world
+    return sorted(str(w) for w in world.manifests.workloads if covers(budget, w.namespace, world.member(w).pod.labels))
 
 
-def _cluster_zones(facts: Any, view: View) -> Iterable[str]:
-    nodes = () if facts.cluster is None else facts.cluster.inventory.nodes
+def _cluster_zones(world: Any, view: View) -> Iterable[str]:
+    nodes = () if world.cluster is None else world.cluster.inventory.nodes
     return sorted({node.labels[ZONE] for node in nodes if ZONE in node.labels})
 
 

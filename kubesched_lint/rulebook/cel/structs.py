@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kubesched_lint.record import record
 
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.facts import Facts
     from kubesched_lint.model.workload import Workload
+    from kubesched_lint.world.world import World
 
 Uses = Mapping[str, frozenset[str]]
 """Struct → which of its fields an expression reads."""
@@ -25,7 +25,7 @@ LARGEST = (1 << 63) - 1
 class View(NamedTuple):
     """Where a fact is asked: ``workload`` is the one under check, None where there is none."""
 
-    facts: Facts
+    world: World
     workload: Workload | None = None
 
 

@@ -6,26 +6,22 @@ here, so that "even so it does not fit" is a proof; ``growth`` heeds them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
 
-from kubesched_lint.analysis.rollout import fenceposts
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.templates import Template, limits_left, templates
 from kubesched_lint.cluster.nodepools.wishes import Wishes, wishes_of
-from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
+from kubesched_lint.cluster.nodeset import EMPTY, positions
 from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
+from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.pod import Pod, Resources
-from kubesched_lint.model.workload import Workload
-from kubesched_lint.record import replace
+from kubesched_lint.model.storage import PersistentVolume, StorageClass
+from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import static_feasible
-
-if TYPE_CHECKING:
-    from kubesched_lint.analysis.facts import Facts
 
 _MOST_OFFERS = 4_000
 """Of all pools together; that many of each pool are looked at."""
@@ -67,15 +63,26 @@ class Potential:
     """False when there would be too many nodes: then a bound over them proves nothing."""
 
 
-def potential_of(facts: Facts) -> Potential:
-    """Everything that the pools of manifests and cluster could add for the workloads of the set."""
-    pools = facts.pools
-    if not pools or facts.cluster is None:
+@record
+class Asked:
+    """For what pools make room: the pods of a set, and what follows them to every node."""
+
+    pods: tuple[tuple[Pod, int], ...]
+    """Those of each workload, and how many there are at most; a DaemonSet makes no autoscaler add a node."""
+    daemons: Mapping[tuple[str, str], Pod]
+    """(namespace, name) of each known DaemonSet → its pod."""
+    volumes: tuple[PersistentVolume, ...]
+    storage_classes: tuple[StorageClass, ...]
+
+
+def potential_of(pools: Sequence[NodePool], live: Inventory, asked: Asked) -> Potential:
+    """Everything that the pools could add to what lives for what is asked."""
+    if not pools:
         return Potential()
-    real = facts.cluster.inventory.nodes
-    wishes = _wishes(facts)
+    real = live.nodes
+    wishes = _wishes(asked)
     zones = tuple(dict.fromkeys(n.labels[ZONE] for n in real if ZONE in n.labels))
-    daemons = tuple(daemon_pods(facts))
+    daemons = tuple(daemon_pods(asked, live))
     every: list[Offer] = []
     groups: list[list[Offer]] = []
     complete = True
@@ -89,15 +96,15 @@ def potential_of(facts: Facts) -> Potential:
     by_name: dict[str, Offer] = {}
     first: list[int] = []
     chosen = [offer for group in groups for offer in _largest(group)]
-    for offer, count in zip(chosen, _counts(facts, chosen), strict=True):
+    for offer, count in zip(chosen, _counts(asked, chosen), strict=True):
         first.append(len(nodes))
         for number in range(1, min(count, _MOST_NODES + 1 - len(nodes)) + 1):  # one too many tells that it is not all
             node = offer.node(number)
             nodes.append(node)
             by_name[node.name] = offer
     return Potential(
-        pools,
-        tuple(every if len(every) <= _MOST_OFFERS else _worth_planning(groups, facts)),
+        tuple(pools),
+        tuple(every if len(every) <= _MOST_OFFERS else _worth_planning(groups, asked)),
         tuple(nodes[:_MOST_NODES]),
         by_name,
         tuple(at for at in first if at < _MOST_NODES),
@@ -107,48 +114,37 @@ def potential_of(facts: Facts) -> Potential:
     )
 
 
-def _wishes(facts: Facts) -> Wishes:
-    """A DaemonSet makes no autoscaler add a node, so its wishes do not count; those of volumes do."""
-    assert facts.cluster is not None
-    pods = (facts.pod(w) for w in facts.manifests.workloads if w.kind != "DaemonSet")
-    terms = [
-        term
-        for volume in (*facts.manifests.volumes, *facts.cluster.inventory.volumes)
-        for term in volume.node_terms or ()
-    ]
+def _wishes(asked: Asked) -> Wishes:
+    """The labels that pods, volumes and classes ask for."""
+    terms = [term for volume in asked.volumes for term in volume.node_terms or ()]
     topologies = [(r.key, r.values) for term in terms for r in term.expressions if r.operator == "In"]
-    for storage_class in (*facts.manifests.storage_classes, *facts.cluster.inventory.storage_classes):
+    for storage_class in asked.storage_classes:
         topologies += [pair for term in storage_class.allowed_topologies for pair in term.items()]
-    return wishes_of(pods, topologies)
+    return wishes_of((pod for pod, _ in asked.pods), topologies)
 
 
 # --- DaemonSets -----------------------------------------------------------------------------------------------------
 
 
-def daemon_pods(facts: Facts) -> Iterator[Pod]:
+def daemon_pods(asked: Asked, live: Inventory) -> Iterator[Pod]:
     """A pod of every DaemonSet known: of the set, of the snapshot, or told by its running pods alone."""
-    assert facts.cluster is not None
-    ours = {(w.namespace, w.name): w for w in facts.manifests.workloads if w.kind == "DaemonSet"}
-    live = {(w.namespace, w.name): w for w in facts.cluster.inventory.workloads if w.kind == "DaemonSet"}
-    for workload in {**live, **ours}.values():
-        yield with_daemon_tolerations(facts.pod(workload))
-    yield from _running_daemons(facts, {*ours, *live})
+    yield from map(with_daemon_tolerations, asked.daemons.values())
+    yield from _running_daemons(live, asked.daemons.keys())
 
 
-def _running_daemons(facts: Facts, known: set[tuple[str, str]]) -> Iterator[Pod]:
+def _running_daemons(live: Inventory, known: Collection[tuple[str, str]]) -> Iterator[Pod]:
     """Told by running pods: only where every node that seems to be meant has one, for their node affinity is lost.
 
     The controller replaces it when it pins a pod to its node.
     """
-    assert facts.cluster is not None
     found: dict[tuple[str, str], tuple[Pod, set[str]]] = {}
-    for bound in facts.cluster.inventory.pods:
+    for bound in live.pods:
         owner = bound.owner
         if owner is not None and owner.kind == "DaemonSet" and (bound.namespace, owner.name) not in known:
             found.setdefault((bound.namespace, owner.name), (bound.pod, set()))[1].add(bound.node)
     if not found:
         return
-    index = NodeIndex(facts.cluster.inventory.nodes)
+    index = NodeIndex(live.nodes)
     for pod, nodes in found.values():
         anywhere = replace(pod, required_node_terms=None, node_name="")
         if not targets(anywhere, index)[0] & ~index.named(nodes):
@@ -198,15 +194,14 @@ def _largest(group: Sequence[Offer]) -> Sequence[Offer]:
     return kept
 
 
-def _worth_planning(groups: Sequence[Sequence[Offer]], facts: Facts) -> Iterator[Offer]:
+def _worth_planning(groups: Sequence[Sequence[Offer]], asked: Asked) -> Iterator[Offer]:
     """Of too many offers: of each group that some pod can use, the largest and as many of the others as may be.
 
     Whether a pod finds room depends on the largest alone; which machine a plan names, on the others as well.
     """
     index = NodeIndex([group[0].template.node(1, None) for group in groups])
-    pods = [facts.pod(w) for w in facts.manifests.workloads if w.kind != "DaemonSet"]
     wanted = EMPTY
-    for pod in pods:
+    for pod, _ in asked.pods:
         wanted |= static_feasible(pod, index)
     used = [groups[position] for position in positions(wanted)]
     step = -(-sum(map(len, used)) // _MOST_OFFERS)
@@ -223,25 +218,15 @@ def _outdoes(one: Offer, other: Offer) -> bool:
     return all(one.room.get(name, 0) >= amount for name, amount in other.room.items())
 
 
-def _counts(facts: Facts, offers: Sequence[Offer]) -> Iterator[int]:
+def _counts(asked: Asked, offers: Sequence[Offer]) -> Iterator[int]:
     """So many nodes of each kind that every workload could have all its pods there, each on nodes of its own."""
     index = NodeIndex([offer.node(1) for offer in offers])
     counts = [0] * len(offers)
-    for workload in facts.manifests.workloads:
-        if workload.kind == "DaemonSet":
-            continue
-        pod, most = facts.pod(workload), most_pods(workload, facts)
+    for pod, most in asked.pods:
         for position in positions(static_feasible(pod, index)):
             counts[position] += -(-most // _each(pod, offers[position], most))
     # One more: that one of them is lost then proves nothing, and one that nobody can use shows what is in the way.
     return (count + 1 for count in counts)
-
-
-def most_pods(workload: Workload, facts: Facts) -> int:
-    """The most pods of a workload at any time: at the maximum of its autoscaler, with surge."""
-    scaler = facts.autoscaler(workload)
-    wanted = max(facts.replicas(workload), scaler.max_replicas if scaler is not None else 0)
-    return wanted + (fenceposts(workload, wanted)[0] if workload.kind == "Deployment" else 0)
 
 
 def _each(pod: Pod, offer: Offer, most: int) -> int:
@@ -253,12 +238,3 @@ def _each(pod: Pod, offer: Offer, most: int) -> int:
         return max(1, most)
     amounts = [("pods", 1), *((name, amount) for name, amount in pod.requests.items() if amount > 0)]
     return max(1, min(room.get(name, 0) // amount for name, amount in amounts))
-
-
-def made_by(facts: Facts, pool: NodePool) -> NodeSet:
-    """Positions in ``facts.index`` of the potential nodes of a pool."""
-    found = EMPTY
-    for position in positions(facts.index.all & ~facts.today):
-        if facts.potential.by_name[facts.index.names[position]].template.pool.name == pool.name:
-            found |= 1 << position
-    return found

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from kubesched_lint import work
-from kubesched_lint.analysis.namespaces import Namespaces
-from kubesched_lint.analysis.pod_labels import is_set_later, name_told_by
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.namespaces import Namespaces
+from kubesched_lint.world.pod_labels import is_set_later, name_told_by
 
 
 class Selection:

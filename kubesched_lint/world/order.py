@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.workload import Workload
+
+if TYPE_CHECKING:
+    from kubesched_lint.findings import ObjectRef
 
 APPLY_ORDERS = ("kubectl", "helm", "kustomize", "argocd")
 
@@ -17,6 +22,36 @@ _KUSTOMIZE = ("Deployment", "StatefulSet", "CronJob", "DaemonSet", "ReplicaSet",
 # argo-cd gitops-engine pkg/sync/sync_tasks.go kindOrder, the workload kinds only.
 _ARGOCD = ("DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deployment", "StatefulSet", "Job", "CronJob")
 _WAVE = "argocd.argoproj.io/sync-wave"
+
+
+class ApplyOrder:
+    """The workloads of a set in the order in which a tool creates them."""
+
+    def __init__(self, workloads: Iterable[Workload], tool: str) -> None:
+        self.workloads = apply_order(workloads, tool)
+
+    @cached_property
+    def last_of_each(self) -> tuple[Workload, ...]:
+        """Of several definitions of one object the last."""
+        last = {workload.ref: workload for workload in self.workloads}
+        return tuple(workload for workload in self.workloads if last[workload.ref] is workload)
+
+    def comes_before(self, one: Workload, other: Workload) -> bool:
+        """Whether ``one`` is created before ``other``."""
+        return self._rank(one) < self._rank(other)
+
+    def _rank(self, workload: Workload) -> int:
+        """Its place; where another definition of it is of the set, the place of that one."""
+        found = self._ranks.get(id(workload))
+        return self._ranks_by_ref[workload.ref] if found is None else found
+
+    @cached_property
+    def _ranks(self) -> Mapping[int, int]:
+        return {id(w): rank for rank, w in enumerate(self.workloads)}
+
+    @cached_property
+    def _ranks_by_ref(self) -> Mapping[ObjectRef, int]:
+        return {workload.ref: rank for rank, workload in enumerate(self.workloads)}
 
 
 def apply_order(workloads: Iterable[Workload], tool: str) -> tuple[Workload, ...]:

@@ -1,0 +1,134 @@
+"""The facts of kubesched-lint 0.1, which checks of installed packages ask: ``check(workload, facts)``.
+
+Shipped checks ask a ``Member`` or a ``World``; what a package was written against stays, by its old names, as long as
+docs/versioning.md says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from importlib import import_module
+from typing import Any
+
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member, World
+
+_OF_A_MEMBER = frozenset(
+    {"autoscaler", "is_created", "pod", "reach", "replicas", "running_pods", "template_changed", "tolerated", "usable"}
+)
+_ASKED_OF_A_MEMBER = frozenset({"pod_of_ordinal", "repels_itself", "selected_workloads", "surely_selects"})
+_WITH_A_MEMBER = {
+    "copies": "world.room:most_copies",
+    "may_be_preempted": "world.staying:may_be_preempted",
+    "most_free": "world.room:most_free",
+    "node_miss": "analysis.nearest:miss_of",
+    "node_premises": "world.premises:node_premises",
+    "preempts": "world.staying:preempts",
+    "room": "world.room:domain_room",
+    "running_premises": "world.premises:running_premises",
+    "shortage": "world.room:shortage_on",
+    "staying": "world.staying:staying",
+    "taints_in_the_way": "world.room:taints_in_the_way",
+    "tightest_resource": "world.room:tightest_resource",
+    "too_small": "world.room:too_small",
+}
+_WITH_THE_WORLD = {
+    "nearest_key": "analysis.nearest:nearest_key_of",
+    "nearest_node": "analysis.nearest:nearest_node",
+    "nearest_priority_class": "analysis.nearest:nearest_priority_class",
+    "nodes_carry": "analysis.nearest:nodes_carry",
+    "running_match": "world.running:running_match",
+}
+_OF_THE_WORLD = {
+    "at_rest": "analysis.trial:at_rest",
+    "blocked": "analysis.reachability:blocked_affinities",
+    "circles": "analysis.reachability:affinity_circles",
+    "contradictions": "analysis.joint:contradictions",
+    "demands": "analysis.joint:demands_of",
+    "drawing": "analysis.quota_demand:drawers",
+    "empty": "world.running:empty_state",
+    "growth": "analysis.growth:growth_plan",
+    "host_port_users": "analysis.ports:host_port_users",
+    "lasting": "world.running:lasting_pods",
+    "node_premise": "world.premises:node_premise",
+    "others": "world.running:pods_of_others",
+    "place_names": "world.claims:place_names",
+    "running": "world.running:all_running_pods",
+    "setting": "analysis.setting:setting_of",
+    "state": "world.running:lasting_state",
+    "staying_beside_set": "world.staying:staying_beside_set",
+    "storage": "world.claims:settled_storage",
+    "storage_to_be": "world.claims:storage_to_be",
+    "trials": "analysis.trial:trials_of",
+    "trials_evict": "analysis.trial:evicted_in_trials",
+}
+
+
+class Facts:
+    """A world by the names of 0.1: ``facts.pod(workload)``, ``facts.replicas(workload)``, ``facts.index`` …"""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    @property
+    def without_pools(self) -> Facts:
+        return Facts(self._world.without_pools)
+
+    @property
+    def set_premises(self) -> tuple[str, ...]:
+        from kubesched_lint.world.premises import SET_PREMISES
+
+        return SET_PREMISES
+
+    @property
+    def elastic_premise(self) -> str:
+        assert self._world.cluster is not None, "nodes are elastic on a cluster"
+        return self._world.cluster.elastic_premise
+
+    @property
+    def in_order(self) -> tuple[Workload, ...]:
+        return self._world.order.workloads
+
+    def comes_before(self, one: Workload, other: Workload) -> bool:
+        return self._world.order.comes_before(one, other)
+
+    def __getattr__(self, name: str) -> Any:
+        world = self._world
+        if name in _OF_A_MEMBER:
+            return lambda workload: getattr(world.member(workload), name)
+        if name in _ASKED_OF_A_MEMBER:
+            return lambda workload, *rest, **named: getattr(world.member(workload), name)(*rest, **named)
+        if name in _WITH_A_MEMBER:
+            function = _function(_WITH_A_MEMBER[name])
+            return lambda workload, *rest, **named: function(world.member(workload), *rest, **named)
+        if name in _WITH_THE_WORLD:
+            function = _function(_WITH_THE_WORLD[name])
+            return lambda *rest, **named: function(world, *rest, **named)
+        if name in _OF_THE_WORLD:
+            return _function(_OF_THE_WORLD[name])(world)
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(world, name)
+
+
+def _function(home: str) -> Callable[..., Any]:
+    module, name = home.split(":")
+    found: Callable[..., Any] = getattr(import_module(f"kubesched_lint.{module}"), name)
+    return found
+
+
+def of_package(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A check or fix that was written for ``(workload, facts)`` or ``(facts)``, to be asked of a member or a world."""
+
+    @wraps(function)
+    def asked(*subjects: object, **params: object) -> Any:
+        given: list[object] = []
+        for subject in subjects:
+            if isinstance(subject, Member):
+                given += (subject.workload, Facts(subject.world))
+            else:
+                given.append(Facts(subject) if isinstance(subject, World) else subject)
+        return function(*given, **params)
+
+    return asked

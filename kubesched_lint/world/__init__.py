@@ -1,0 +1,1 @@
+"""The world that every question is asked of: manifests laid over a cluster, and each workload in it."""

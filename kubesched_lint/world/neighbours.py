@@ -1,0 +1,104 @@
+"""What running pods, and the other workloads of the set, do to a workload's choice of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.model.labels import Selector
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.running import Alike, all_running_pods, pods_of_others
+from kubesched_lint.world.world import Member
+
+if TYPE_CHECKING:
+    from kubesched_lint.world.running import Alike, RunningPods
+    from kubesched_lint.world.world import World
+
+
+def others_selected(it: Member, selector: Selector) -> Iterator[Workload]:
+    """Other workloads of the set in the same namespace whose pods a selector selects."""
+    term = PodAffinityTerm("", selector)
+    return (w for w in it.world.selection.selected_by(term, it.workload.namespace) if w is not it.workload)
+
+
+def repelled_by_running(it: Member, others: RunningPods) -> tuple[NodeSet, tuple[BoundPod, ...]]:
+    """Nodes where some of ``others`` forbid this workload's pods, and these pods.
+
+    Mirrors existingAntiAffinityCounts of ``interpodaffinity/filtering.go``: the holder's node must have the key.
+    """
+    pod = it.pod
+    blocked: NodeSet = EMPTY
+    holders: list[BoundPod] = []
+    for group in others.repelling:
+        for term in group.pod.required_anti_affinity:
+            if not it.world.namespaces.selects(term, group.pod.namespace, pod, unknown=False):
+                continue
+            for bound, position in zip(group.bound, group.positions, strict=True):
+                domain = it.world.index.domain_of(term.topology_key, position)
+                if domain & ~blocked:
+                    blocked |= domain
+                    holders.append(bound)
+    return blocked, tuple(holders)
+
+
+def held_domains(it: Member, term: PodAffinityTerm, others: RunningPods) -> frozenset[str]:
+    """Domains of a term's key where one of ``others`` runs that the term repels."""
+    holding: NodeSet = EMPTY
+    for group in others.alike:
+        if it.world.namespaces.selects(term, it.workload.namespace, group.pod, unknown=False):
+            holding |= group.nodes
+    return frozenset(value for value, nodes in it.world.index.domains(term.topology_key).items() if nodes & holding)
+
+
+def nodes_near_pods_of_nobody(it: Member) -> NodeSet:
+    """The nodes to which the required affinity leads whoever is evicted; all nodes where that has no bound.
+
+    A pod without an owner that is evicted is not made again elsewhere, so that fewer nodes may be left, and never more.
+    """
+    terms = it.pod.required_affinity
+    if not terms or answers_itself(it) or may_be_answered_by_set(it):
+        return it.world.index.all
+    groups = [g for g in all_running_pods(it.world).alike if _answers(it, g.pod)]
+    if is_answered_by_waiting(it) or any(b.owner is not None for g in groups for b in g.bound):
+        return it.world.index.all
+    return nodes_near(it.world, terms, answering(it, groups))
+
+
+def answers_itself(it: Member) -> bool:
+    """Whether the pods of a workload may answer their own required affinity."""
+    return _answers(it, it.pod)
+
+
+def _answers(it: Member, pod: Pod) -> bool:
+    """Whether a pod may answer all terms of the workload's required affinity."""
+    terms = it.pod.required_affinity
+    return all(it.world.namespaces.selects(term, it.workload.namespace, pod, unknown=True) for term in terms)
+
+
+def answering(it: Member, groups: Iterable[Alike]) -> NodeSet:
+    """Nodes with pods that may answer the workload's required affinity."""
+    found: NodeSet = EMPTY
+    for group in groups:
+        if _answers(it, group.pod):
+            found |= group.nodes
+    return found
+
+
+def is_answered_by_waiting(it: Member) -> bool:
+    return any(_answers(it, pod) for pod in pods_of_others(it.world).waiting)
+
+
+def nodes_near(world: World, terms: Iterable[PodAffinityTerm], there: NodeSet) -> NodeSet:
+    """Nodes that share the domain of each term's key with one of ``there``."""
+    near = world.index.all
+    for term in terms:
+        near &= world.index.spanned(term.topology_key, there)
+    return near
+
+
+def may_be_answered_by_set(it: Member) -> bool:
+    """Whether another workload of the set may answer the affinity somewhere else."""
+    terms = it.pod.required_affinity
+    return any(other is not it.workload for other in it.world.selection.selected_by_all(terms, it.workload.namespace))

@@ -1,0 +1,147 @@
+"""Running pods by groups of a kind: those of others than the set, those of them that last, and all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kubesched_lint.cluster.nodeset import NodeSet, of
+from kubesched_lint.model.labels import Selector
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
+from kubesched_lint.record import record, replace
+from kubesched_lint.world.claims import settled_storage, storage_to_be
+from kubesched_lint.world.world import World, once_per_world
+
+if TYPE_CHECKING:
+    from kubesched_lint.cluster.index import NodeIndex
+    from kubesched_lint.cluster.state import ClusterState
+
+
+@record
+class Alike:
+    """Running pods of others that are alike: thousands of replicas are asked about once."""
+
+    pod: Pod
+    terminating: bool
+    held: bool
+    """They terminate, and stay until somebody takes a finalizer away."""
+    bound: tuple[BoundPod, ...]
+    positions: tuple[int, ...]
+    """Of their nodes, one for each pod."""
+    nodes: NodeSet
+
+
+def alike(pods: Iterable[BoundPod], index: NodeIndex) -> tuple[Alike, ...]:
+    """Pods on nodes of the index, by the template that they share; ask ``Others.alike``."""
+    found: dict[tuple[int, bool, bool], tuple[list[BoundPod], list[int]]] = {}
+    for bound in pods:
+        position = index.positions.get(bound.node)
+        if position is not None:
+            members, positions = found.setdefault((id(bound.pod), bound.terminating, bound.held), ([], []))
+            members.append(bound)
+            positions.append(position)
+    return tuple(
+        Alike(members[0].pod, members[0].terminating, members[0].held, tuple(members), tuple(positions), of(positions))
+        for members, positions in found.values()
+    )
+
+
+class RunningPods:
+    """Some of the running pods, and the nodes on which they stand."""
+
+    def __init__(self, world: World, pods: tuple[BoundPod, ...]) -> None:
+        self._world = world
+        self.pods = pods
+
+    @cached_property
+    def alike(self) -> tuple[Alike, ...]:
+        """The pods on nodes that we know, those that are alike together."""
+        return alike(self.pods, self._world.index) if self.pods else ()
+
+    @cached_property
+    def waiting(self) -> tuple[Pod, ...]:
+        """The pods that wait for a node, one of those that share a template."""
+        return tuple({id(bound.pod): bound.pod for bound in self.pods if not bound.node}.values())
+
+    @cached_property
+    def repelling(self) -> tuple[Alike, ...]:
+        """Those of ``alike`` with required anti-affinity."""
+        return tuple(group for group in self.alike if group.pod.required_anti_affinity)
+
+    @cached_property
+    def state(self) -> ClusterState:
+        """The nodes with these pods alone. Undo what you place."""
+        from kubesched_lint.cluster.state import ClusterState
+
+        cluster, ours = self._world.cluster, self._world.manifests
+        assert cluster is not None, "a rule that reads nodes runs only with a cluster"
+        live = cluster.inventory
+        objects = replace(
+            live,
+            pods=self.pods,
+            claims=tuple(storage_to_be(self._world).claims.values()),
+            volumes=tuple(settled_storage(self._world).volumes.values()),
+            storage_classes=tuple(settled_storage(self._world).classes.values()),
+            services=(*live.services, *ours.services),
+            namespaces=(*live.namespaces, *ours.namespaces),
+        )
+        return ClusterState(self._world.index, objects, kubernetes_version=self._world.premises.kubernetes_version)
+
+
+@once_per_world
+def pods_of_others(world: World) -> RunningPods:
+    """Running pods that no workload of the set owns."""
+    return RunningPods(world, world.other_pods)
+
+
+@once_per_world
+def lasting_pods(world: World) -> RunningPods:
+    """Those of others that do not terminate, or are held by a finalizer: beside them a deployment ends."""
+    stay = tuple(bound for bound in world.other_pods if bound.held or not bound.terminating)
+    return pods_of_others(world) if len(stay) == len(world.other_pods) else RunningPods(world, stay)
+
+
+@once_per_world
+def all_running_pods(world: World) -> RunningPods:
+    """All running pods, those of the set included."""
+    pods = () if world.cluster is None else world.cluster.inventory.pods
+    return pods_of_others(world) if len(pods) == len(world.other_pods) else RunningPods(world, tuple(pods))
+
+
+def lasting_state(world: World) -> ClusterState:
+    """The nodes with the running pods that no workload of the set owns and that stay. Undo what you place."""
+    return lasting_pods(world).state
+
+
+@once_per_world
+def empty_state(world: World) -> ClusterState:
+    """The nodes without any pod. Undo what you place."""
+    from kubesched_lint.cluster.state import ClusterState
+
+    return ClusterState(world.index)
+
+
+def matching_running_pods(others: RunningPods, namespace: str, selector: Selector, among: NodeSet) -> int:
+    """How many running pods of others on ``among`` a spread constraint counts."""
+    return sum(
+        sum(among >> position & 1 for position in group.positions)
+        for group in others.alike
+        if group.pod.namespace == namespace
+        and not group.terminating
+        and group.nodes & among
+        and selector.matches(group.pod.labels)
+    )
+
+
+def running_match(world: World, terms: Sequence[PodAffinityTerm], holder: str) -> BoundPod | None:
+    """A pod of the snapshot, waiting ones excluded, that all the terms of a pod in namespace ``holder`` may select."""
+    if world.cluster is None:
+        return None
+    seen: set[int] = set()
+    for bound in world.cluster.inventory.pods:
+        if bound.node and id(bound.pod) not in seen:
+            seen.add(id(bound.pod))
+            if all(world.namespaces.selects(t, holder, bound.pod, unknown=True) for t in terms):
+                return bound
+    return None

@@ -1,0 +1,412 @@
+"""One world: a manifest set laid over a cluster, and each workload in it. Every question about them is asked here or of
+a function that takes one of the two; ``once_per_world`` keeps its answer.
+
+A world judges nothing. Whatever concerns the fit of a pod on a node is asked of ``scheduler``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, TypeVar
+
+from kubesched_lint.cluster.nodeset import first, only
+from kubesched_lint.model.decode.objects import kinds_in
+from kubesched_lint.record import record, replace
+from kubesched_lint.world.namespaces import Namespaces
+from kubesched_lint.world.order import ApplyOrder
+from kubesched_lint.world.pod_labels import (
+    REVISION_LABELS,
+    controller_labels,
+    labels_of_ordinal,
+    read_labels,
+    standing_for_all,
+)
+from kubesched_lint.world.selection import Selection
+
+if TYPE_CHECKING:
+    from kubesched_lint.admission.admission import Admission
+    from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.cluster.index import NodeIndex
+    from kubesched_lint.cluster.nodeset import NodeSet
+    from kubesched_lint.manifests.document import Document
+    from kubesched_lint.model.inventory import Inventory
+    from kubesched_lint.model.node import Node
+    from kubesched_lint.model.nodepool import NodePool
+    from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
+    from kubesched_lint.model.policy import Autoscaler, PriorityClass
+    from kubesched_lint.model.workload import Workload
+    from kubesched_lint.scheduler.framework import Reach
+    from kubesched_lint.validation.refusals import Refusals
+    from kubesched_lint.world.potential import Potential
+
+T = TypeVar("T")
+
+
+def once_per_world(build: Callable[[World], T]) -> Callable[[World], T]:
+    """Make a function of a world compute its answer once for each world."""
+
+    @wraps(build)
+    def remembered(world: World) -> T:
+        return world.memo(build)
+
+    return remembered
+
+
+@record
+class Premises:
+    """What the user told us beside manifests and snapshot."""
+
+    apply_order: str = "kubectl"
+    kubernetes_version: str = "1.36"
+    set_is_complete: bool = True
+    """False when documents were met that make pods we cannot see: Helm sources, patches, custom resources."""
+
+
+class World:
+    """``cluster`` None: only what manifests say. Needs of a rule are checked before its check runs."""
+
+    def __init__(self, manifests: Inventory, cluster: Cluster | None = None, premises: Premises | None = None) -> None:
+        self.manifests = manifests
+        self.cluster = cluster
+        self.premises = premises or Premises()
+        self._members: dict[int, Member] = {}
+        self._answers: dict[object, object] = {}
+        self.refused: Mapping[int, Refusals] | None = None
+        """What the API server refuses, by the ``id`` of the document, where all have been judged already."""
+
+    def memo(self, build: Callable[[World], T]) -> T:
+        """Return ``build(self)``, computed once."""
+        if build not in self._answers:
+            self._answers[build] = build(self)
+        return self._answers[build]  # type: ignore[return-value]
+
+    # -- other worlds ------------------------------------------------------------------------------------------------
+
+    def on(self, cluster: Cluster) -> World:
+        """The same manifests on another cluster."""
+        return World(self.manifests, cluster, self.premises)
+
+    def with_manifests(self, manifests: Inventory) -> World:
+        """Other manifests on the same cluster; without pools they share one index of the nodes."""
+        other = World(manifests, self.cluster, self.premises)
+        if self.cluster is not None and not self.pools:
+            other.index = self.index
+        return other
+
+    @cached_property
+    def without_pools(self) -> World:
+        """The same on the nodes of today alone; itself without pools."""
+        if not self.pools or self.cluster is None:
+            return self
+        objects = replace(self.cluster.inventory, node_pools=())
+        cluster = replace(self.cluster, inventory=objects)
+        return World(replace(self.manifests, node_pools=()), cluster, self.premises)
+
+    # -- objects -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """Kinds of which the set or the cluster holds an object."""
+        ours = kinds_in(self.manifests)
+        return ours if self.cluster is None else ours | kinds_in(self.cluster.inventory)
+
+    def refusals(self, document: Document) -> Refusals:
+        """What the API server of this version says against a document."""
+        if self.refused is not None:
+            return self.refused.get(id(document), ())
+        from kubesched_lint.validation.refusals import refusals
+
+        return tuple(refusals(document.value, self.premises.kubernetes_version))
+
+    @cached_property
+    def objects(self) -> Inventory:
+        """The manifests laid over the cluster: of two objects that are one, the manifest's."""
+        return self.manifests if self.cluster is None else self.manifests.over(self.cluster.inventory)
+
+    @cached_property
+    def admission(self) -> Admission:
+        """Which pods the API server creates, and how it stores them."""
+        from kubesched_lint.admission.admission import Admission
+
+        known = frozenset() if self.cluster is None else self.cluster.kinds
+        is_snapshot = self.cluster is not None and self.cluster.origin == "snapshot"
+        return Admission(self.objects, known, self.premises.kubernetes_version, is_snapshot=is_snapshot)
+
+    def cluster_has(self, kind: str) -> bool:
+        """Whether the snapshot tells all objects of a kind, though there may be none."""
+        return self.cluster is not None and self.cluster.has(kind)
+
+    @cached_property
+    def autoscalers(self) -> Mapping[tuple[str, str, str], Autoscaler]:
+        """(kind, namespace, name) of what it scales → autoscaler; of two the manifest's."""
+        live = () if self.cluster is None else self.cluster.inventory.autoscalers
+        return {(a.target.kind, a.namespace, a.target.name): a for a in (*live, *self.manifests.autoscalers)}
+
+    @property
+    def priority_classes(self) -> Mapping[str, PriorityClass]:
+        """Those of the cluster, of the set, and Kubernetes' own, by name."""
+        return self.admission.priority_classes
+
+    @cached_property
+    def namespaces(self) -> Namespaces:
+        """The namespaces whose labels are known."""
+        live = () if self.cluster is None else self.cluster.inventory.namespaces
+        return Namespaces.of(live, self.manifests.namespaces)
+
+    # -- workloads ---------------------------------------------------------------------------------------------------
+
+    def member(self, workload: Workload) -> Member:
+        """A workload in this world: of the set, of the cluster, or a variation of one."""
+        found = self._members.get(id(workload))
+        if found is None:
+            found = self._members[id(workload)] = Member(workload, self)
+        return found
+
+    @cached_property
+    def varying_labels(self) -> frozenset[str]:
+        """Labels that differ between pods of one workload, and that a selector of the set or of a running pod reads."""
+        running = () if self.cluster is None else {id(b.pod): b.pod for b in self.cluster.inventory.pods}.values()
+        # A stored pod has the revision that its matchLabelKeys chose in its selectors: nobody typed it.
+        stored = read_labels(running) - REVISION_LABELS if running else frozenset()
+        return read_labels(w.pod for w in self.manifests.workloads) | stored
+
+    @cached_property
+    def resources_barring_no_node(self) -> frozenset[str]:
+        """Extended resources that DRA may allocate, and what every kubelet reports and a sketch need not write."""
+        if self.cluster is None or self.cluster.origin != "sketch":
+            return self.device_resources
+        told = {name for node in self.cluster.inventory.nodes for name in node.allocatable or ()}
+        return self.device_resources | (frozenset({"ephemeral-storage"}) - told)
+
+    @cached_property
+    def device_resources(self) -> frozenset[str]:
+        """Extended resources that a DeviceClass of the set or of the cluster offers."""
+        from kubesched_lint.model.resources import device_class_resources
+
+        live = () if self.cluster is None else self.cluster.inventory.device_classes
+        return device_class_resources((*live, *self.manifests.device_classes))
+
+    @cached_property
+    def selection(self) -> Selection:
+        """The pods of the set by their labels."""
+        return Selection(self.manifests.workloads, lambda workload: self.member(workload).pod, self.namespaces)
+
+    @cached_property
+    def order(self) -> ApplyOrder:
+        """In which order the workloads are created."""
+        return ApplyOrder(self.manifests.workloads, self.premises.apply_order)
+
+    @cached_property
+    def as_deployed(self) -> tuple[Workload, ...]:
+        """The workloads in that order, but of several variants of one object only the last: that is what applying them
+        all leaves.
+        """
+        return self.order.last_of_each if self.manifests.has_namesakes else self.order.workloads
+
+    @cached_property
+    def as_created(self) -> tuple[Workload, ...]:
+        """Those of ``as_deployed`` whose pods the API server creates."""
+        return tuple(workload for workload in self.as_deployed if self.member(workload).is_created)
+
+    # -- running pods ------------------------------------------------------------------------------------------------
+
+    @property
+    def knows_running_pods(self) -> bool:
+        """Whether the snapshot tells all pods."""
+        return self.cluster_has("Pod")
+
+    @cached_property
+    def other_pods(self) -> tuple[BoundPod, ...]:
+        """Running pods that no workload of the set owns."""
+        if self.cluster is None:
+            return ()
+        ours = {id(p) for w in self.manifests.workloads for p in self.member(w).running_pods}
+        return tuple(p for p in self.cluster.inventory.pods if id(p) not in ours)
+
+    # -- nodes -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def index(self) -> NodeIndex:
+        """The nodes that exist, then those that pools could add."""
+        from kubesched_lint.cluster.index import NodeIndex
+
+        assert self.cluster is not None, "a rule that reads nodes runs only with a cluster"
+        nodes = self.cluster.inventory.nodes
+        return NodeIndex((*nodes, *self.potential.nodes) if self.pools else nodes)
+
+    @property
+    def nodes(self) -> Sequence[Node]:
+        """The nodes of ``index``; none without a cluster."""
+        return () if self.cluster is None else self.index.nodes if self.pools else self.cluster.inventory.nodes
+
+    @cached_property
+    def today(self) -> NodeSet:
+        """The nodes of ``index`` that exist."""
+        return first(0 if self.cluster is None else len(self.cluster.inventory.nodes))
+
+    @cached_property
+    def distinct(self) -> NodeSet:
+        """The nodes that exist, and one of each kind that pools could add."""
+        found = self.today
+        for position in self.potential.first if self.pools else ():
+            found |= only(self.today.bit_count() + position)
+        return found
+
+    def names(self, nodes: NodeSet) -> tuple[str, ...]:
+        """The names of nodes."""
+        return tuple(self.index.names_of(nodes))
+
+    @cached_property
+    def pools(self) -> tuple[NodePool, ...]:
+        """The pools of the cluster and of the manifests; of two with one name the manifest's."""
+        live = () if self.cluster is None else self.cluster.inventory.node_pools
+        return tuple({pool.name: pool for pool in (*live, *self.manifests.node_pools)}.values())
+
+    @cached_property
+    def potential(self) -> Potential:
+        """What pools could add. Where there are none, not even the module is imported by those who ask first."""
+        from kubesched_lint.world.potential import Asked, potential_of
+
+        cluster = self.cluster
+        assert cluster is not None, "a pool adds nodes to a cluster"
+        live = cluster.inventory.workloads
+        daemons = {w.ref: w for w in (*live, *self.manifests.workloads) if w.kind == "DaemonSet"}
+        asked = Asked(
+            tuple((m.pod, m.most) for w in self.manifests.workloads if w.kind != "DaemonSet" for m in [self.member(w)]),
+            {(w.namespace, w.name): self.member(w).pod for w in daemons.values()},
+            (*self.manifests.volumes, *cluster.inventory.volumes),
+            (*self.manifests.storage_classes, *cluster.inventory.storage_classes),
+        )
+        return potential_of(self.pools, cluster.inventory, asked)
+
+    @property
+    def is_elastic(self) -> bool:
+        """Whether nodes may come that neither the cluster nor its pools tell of: then nothing about nodes is proven."""
+        if self.cluster is None:
+            return False
+        beside = self.cluster.is_elastic_beside(self.manifests.node_pools)
+        return beside or (bool(self.pools) and not self.potential.complete)
+
+    @property
+    def proves_absence(self) -> bool:
+        """Whether we may say that no pod matches: all running pods and all manifests were seen."""
+        return self.knows_running_pods and self.premises.set_is_complete
+
+
+class Member:
+    """A workload in a world; what is asked of the two is answered here."""
+
+    def __init__(self, workload: Workload, world: World) -> None:
+        self.workload = workload
+        self.world = world
+
+    def __repr__(self) -> str:
+        return f"Member({self.workload})"
+
+    # -- its pods ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def pod(self) -> Pod:
+        """The pod as the API server would store it: defaults, admission, and the labels that its controller adds."""
+        found = self._admitted(controller_labels(self.workload))
+        varying = self.world.varying_labels
+        return standing_for_all(found, self.workload, self.replicas, varying) if varying else found
+
+    def pod_of_ordinal(self, ordinal: int) -> Pod:
+        """The pod of one replica: of a StatefulSet with the labels that only this one has; counted from 0."""
+        own = labels_of_ordinal(self.workload, ordinal)
+        return self._admitted({**controller_labels(self.workload), **own}) if own else self.pod
+
+    def _admitted(self, extra_labels: Mapping[str, str]) -> Pod:
+        pod = self.world.admission.stored(self.workload.pod, extra_labels, self.workload.source)
+        barring_none = self.world.resources_barring_no_node
+        if barring_none.isdisjoint(pod.requests):
+            return pod
+        return replace(pod, requests={name: n for name, n in pod.requests.items() if name not in barring_none})
+
+    @property
+    def is_created(self) -> bool:
+        """Whether the API server creates its pods, as far as we know; quotas count them and are asked elsewhere."""
+        return self.world.admission.decision(self.workload).refusal is None
+
+    @property
+    def autoscaler(self) -> Autoscaler | None:
+        """The HorizontalPodAutoscaler that scales it."""
+        return self.world.autoscalers.get((self.workload.kind, self.workload.namespace, self.workload.name))
+
+    @cached_property
+    def replicas(self) -> int:
+        """How many pods it starts with: as written, else as it runs, within the bounds of its autoscaler."""
+        if self.workload.replicas_written and not self.world.autoscalers:
+            return self.workload.replicas
+        from kubesched_lint.cluster.revisions import starting_replicas
+
+        return starting_replicas(self.workload, self.world.cluster, self.autoscaler)
+
+    @property
+    def most(self) -> int:
+        """The most pods it has at any time: at the maximum of its autoscaler, with surge."""
+        from kubesched_lint.controllers.bounds import rolling_bounds
+
+        scaler = self.autoscaler
+        wanted = max(self.replicas, scaler.max_replicas if scaler is not None else 0)
+        surge = rolling_bounds(self.workload.strategy, wanted)[0] if self.workload.kind == "Deployment" else 0
+        return wanted + surge
+
+    @property
+    def running_pods(self) -> tuple[BoundPod, ...]:
+        """Pods of its previous revision in the snapshot: they are replaced, never added to."""
+        if self.world.cluster is None:
+            return ()
+        from kubesched_lint.cluster.revisions import running_pods_of
+
+        return running_pods_of(self.workload, self.world.cluster)
+
+    @cached_property
+    def template_changed(self) -> bool | None:
+        """Whether the manifest differs from what runs; None when that cannot be told."""
+        if self.world.cluster is None:
+            return None
+        from kubesched_lint.cluster.revisions import template_changed
+
+        return template_changed(self.workload, self.world.cluster)
+
+    # -- where they may run ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def reach(self) -> Reach:
+        """How far the nodes let its pods in."""
+        from kubesched_lint.scheduler.framework import static_reach
+
+        found = static_reach(self.pod, self.world.index)
+        if self.workload.kind == "DaemonSet":
+            return found._replace(usable=found.usable & self.world.today)  # on nodes to come its room is deducted
+        return found
+
+    @property
+    def usable(self) -> NodeSet:
+        """Nodes that its pods may ever use, whatever other pods do."""
+        return self.reach.usable
+
+    @property
+    def tolerated(self) -> NodeSet:
+        """All nodes without a taint in the way, whatever their labels."""
+        from kubesched_lint.scheduler.tolerance import repelled
+
+        return self.world.index.all & ~repelled(self.world.index, self.pod.tolerations)
+
+    # -- beside whom -------------------------------------------------------------------------------------------------
+
+    def surely_selects(self, term: PodAffinityTerm, other: Workload) -> bool:
+        """Whether one of its terms selects the pods of another, as far as namespace labels are known."""
+        other_pod = self.world.member(other).pod
+        return self.world.namespaces.selects(term, self.workload.namespace, other_pod, unknown=False)
+
+    def repels_itself(self, term: PodAffinityTerm) -> bool:
+        """Whether one of its terms surely selects pods of the same revision."""
+        return self.surely_selects(term, self.workload)
+
+    def selected_workloads(self, term: PodAffinityTerm) -> Iterator[Workload]:
+        """Workloads of the set, itself included, that one of its terms may select."""
+        return self.world.selection.selected_by(term, self.workload.namespace)

@@ -33,6 +33,7 @@ from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.world.world import World as ProductsWorld
 from tests.worlds.admission import NotCoveredError
 from tests.worlds.courses import Courses
 from tests.worlds.generator import World
@@ -225,14 +226,14 @@ def _of_trials(reading: Reading, truth: Outcomes) -> Iterator[Contradiction]:
     """A trial is one course: where it ends must be one of the ends. It makes as many pods as quotas grant."""
     if "runs" in reading.world.features:
         return  # trials take what runs away first
-    world = World(reading.manifests.inventory, reading.cluster.settled())
-    workloads = world.as_created
-    if not all(is_modelled(world.member(workload)) for workload in workloads):
+    believed = ProductsWorld(reading.manifests.inventory, reading.cluster.settled())
+    workloads = believed.as_created
+    if not all(is_modelled(believed.member(workload)) for workload in workloads):
         return  # a trial leaves out what nobody can tell: a claim that a partial cluster does not show
-    made = created_counts(world)
+    made = created_counts(believed)
     for workload in workloads:
         count = made[id(workload)]
-        for left in (trial[id(workload)][0] for trial in trials_of(world) if id(workload) in trial):
+        for left in (trial[id(workload)][0] for trial in trials_of(believed) if id(workload) in trial):
             ends = truth.of[str(workload)]
             if not any(end.bound == count - left for end in ends.ends):
                 true = f"reference: {ends.least}–{ends.most} of {ends.wanted}"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import yaml
-from kubesched_lint.analysis.facts import Facts
 
+from kubesched_lint.analysis.trial import trials_of
 from kubesched_lint.engine.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.world.world import World
 from tests.lifecycle.simulated import asking, other, snapshot, workload
 
 
@@ -23,6 +24,6 @@ def test_pods_of_a_workload_that_is_refused_now_keep_their_room():
     ]
     text = "---\n".join(map(yaml.safe_dump, objects))
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
-    facts = Facts(found.inventory, cluster)
-    (web,) = facts.as_created
-    assert [trial[id(web)][0] for trial in facts.trials] == [1, 1, 1]
+    world = World(found.inventory, cluster)
+    (web,) = world.as_created
+    assert [trial[id(web)][0] for trial in trials_of(world)] == [1, 1, 1]

@@ -27,11 +27,11 @@ from kubesched_lint.cli.options import (
     Sets,
 )
 from kubesched_lint.cli.parser import Command, Group
-from kubesched_lint.printing import tell
+from kubesched_lint.printing import say, tell, visible
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
-    from kubesched_lint.engine.baseline import Entry
+    from kubesched_lint.engine.baseline import Change, Entry
     from kubesched_lint.engine.session import Checked
     from kubesched_lint.rulebook.library import Rulebook
 
@@ -159,6 +159,67 @@ def prune(
     if gone:
         _write(file, without(old, gone))
     tell(f"{file}: {_many(len(old) - len(gone))}; {len(gone)} gone")
+
+
+@app.command(cls=Command)
+def update(
+    context: typer.Context,
+    paths: Paths,
+    baseline: File = None,
+    cluster: ClusterPath = None,
+    namespace: Namespace = "default",
+    profile: ProfileOption = Profile.CI,
+    select: Select = None,
+    ignore: Ignore = None,
+    rule_folders: RuleFolders = None,
+    apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
+    elastic: Elastic = None,
+    kubernetes_version: KubernetesVersion = "1.36",
+    partial: Partial = False,
+    exclude: Exclude = None,
+    render: Render = True,
+    sets: Sets = None,
+    config_file: ConfigFile = None,
+    no_config: NoConfig = False,
+) -> None:
+    """Bring a baseline up to date, and say of each entry what changed and why.
+
+    New findings are added, and what no longer occurs is taken out, as after an upgrade. Entries of rules that do not
+    run here, and of objects that are not among these files, stay.
+
+    Example: kubesched-lint baseline update manifests/ --cluster cluster.yaml
+    """
+    from kubesched_lint.cli.settings import settle
+    from kubesched_lint.engine.baseline import changes, updated
+    from kubesched_lint.engine.options import BaselineError
+    from kubesched_lint.engine.session import read_baseline
+    from kubesched_lint.rulebook.own import rulebook_with
+
+    settings = settle(context, paths, rulebook_with(rule_folders or ()))
+    rulebook = settings.rulebook
+    file = settings.maybe("baseline") or DEFAULT
+    try:
+        old = read_baseline(file, rulebook)
+    except BaselineError as error:
+        _give_up(str(error))
+    run = _run(paths, settings, rulebook, file)
+    entries = updated(old, run.report, run.gone)
+    found = tuple(changes(old, entries))
+    if found:
+        _write(file, entries)
+    for change in found:
+        say(_line(change))
+    signs = [change.sign for change in found]
+    told = f"{signs.count('+')} new, {signs.count('-')} gone, {signs.count('~')} of another severity"
+    tell(f"{file}: {_many(len(entries))}; {told if found else 'nothing changed'}")
+
+
+def _line(change: Change) -> str:
+    """For example ``~ warning -> error  spread-unsatisfiable  Deployment shop/web  at spec.replicas  (worse …)``."""
+    before, after, entry = change.before, change.after, change.entry
+    severity = f"{before.severity.word} -> {after.severity.word}" if before and after else entry.severity.word
+    parts = [f"{change.sign} {severity}", entry.rule, str(entry.object), *([f"at {entry.at}"] if entry.at else [])]
+    return visible("  ".join((*parts, *([f"({change.why})"] if change.why else []))))
 
 
 def _run(paths: list[str], settings: Settings, rulebook: Rulebook, baseline: str | None) -> Checked:

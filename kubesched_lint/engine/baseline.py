@@ -42,6 +42,26 @@ class Held:
     gone: tuple[Entry, ...] = ()
 
 
+@record
+class Change:
+    """One difference between two baselines. ``before`` is None for what is new, ``after`` for what is gone."""
+
+    before: Entry | None
+    after: Entry | None
+    why: str
+
+    @property
+    def sign(self) -> str:
+        return "~" if self.before and self.after else "-" if self.before else "+"
+
+    @property
+    def entry(self) -> Entry:
+        """That of today, where there is one."""
+        found = self.after or self.before
+        assert found is not None
+        return found
+
+
 def entry_of(finding: Finding) -> Entry:
     at = ".".join("*" if isinstance(part, int) else part for part in finding.at)
     return Entry(finding.rule, finding.object, at, finding.severity)
@@ -91,6 +111,38 @@ def without(entries: Iterable[Entry], gone: Iterable[Entry]) -> tuple[Entry, ...
     left = Counter(entries)
     left.subtract(Counter(gone))
     return _ordered(left.elements())
+
+
+def updated(entries: Iterable[Entry], report: Report, gone: Iterable[Entry]) -> tuple[Entry, ...]:
+    """What is known after this run: its findings, and the entries of which it can say nothing.
+
+    ``report`` is held against the entries, and ``gone`` are those that it leaves over. Of a rule that did not run and
+    of an object that was not read there are neither findings nor such entries.
+    """
+    now = entries_of(report)
+    seen = {entry.key for entry in (*now, *gone)}
+    return _ordered((*now, *(entry for entry in entries if entry.key not in seen)))
+
+
+def changes(before: Collection[Entry], after: Collection[Entry]) -> Iterator[Change]:
+    """What differs between two baselines, in a stable order; an entry that has another severity is one change."""
+    rules, objects = {entry.rule for entry in before}, {entry.object for entry in before}
+    old, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
+    left: dict[tuple[str, ObjectRef, str], list[Entry]] = {}
+    for entry in _ordered(old.elements()):
+        left.setdefault(entry.key, []).append(entry)
+    found: list[Change] = []
+    for entry in _ordered(new.elements()):
+        if there := left.get(entry.key):
+            was = there.pop()
+            found.append(Change(was, entry, "worse than it was" if entry.severity > was.severity else "milder"))
+        elif entry.object not in objects:
+            found.append(Change(None, entry, "the object had no entry"))
+        else:
+            found.append(Change(None, entry, "" if entry.rule in rules else "the rule had no entry"))
+    found.extend(Change(entry, None, "no longer found") for there in left.values() for entry in there)
+    order = {entry: number for number, entry in enumerate(_ordered({change.entry for change in found}))}
+    yield from sorted(found, key=lambda change: (order[change.entry], change.sign))
 
 
 def text_of(entries: Iterable[Entry]) -> str:

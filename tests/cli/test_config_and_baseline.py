@@ -195,6 +195,32 @@ def test_what_is_mended_is_told_and_pruned(shop: Path) -> None:
     assert not list(shop.glob("known.json.*")), "written in one step"
 
 
+def test_an_update_explains_each_change_and_keeps_what_was_not_looked_at(shop: Path) -> None:
+    paths = ("manifests", "-c", "cluster.yaml", "--baseline", "known.json")
+    missing = run(shop, "baseline", "update", *paths)
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert "no such file" in missing.stderr
+    run(shop, "baseline", "write", *paths[:3], "-o", "known.json")
+    before = (shop / "known.json").read_text()
+    same = run(shop, "baseline", "update", *paths)
+    assert (same.returncode, same.stdout, same.stderr) == (0, "", "known.json: 4 known findings; nothing changed\n")
+
+    cache = shop / "manifests" / "cache.yaml"
+    cache.write_text(cache.read_text().replace("replicas: 6", "replicas: 3"))
+    (shop / "known.json").write_text(before.replace('"error"', '"note"', 2).replace('"warning"', '"error"', 1))
+    ignored = json.loads((shop / "known.json").read_text())["findings"][-1]
+    done = run(shop, "baseline", "update", *paths, "--ignore", ignored["rule"])
+    assert done.returncode == 0
+    signs = {line.split("  ")[1]: line[0] for line in done.stdout.splitlines()}
+    assert signs["anti-affinity-exceeds-domains"] == "-"
+    assert ignored["rule"] not in signs
+    assert f'"{ignored["rule"]}"' in (shop / "known.json").read_text()
+    (new,) = (line for line in done.stdout.splitlines() if line.startswith("+"))
+    assert new.endswith("(the rule had no entry)"), "three replicas, one in each zone, leave none for a rollout"
+    assert done.stderr == "known.json: 4 known findings; 1 new, 1 gone, 2 of another severity\n"
+    assert findings(shop, *paths) == {}, "all that is found is known"
+
+
 def test_waivers_and_the_baseline_do_not_get_in_each_others_way(shop: Path) -> None:
     paths = ("manifests", "-c", "cluster.yaml")
     run(shop, "baseline", "write", *paths, "-o", "known.json")

@@ -7,7 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from kubesched_lint.engine.baseline import VERSION, entries_in, entries_of, entry_of, held_against, text_of, without
+from kubesched_lint.engine.baseline import (
+    VERSION,
+    changes,
+    entries_in,
+    entries_of,
+    entry_of,
+    held_against,
+    text_of,
+    updated,
+    without,
+)
 from kubesched_lint.engine.options import BaselineError
 from kubesched_lint.findings import (
     Finding,
@@ -148,3 +158,46 @@ def test_a_severity_nobody_knows_and_a_rule_that_is_gone() -> None:
     with pytest.raises(BaselineError, match="finding 1 has the severity 'fatal'"):
         entries_in(with_(severity="fatal"), "b.json", BOOK)
     assert entries_in(with_(rule="a-rule-of-one-s-own"), "b.json", BOOK)[0].rule == "a-rule-of-one-s-own"
+
+
+def told(before: Report, after: Report) -> list[tuple[str, str, str]]:
+    found = changes(entries_of(before), entries_of(after))
+    return [(change.sign, change.entry.rule, change.why) for change in found]
+
+
+def test_changes_say_why_an_entry_is_new() -> None:
+    api = ObjectRef("Deployment", "shop", "api")
+    before = Report((finding(), finding("drain-stuck", object=api)))
+    after = Report((*before.findings, finding(), finding("drain-stuck"), finding("pvc-missing", object=api)))
+    assert told(before, after) == [
+        ("+", "pvc-missing", "the rule had no entry"),
+        ("+", "drain-stuck", ""),
+        ("+", "spread-rollout-skew", ""),
+    ]
+    assert told(Report(()), before)[0] == ("+", "drain-stuck", "the object had no entry")
+    assert told(before, Report(before.findings[1:])) == [("-", "spread-rollout-skew", "no longer found")]
+    assert told(before, before) == []
+
+
+def test_another_severity_is_one_change() -> None:
+    mild, bad = finding(), finding(severity=Severity.ERROR)
+    assert told(Report((mild,)), Report((bad,))) == [("~", mild.rule, "worse than it was")]
+    assert told(Report((bad,)), Report((mild,))) == [("~", mild.rule, "milder")]
+    assert told(Report((bad, mild)), Report((mild, mild))) == [("~", mild.rule, "milder")]
+    assert told(Report((bad,)), Report((mild, mild))) == [
+        ("+", mild.rule, ""),
+        ("~", mild.rule, "milder"),
+    ]
+
+
+def test_an_update_keeps_what_the_run_cannot_judge() -> None:
+    unseen = entry_of(finding("pvc-missing"))
+    old = (entry_of(finding(severity=Severity.ERROR)), unseen)
+    held = held_against(Report((finding(), finding("drain-stuck"))), old, ran={"spread-rollout-skew", "drain-stuck"})
+    assert updated(old, held.report, held.gone) == (
+        entry_of(finding("drain-stuck")),
+        unseen,
+        entry_of(finding()),
+    )
+    mended = held_against(Report(()), old, ran={"spread-rollout-skew"}, objects=lambda: [WEB])
+    assert updated(old, mended.report, mended.gone) == (unseen,)

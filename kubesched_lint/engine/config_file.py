@@ -94,7 +94,7 @@ def _config_in(text: str, file: str, path: str, rulebook: Rulebook) -> Config:
         raise ConfigError([_syntax(file, str(error), text)]) from None
     except ValueError:  # tomllib says this of nothing else
         raise ConfigError([InputError(file, "not TOML: a number of too many digits")]) from None
-    top = _TABLE if os.path.basename(path) == SHARED else ()
+    top = _TABLE if os.path.basename(path).endswith(SHARED) else ()  # also of a copy: .pinned-pyproject.toml
     for key in top:
         if not isinstance(table, dict) or key not in table:
             raise ConfigError([InputError(file, "has no table [tool.kubesched-lint]")])

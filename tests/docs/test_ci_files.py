@@ -132,11 +132,17 @@ def weaken(work: Path) -> None:
     (work / ".kubesched-pinned.toml").symlink_to("kubesched.toml")
 
 
-@pytest.mark.parametrize("base", ['fail-on = "error"\n', None])
-def test_what_is_pinned_is_judged_as_the_base_says(tmp_path: Path, base: str | None) -> None:
+@pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        ("kubesched.toml", 'fail-on = "error"\n'),
+        ("pyproject.toml", '[tool.kubesched-lint]\nfail-on = "error"\n'),
+        ("pyproject.toml", '[project]\nname = "other"\n'),
+    ],
+)
+def test_what_is_pinned_is_judged_as_the_base_says(tmp_path: Path, name: str, base: str) -> None:
     work = runner(tmp_path)
-    if base:
-        (work / "kubesched.toml").write_text(base)
+    (work / name).write_text(base)
     committed(work)
     weaken(work)
     inputs = {"paths": "my manifests\n", "cluster": "cluster.yaml", "pin": "main", "formats": "text"}
@@ -147,6 +153,19 @@ def test_what_is_pinned_is_judged_as_the_base_says(tmp_path: Path, base: str | N
     assert (code, outputs) == (1, {"exit-code": "1"}), shown
     assert "makes the gate weaker" not in shown
     assert (work / "kubesched.toml").read_text() == 'fail-on = "never"\n', "nothing is written through a link"
+
+
+def test_a_configuration_in_pyproject_is_pinned_as_well(tmp_path: Path) -> None:
+    """Here the base asks for less than the default, so that it shows whose word is in force."""
+    work = runner(tmp_path)
+    (work / "pyproject.toml").write_text('[tool."kubesched-lint"]\nfail-on = "never"\n')
+    committed(work)
+    (work / "pyproject.toml").write_text("")
+    inputs = {"paths": "my manifests\n", "cluster": "cluster.yaml", "formats": "text"}
+    assert run_step(tmp_path, work, step("Lint"), inputs)[0] == 1
+    code, shown, _ = run_step(tmp_path, work, step("Lint"), inputs | {"pin": "main"})
+    assert code == 0, shown
+    assert "kubesched-pinned-pyproject.toml" in shown
 
 
 @pytest.mark.parametrize("pin", ["nowhere", "--version", "-h"])

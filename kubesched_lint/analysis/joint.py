@@ -12,7 +12,7 @@ from copy import copy
 from functools import cached_property
 
 from kubesched_lint.analysis.reachability import blocked_affinities
-from kubesched_lint.analysis.setting import stays
+from kubesched_lint.analysis.replacing import stays
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.analysis.trial import trials_of
 from kubesched_lint.analysis.wanted import pods_of_the_set

@@ -6,15 +6,16 @@ from collections.abc import Collection, Iterator, Sequence
 
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.analysis.held import amid_rollout, as_it_stands, without
+from kubesched_lint.analysis.replacing import changes
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.revisions import HASH, by_revision, runs_newest
+from kubesched_lint.cluster.revisions import HASH, by_revision
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
 from kubesched_lint.model.decode.nodes import decode_pod_object
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.pod import BoundPod, Owner, Pod, PodAffinityTerm, SpreadConstraint, WeightedPodAffinityTerm
+from kubesched_lint.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.model.policy import ReplicaSet
 from kubesched_lint.model.storage import Claim
-from kubesched_lint.model.workload import ROLLED_OUT, Workload
+from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.world.claims import (
     bound_volume,
@@ -94,60 +95,6 @@ def _made_of(owner: ReplicaSet, world: World) -> Pod | None:
     if not isinstance(owner.template, dict):
         return None
     return world.admission.stored(decode_pod_object(owner.template, owner.namespace))
-
-
-def changes(it: Member, running: Sequence[BoundPod]) -> bool | None:
-    """Whether applying the manifest makes a new revision; None where neither the snapshot nor the pods tell."""
-    if it.workload.held or _takes_over(running):
-        return True
-    changed = it.template_changed
-    if changed is None and any(_tells_a_change(it.workload.pod, bound.pod) for bound in running[-1:]):
-        return True
-    if changed is False and not runs_newest(it.workload, running, it.world.cluster):
-        return True
-    return changed
-
-
-def _takes_over(running: Sequence[BoundPod]) -> bool:
-    """Whether some were made by nobody, so that they are of no revision."""
-    return any(b.owner is None and not b.pod.labels.get(HASH) for b in running)
-
-
-def stays(it: Member, running: Sequence[BoundPod]) -> bool:
-    """Whether pods that run may stay as they are when the manifest is applied, whatever it asks of new ones."""
-    if not any(b.node and not b.terminating for b in running):
-        return False
-    assert it.world.cluster is not None, "pods run on a cluster"
-    running = by_revision(it.workload, running, it.world.cluster)
-    replaces = it.workload.kind in ROLLED_OUT and not _takes_over(running)
-    return not replaces or not changes(it, running)
-
-
-def _tells_a_change(written: Pod, running: Pod) -> bool:
-    """Whether a pod that runs cannot be of the written template: it lacks what that asks for."""
-    return (
-        not written.labels.items() <= running.labels.items()
-        or not written.node_selector.items() <= running.node_selector.items()
-        or not set(written.tolerations) <= set(running.tolerations)
-        or not set(written.host_ports) <= set(running.host_ports)
-        or any(_terms(one) != _terms(other) for one, other in zip(_rules(written), _rules(running), strict=True))
-    )
-
-
-def _rules(pod: Pod) -> tuple[Sequence[PodAffinityTerm | WeightedPodAffinityTerm | SpreadConstraint], ...]:
-    return (
-        pod.required_affinity,
-        pod.required_anti_affinity,
-        pod.preferred_affinity,
-        pod.preferred_anti_affinity,
-        pod.spread,
-    )
-
-
-def _terms(rules: Sequence[PodAffinityTerm | WeightedPodAffinityTerm | SpreadConstraint]) -> list[object]:
-    """Without those whose selectors the API server completes by label keys."""
-    terms = (r.term if isinstance(r, WeightedPodAffinityTerm) else r for r in rules)
-    return [t for t in terms if not t.match_label_keys and not getattr(t, "mismatch_label_keys", ())]
 
 
 def _with_settled_storage(objects: Inventory, world: World) -> Inventory:

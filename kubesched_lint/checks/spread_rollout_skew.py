@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.checks._remedies import count_by_revision
 from kubesched_lint.findings import Evidence, Hazard, pattern, witness
 from kubesched_lint.model.pod import SpreadConstraint
@@ -52,6 +51,7 @@ def _evidence(it: Member, constraint: SpreadConstraint) -> Evidence:
         or len(it.world.index) > _MOST_NODES
     ):
         return pattern(text)
+    from kubesched_lint.analysis.setting import setting_of
     from kubesched_lint.lifecycle.skew import skews
 
     setting = setting_of(it.world)

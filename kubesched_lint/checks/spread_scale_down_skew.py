@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.pod import SpreadConstraint
@@ -71,15 +70,17 @@ def _evidence(
     )
     if large or it.world.pools:
         return pattern(counted)
+    from kubesched_lint.analysis.setting import setting_of
     from kubesched_lint.lifecycle.skew import skews
     from kubesched_lint.lifecycle.telling import scale_event
 
-    number = next((i for i, w in enumerate(setting_of(it.world).workloads) if w.ref == it.workload.ref), None)
+    start = setting_of(it.world)
+    number = next((i for i, w in enumerate(start.workloads) if w.ref == it.workload.ref), None)
     if number is None:
         return pattern(counted)
-    sized = list(setting_of(it.world).workloads)
+    sized = list(start.workloads)
     sized[number] = replace(sized[number], replicas=high)
-    setting = replace(setting_of(it.world), workloads=tuple(sized), running={}, scaled={number: (low,)})
+    setting = replace(start, workloads=tuple(sized), running={}, scaled={number: (low,)})
     for skew in skews(setting, number, runs=_RUNS):
         if skew.event == scale_event(low) and skew.topology_key == constraint.topology_key:
             if skew.worst <= constraint.max_skew:

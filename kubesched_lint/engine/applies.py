@@ -73,7 +73,7 @@ def stands_already(rule: Rule, it: Member, hazard: Hazard) -> bool:
     running = it.running_pods
     if not running:
         return False
-    from kubesched_lint.analysis.setting import stays
+    from kubesched_lint.analysis.replacing import stays
 
     return stays(it, running)
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.model.node import Taint
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.record import record
-from kubesched_lint.scheduler import capacity
-from kubesched_lint.scheduler.capacity import Shortage
-from kubesched_lint.scheduler.framework import untolerated_taint
 from kubesched_lint.world.neighbours import answering, answers_itself, held_domains, is_answered_by_waiting, nodes_near
 from kubesched_lint.world.running import RunningPods, all_running_pods, empty_state, pods_of_others
 from kubesched_lint.world.staying import staying, staying_beside_set
 from kubesched_lint.world.world import Member, World, once_per_world
+
+if TYPE_CHECKING:  # checks that need no cluster import this module too: the scheduler is imported when it is asked
+    from kubesched_lint.scheduler.capacity import Shortage
 
 
 @record
@@ -89,15 +90,19 @@ def most_copies(
     known = _copies(it.world)
     asked, found = known.get(key, (-1, -1))
     if found == asked < most:  # no more were asked for
-        found = capacity.total_copies(pod, state, nodes, most)
+        from kubesched_lint.scheduler.capacity import total_copies
+
+        found = total_copies(pod, state, nodes, most)
         known[key] = most, found
     return min(found, most)
 
 
 def tightest_resource(it: Member, among: NodeSet | None = None) -> str:
     """The resource that bounds ``most_copies`` most."""
+    from kubesched_lint.scheduler.capacity import tightest_resource
+
     nodes = it.usable if among is None else among
-    return capacity.tightest_resource(it.pod, staying(it).state, nodes)
+    return tightest_resource(it.pod, staying(it).state, nodes)
 
 
 def most_free(it: Member, resource: str, among: NodeSet) -> int:
@@ -108,16 +113,22 @@ def most_free(it: Member, resource: str, among: NodeSet) -> int:
 
 def shortage_on(it: Member, nodes: NodeSet) -> Shortage | None:
     """The resource of which none of ``nodes`` offers enough for one pod."""
-    return capacity.shortage(it.pod, it.world.index, nodes)
+    from kubesched_lint.scheduler.capacity import shortage
+
+    return shortage(it.pod, it.world.index, nodes)
 
 
 def too_small(it: Member, nodes: NodeSet) -> Iterator[tuple[Shortage, NodeSet]]:
     """Those of ``nodes`` that never hold one pod, however empty, parted by the resource that lacks."""
-    return capacity.too_small(it.pod, it.world.index, nodes & ~it.world.index.unknown_resources)
+    from kubesched_lint.scheduler.capacity import too_small
+
+    return too_small(it.pod, it.world.index, nodes & ~it.world.index.unknown_resources)
 
 
 def taints_in_the_way(it: Member, nodes: NodeSet) -> Mapping[Taint, int]:
     """The taint that turns the pod away, with the number of ``nodes`` where it does, most frequent first."""
+    from kubesched_lint.scheduler.framework import untolerated_taint
+
     counts: dict[Taint, int] = {}
     for node in it.world.index.nodes_of(nodes):
         taint = untolerated_taint(it.pod, node)

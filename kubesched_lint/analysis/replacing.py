@@ -1,0 +1,64 @@
+"""Which running pods a deployment of the manifests replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kubesched_lint.cluster.revisions import HASH, by_revision, runs_newest
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint, WeightedPodAffinityTerm
+from kubesched_lint.model.workload import ROLLED_OUT
+from kubesched_lint.world.world import Member
+
+
+def changes(it: Member, running: Sequence[BoundPod]) -> bool | None:
+    """Whether applying the manifest makes a new revision; None where neither the snapshot nor the pods tell."""
+    if it.workload.held or _takes_over(running):
+        return True
+    changed = it.template_changed
+    if changed is None and any(_tells_a_change(it.workload.pod, bound.pod) for bound in running[-1:]):
+        return True
+    if changed is False and not runs_newest(it.workload, running, it.world.cluster):
+        return True
+    return changed
+
+
+def _takes_over(running: Sequence[BoundPod]) -> bool:
+    """Whether some were made by nobody, so that they are of no revision."""
+    return any(b.owner is None and not b.pod.labels.get(HASH) for b in running)
+
+
+def stays(it: Member, running: Sequence[BoundPod]) -> bool:
+    """Whether pods that run may stay as they are when the manifest is applied, whatever it asks of new ones."""
+    if not any(b.node and not b.terminating for b in running):
+        return False
+    assert it.world.cluster is not None, "pods run on a cluster"
+    running = by_revision(it.workload, running, it.world.cluster)
+    replaces = it.workload.kind in ROLLED_OUT and not _takes_over(running)
+    return not replaces or not changes(it, running)
+
+
+def _tells_a_change(written: Pod, running: Pod) -> bool:
+    """Whether a pod that runs cannot be of the written template: it lacks what that asks for."""
+    return (
+        not written.labels.items() <= running.labels.items()
+        or not written.node_selector.items() <= running.node_selector.items()
+        or not set(written.tolerations) <= set(running.tolerations)
+        or not set(written.host_ports) <= set(running.host_ports)
+        or any(_terms(one) != _terms(other) for one, other in zip(_rules(written), _rules(running), strict=True))
+    )
+
+
+def _rules(pod: Pod) -> tuple[Sequence[PodAffinityTerm | WeightedPodAffinityTerm | SpreadConstraint], ...]:
+    return (
+        pod.required_affinity,
+        pod.required_anti_affinity,
+        pod.preferred_affinity,
+        pod.preferred_anti_affinity,
+        pod.spread,
+    )
+
+
+def _terms(rules: Sequence[PodAffinityTerm | WeightedPodAffinityTerm | SpreadConstraint]) -> list[object]:
+    """Without those whose selectors the API server completes by label keys."""
+    terms = (r.term if isinstance(r, WeightedPodAffinityTerm) else r for r in rules)
+    return [t for t in terms if not t.match_label_keys and not getattr(t, "mismatch_label_keys", ())]

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 from kubesched_lint import work
 
+MOST_STEPS = 8_000
+"""Of one question: a sharper bound for one cell is not worth the cells that come later, see ``work``."""
 MOST_ROUNDS = 80
 MOST_ROWS = 60
 """Kinds of pods and of groups together: beyond, the programme is not tried."""
@@ -59,12 +61,16 @@ def full_groups(
     if len(groups) + len(fillers) > MOST_ROWS:
         return most
     programme = _Programme([_Knapsack(i, missing, fillers) for i, missing in enumerate(kinds)], groups, fillers, spared)
-    for _ in range(MOST_ROUNDS):
-        bound, better = programme.priced()
-        most = min(most, int(bound + _CLOSE))
-        if most < enough or programme.reached >= enough - _CLOSE or better is None:
-            break
-        programme.enter(*better)
+    try:
+        with work.within(min(MOST_STEPS, work.share(0, 100))):
+            for _ in range(MOST_ROUNDS):
+                bound, better = programme.priced()
+                most = min(most, int(bound + _CLOSE))
+                if most < enough or programme.reached >= enough - _CLOSE or better is None:
+                    break
+                programme.enter(*better)
+    except work.OutOfWorkError:
+        pass  # each round's bound holds by itself
     return most
 
 

@@ -7,6 +7,8 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kubesched_lint import work
+from kubesched_lint.lifecycle import filling
 from kubesched_lint.lifecycle.filling import Filler, Group, full_groups
 
 KINDS = st.lists(
@@ -95,3 +97,16 @@ def test_all_nodes_of_a_domain_have_to_be_full():
     domains = [Group(3, ((0, 3),))]
     assert full_groups(kinds, domains, fillers, 2) == 1
     assert full_groups(kinds, domains, fillers, 3, spared=1) == 2
+
+
+def test_a_bound_that_takes_too_much_work_stays_loose_and_no_cell_pays_for_it(monkeypatch):
+    kinds, groups = [{"cpu": 5}], [Group(9, ((0, 1),))]
+    fillers = [Filler({"cpu": 3}, 8, 8, frozenset([0])), Filler({"cpu": 2}, 3, 3, frozenset([0]))]
+    sharp = full_groups(kinds, groups, fillers, 1)
+    monkeypatch.setattr(filling, "MOST_STEPS", 0)
+    with work.within(100) as meter:
+        assert full_groups(kinds, groups, fillers, 1) >= sharp
+    assert meter.spent == 0
+    with work.within(10_000) as meter:
+        full_groups(kinds, groups, fillers, 1)
+    assert meter.spent <= 100, "a hundredth of what is left"

@@ -7,10 +7,11 @@ ResourceQuota comes last and counts: see ``lifecycle.quotas``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED, OBJECT, VALIDATION, Decision, Refusal
 from kubesched_lint.admission.mutating import SYSTEM_PRIORITY_CLASSES, admit
 from kubesched_lint.admission.reach import is_in_reach
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from kubesched_lint.model.policy import LimitItem, RuntimeClass
     from kubesched_lint.model.workload import Workload
 
+_STEPS = 4
+"""What it costs to ask what a quota wants said of one pod."""
 ENFORCE = "pod-security.kubernetes.io/enforce"
 
 
@@ -72,6 +75,16 @@ class Admission:
 
     def decision(self, workload: Workload) -> Decision:
         """Whether the pods of a workload are created, quotas aside."""
+        known = self._decided.get(id(workload))
+        if known is None:  # the workload is kept beside, so that its id() cannot come to mean another
+            known = self._decided[id(workload)] = workload, self._decision(workload)
+        return known[1]
+
+    @cached_property
+    def _decided(self) -> dict[int, tuple[Workload, Decision]]:
+        return {}
+
+    def _decision(self, workload: Workload) -> Decision:
         gone = self._gone(workload.source)
         if gone is not None:
             return Decision(gone)
@@ -244,7 +257,9 @@ class Admission:
 
     def quotas_of(self, workload: Workload, pod: Pod) -> tuple[ResourceQuota, ...]:
         """Those that count the pods of a workload, by name; ``pod`` is the stored one."""
-        found = [q for q in self._quotas.get(workload.namespace, ()) if is_in_reach(q.source, workload.source)]
+        here = self._quotas.get(workload.namespace, ())
+        work.spend(len(here) // 2)
+        found = [q for q in here if is_in_reach(q.source, workload.source)]
         if not any(q.scopes for q in found):
             return tuple(found)
         from kubesched_lint.admission.quotas import counts
@@ -253,10 +268,10 @@ class Admission:
         return tuple(q for q in found if counts(q, pod, template))
 
     @cached_property
-    def _quotas(self) -> Mapping[str, tuple[ResourceQuota, ...]]:
-        found: dict[str, tuple[ResourceQuota, ...]] = {}
+    def _quotas(self) -> Mapping[str, Sequence[ResourceQuota]]:
+        found: dict[str, list[ResourceQuota]] = {}
         for quota in sorted(self.objects.quotas, key=lambda q: q.name):
-            found[quota.namespace] = (*found.get(quota.namespace, ()), quota)
+            found.setdefault(quota.namespace, []).append(quota)
         return found
 
     def _by_quota(self, workload: Workload) -> Iterator[Refusal]:
@@ -265,6 +280,7 @@ class Admission:
 
         pod = self.stored(workload.pod, source=workload.source)
         for quota in self.quotas_of(workload, pod):
+            work.spend(_STEPS)
             missing = unsaid(pod, quota.hard)
             if not missing:
                 continue

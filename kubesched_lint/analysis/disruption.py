@@ -2,32 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import islice
 
+from kubesched_lint import work
 from kubesched_lint.controllers.pdb import covers
+from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member, World, once_per_world
+
+_STEPS = 3
+"""What it costs to ask whether a budget covers a pod."""
+_Label = tuple[str, str] | None
+_Alike = tuple[str, Selector]
+"""Namespace and selector: what decides whom a budget covers."""
+
+
+class Budgets:
+    """Those of the set, else of the cluster: asked once for all that cover the same pods, and by a label they want."""
+
+    def __init__(self, world: World) -> None:
+        live = () if world.cluster is None else world.cluster.inventory.budgets
+        self.linted = frozenset(map(id, world.manifests.budgets))
+        self._world = world
+        self._alike: dict[_Alike, list[tuple[int, DisruptionBudget]]] = {}
+        self._group: dict[int, int] = {}
+        self._posted: dict[tuple[str, _Label], list[list[tuple[int, DisruptionBudget]]]] = {}
+        for number, budget in enumerate((*world.manifests.budgets, *live)):
+            if budget.selector is None:
+                continue
+            group = self._alike.setdefault((budget.namespace, budget.selector), [])
+            group.append((number, budget))
+            self._group[id(budget)] = id(group)
+            if len(group) == 1:
+                for label in _posted_under(budget.selector):
+                    self._posted.setdefault((budget.namespace, label), []).append(group)
+        self._first_covered: dict[int, Sequence[Workload]] = {}
+
+    def of(self, workload: Workload) -> Iterator[DisruptionBudget]:
+        """Those that cover its pods, in their order."""
+        if not self._posted:
+            return
+        found: list[tuple[int, DisruptionBudget]] = []
+        labels = self._world.member(workload).pod.labels
+        for label in (None, *labels.items()):
+            for group in self._posted.get((workload.namespace, label), ()):
+                work.spend(_STEPS)
+                if covers(group[0][1], workload.namespace, labels):
+                    found += group
+        for _, budget in sorted(found, key=lambda one: one[0]):
+            work.spend()
+            yield budget
+
+    def first_covered(self, budget: DisruptionBudget) -> Sequence[Workload]:
+        """Two of the workloads whose pods the budget covers, or as many as there are."""
+        if budget.selector is None:
+            return ()
+        group = self._group[id(budget)]
+        if group not in self._first_covered:
+            self._first_covered[group] = tuple(islice(self._covered(budget, budget.selector), 2))
+        return self._first_covered[group]
+
+    def _covered(self, budget: DisruptionBudget, selector: Selector) -> Iterator[Workload]:
+        for label in _posted_under(selector):
+            for workload in self._workloads.get((budget.namespace, label), ()):
+                work.spend(_STEPS)
+                if covers(budget, workload.namespace, self._world.member(workload).pod.labels):
+                    yield workload
+
+    @cached_property
+    def _workloads(self) -> dict[tuple[str, _Label], list[Workload]]:
+        found: dict[tuple[str, _Label], list[Workload]] = {}
+        for workload in self._world.manifests.workloads:
+            for label in (None, *self._world.member(workload).pod.labels.items()):
+                found.setdefault((workload.namespace, label), []).append(workload)
+        return found
+
+
+def _posted_under(selector: Selector) -> Sequence[_Label]:
+    """The labels of which a selected pod has one; None where the selector does not tell."""
+    posting = next((r for r in selector.requirements if r.operator == "In"), None)
+    return (None,) if posting is None else [(posting.key, value) for value in dict.fromkeys(posting.values)]
+
+
+@once_per_world
+def _budgets(world: World) -> Budgets:
+    return Budgets(world)
 
 
 def budgets_of(it: Member) -> Iterator[DisruptionBudget]:
     """Budgets of the set, else of the cluster, that select its pods."""
-    labels = it.pod.labels
-    live = () if it.world.cluster is None else it.world.cluster.inventory.budgets
     seen = set()
-    for budget in (*it.world.manifests.budgets, *live):
-        if budget.name not in seen and covers(budget, it.workload.namespace, labels):
+    for budget in _budgets(it.world).of(it.workload):
+        if budget.name not in seen:
             seen.add(budget.name)
             yield budget
 
 
 def is_linted(budget: DisruptionBudget, world: World) -> bool:
     """Whether a budget is one of the manifests: a finding points at no line of a snapshot."""
-    return any(budget is ours for ours in world.manifests.budgets)
+    return id(budget) in _budgets(world).linted
 
 
 def guards_others(budget: DisruptionBudget, it: Member) -> bool:
     """Whether a budget also selects pods of other workloads: then its sums are not this workload's alone."""
-    return any(
-        w is not it.workload and covers(budget, w.namespace, it.world.member(w).pod.labels)
-        for w in it.world.manifests.workloads
-    )
+    return any(other is not it.workload for other in _budgets(it.world).first_covered(budget))

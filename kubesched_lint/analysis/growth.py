@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from kubesched_lint import work
 from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
 from kubesched_lint.analysis.preferences import relaxed
 from kubesched_lint.analysis.trial import Queued, queued_pods, scheduled_pod
@@ -38,6 +39,10 @@ from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import World, once_per_world
 
 MOST_PODS = 2_000
+_FIRST_STOCK = 2
+"""Spares of an offer to begin with: with one, every node that is added would have all of them made anew."""
+_STEPS = 10
+"""What it costs to make a state with one node more."""
 _MOST_NODES = 500
 
 
@@ -142,6 +147,10 @@ class _Growth:
         self.limits = {name: dict(left) for name, left in world.potential.limits.items()}
         self.stock: dict[int, int] = {}
         """How many spares of an offer to hold, by ``id(offer)``."""
+        self.made: dict[tuple[int, int], Node] = {}
+        """Nodes of an offer, by ``id(offer)`` and their number."""
+        self.counts: dict[int, int] = {}
+        """How many nodes of an offer were added, by ``id(offer)``."""
         self.spares: dict[int, Offer] = {}
         self.free: dict[int, list[int]] = {}
         self.there: NodeSet = EMPTY
@@ -331,6 +340,7 @@ class _Growth:
         position = self.free[id(offer)].pop(0)
         node = self.state.index.nodes[position]
         self.new[node.name] = offer
+        self.counts[id(offer)] = self.counts.get(id(offer), 0) + 1
         self.nodes[node.name] = node
         self.there |= only(position)
         take(offer.template, self.limits.get(offer.template.pool.name, {}))
@@ -344,6 +354,7 @@ class _Growth:
         there = (*self.real, *self.nodes.values())
         self.there = first(len(there))
         spares = [spare for offer in self.world.potential.offers for spare in self._spares(offer)]
+        work.spend(_STEPS * (len(there) + len(spares)))
         self.spares = {position: offer for position, (_, offer) in enumerate(spares, len(there))}
         self.free = {}
         for position, offer in self.spares.items():
@@ -353,9 +364,12 @@ class _Growth:
     def _spares(self, offer: Offer) -> Iterator[tuple[Node, Offer]]:
         """Bare: their DaemonSet pods are placed on them, so that ports and terms of these count too."""
         template = offer.template
-        made = sum(1 for o in self.new.values() if o is offer)
-        for number in range(made + 1, made + 1 + self.stock.setdefault(id(offer), 1)):
-            yield template.node(number, template.offered), offer
+        taken = self.counts.get(id(offer), 0)
+        for number in range(taken + 1, taken + 1 + self.stock.setdefault(id(offer), _FIRST_STOCK)):
+            made = self.made.get((id(offer), number))
+            if made is None:
+                made = self.made[id(offer), number] = template.node(number, template.offered)
+            yield made, offer
 
     def _state(self, nodes: Sequence[Node], spares: Iterable[Offer] = ()) -> ClusterState:
         version = self.world.premises.kubernetes_version

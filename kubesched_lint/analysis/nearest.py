@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from kubesched_lint.model.labels import Requirement
+from kubesched_lint import work
+from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.record import record
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def node_miss(pod: Pod, nodes: Sequence[Node]) -> Miss:
         return Miss(at, "an empty node selector term, which matches nothing")
     alternatives = [[*selector, *t.expressions] for t in terms or () if t.expressions or t.fields] or [selector]
     fields = [f for t in terms or () for f in t.fields]
-    conditions = min(alternatives, key=lambda a: _failing(a, nodes))
+    told: dict[tuple[str, ...], Sequence[Labels]] = {}
+    conditions = min(alternatives, key=lambda a: _failing(a, _distinct(a, nodes, told)))
     alone = [c for c in conditions if not any(c.matches(n.labels) for n in nodes)]
     if alone:
         worst = alone[0]
@@ -102,9 +104,23 @@ def hint(nearest: str, lead: str = "") -> str:
     return f" ({lead}{nearest})" if nearest else ""
 
 
-def _failing(conditions: Sequence[Requirement], nodes: Sequence[Node]) -> int:
+def _failing(conditions: Sequence[Requirement], nodes: Sequence[Labels]) -> int:
     """How many conditions fail on the node that meets most of them."""
-    return min((sum(not c.matches(n.labels) for c in conditions) for n in nodes), default=len(conditions))
+    work.spend(len(conditions) * len(nodes))
+    return min((sum(not c.matches(labels) for c in conditions) for labels in nodes), default=len(conditions))
+
+
+def _distinct(
+    conditions: Sequence[Requirement], nodes: Sequence[Node], told: dict[tuple[str, ...], Sequence[Labels]]
+) -> Sequence[Labels]:
+    """What the conditions read of the nodes' labels, once of nodes that are alike in it; ``told`` keeps it."""
+    keys = tuple(sorted({c.key for c in conditions}))
+    found = told.get(keys)
+    if found is None:
+        work.spend(len(nodes))
+        rows = dict.fromkeys(tuple(node.labels.get(key) for key in keys) for node in nodes)
+        found = told[keys] = [{k: v for k, v in zip(keys, row, strict=True) if v is not None} for row in rows]
+    return found
 
 
 def _best_node(conditions: Sequence[Requirement], nodes: Sequence[Node]) -> str:

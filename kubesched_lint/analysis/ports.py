@@ -15,6 +15,10 @@ ALL = "0.0.0.0"
 REASON = "node(s) didn't have free ports for the requested pod ports"
 
 
+_STEPS = 4
+"""What it costs to hold one pod's ports against those of another."""
+
+
 def clash(one: Pod, other: Pod) -> tuple[HostPort, HostPort] | None:
     """The first ports of two pods that exclude each other (``nodeports``: the same address, or one means every)."""
     for mine in one.host_ports:
@@ -41,7 +45,7 @@ def rivals(it: Member) -> Iterator[Workload]:
     seen = set()
     for port in it.workload.pod.host_ports:
         users = host_port_users(it.world)[port.protocol, port.port]
-        work.spend(len(users))
+        work.spend(_STEPS * len(users))
         for other in users:
             if id(other) in seen or other.ref == it.workload.ref or not it.world.order.comes_before(other, it.workload):
                 continue

@@ -12,6 +12,8 @@ from kubesched_lint.model.quota import PODS, asked, unsaid
 from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.world.world import Member, World, once_per_world
 
+_STEPS = 8
+"""What it costs to count one pod against one entry of a quota."""
 STANDING = (*SCALED, "DaemonSet")
 """Kinds whose pods are there together: those of a Job take turns."""
 
@@ -54,12 +56,17 @@ def granted(wanted: Sequence[tuple[Workload, int]], world: World) -> list[int]:
     if not world.objects.quotas:
         return found
     pods = [world.member(workload).pod for workload, _ in wanted]
-    counting = [world.admission.quotas_of(w, pod) for (w, _), pod in zip(wanted, pods, strict=True)]
+    counted: dict[int, list[int]] = {}
+    for i, ((workload, _), pod) in enumerate(zip(wanted, pods, strict=True)):
+        for quota in world.admission.quotas_of(workload, pod):
+            counted.setdefault(id(quota), []).append(i)
     for quota in world.objects.quotas:
         taken = {name: used(quota, name, world.other_pods) for name in quota.hard}
-        for i, (workload, _) in enumerate(wanted):
-            if not found[i] or all(quota is not one for one in counting[i]):
+        for i in counted.get(id(quota), ()):
+            if not found[i]:
                 continue
+            workload, _ = wanted[i]
+            work.spend(_STEPS * len(quota.hard))
             each = {name: amount for name in quota.hard if (amount := asked_of(world.member(workload), name))}
             room = [max(quota.hard[name] - taken[name], 0) // amount for name, amount in each.items()]
             found[i] = 0 if unsaid(pods[i], quota.hard) else min((*room, found[i]))

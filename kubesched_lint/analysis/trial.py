@@ -5,7 +5,7 @@ What stays Pending in every trial is a witness, not a proof: other draws and ord
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -193,7 +193,8 @@ class _Trial:
         self._placed[id(placement)] = placement, one
 
 
-def created_counts(world: World) -> dict[int, int]:
+@once_per_world
+def created_counts(world: World) -> Mapping[int, int]:
     """``id(workload)`` → how many of its pods the API server creates when the set is created in apply order."""
     wanted = [(workload, lasting_pods_wanted(world.member(workload))) for workload in world.as_created]
     counts = [count for _, count in wanted]

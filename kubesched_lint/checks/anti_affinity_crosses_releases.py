@@ -65,8 +65,9 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 def _others(it: Member, term: PodAffinityTerm) -> Iterator[tuple[str, tuple[Labels, Place | None]]]:
     """Name, labels and place of what else the term selects in the namespace of its pod."""
+    own = it.workload.ref
     for other in it.selected_workloads(term):
-        if other is it.workload or other.namespace != it.workload.namespace or other.ref == it.workload.ref:
+        if other is it.workload or other.namespace != own.namespace or other.ref == own:
             continue
         if other.stays and it.surely_selects(term, other):
             place = Place(other.pod.labels_path, "is matched as well", other.source, other.ref)

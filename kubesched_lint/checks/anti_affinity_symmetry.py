@@ -15,7 +15,7 @@ from kubesched_lint.world.room import domain_room
 from kubesched_lint.world.staying import preempts, staying, staying_beside_set
 from kubesched_lint.world.world import Member, World
 
-_STEPS = 20
+_STEPS = 10
 REASON = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 

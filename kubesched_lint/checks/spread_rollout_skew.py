@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import count_by_revision
@@ -10,6 +11,9 @@ from kubesched_lint.findings import Evidence, Hazard, pattern, witness
 from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.world import Member
+
+if TYPE_CHECKING:
+    from kubesched_lint.lifecycle.skew import Skew
 
 _REVISION = "pod-template-hash"
 _VERSION_WORDS = ("version", "revision", "release-id", "build", "commit", "sha", "hash", "tag", "rev")
@@ -21,6 +25,7 @@ _MOST_WORKLOADS, _MOST_NODES, _MOST_REPLICAS = 30, 100, 60
 def check(it: Member) -> Iterator[Hazard]:
     if it.workload.kind != "Deployment" or it.workload.strategy.type != "RollingUpdate" or it.workload.replicas < 2:
         return
+    rollouts: Sequence[Skew] | None = None
     for constraint in it.workload.pod.spread:
         selector = constraint.selector
         if selector is None or not constraint.topology_key or not selector.matches(it.pod.labels):
@@ -29,9 +34,11 @@ def check(it: Member) -> Iterator[Hazard]:
             continue
         if _REVISION in constraint.match_label_keys or version_label(it.workload, constraint):
             continue
+        if rollouts is None:
+            rollouts = _rollouts(it)
         yield Hazard(
             at=constraint.path,
-            evidence=_evidence(it, constraint),
+            evidence=_evidence(it, constraint, rollouts),
             values={"key": constraint.topology_key, "skew": constraint.max_skew},
         )
 
@@ -41,29 +48,29 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     yield count_by_revision(it.workload, hazard.at)
 
 
-def _evidence(it: Member, constraint: SpreadConstraint) -> Evidence:
+def _rollouts(it: Member) -> Sequence[Skew]:
     """Where it can be tried out: how the pods stand after some rollouts, by the exact scheduler and controller."""
-    text = f"the selector {constraint.selector} matches the old revision and the new one alike"
     if (
         it.workload.held
         or it.world.cluster is None
         or len(it.world.manifests.workloads) > _MOST_WORKLOADS
         or len(it.world.index) > _MOST_NODES
     ):
-        return pattern(text)
+        return ()
     from kubesched_lint.analysis.setting import setting_of
     from kubesched_lint.lifecycle.skew import skews
 
     setting = setting_of(it.world)
     number = next(i for i, w in enumerate(setting.workloads) if w.ref == it.workload.ref)
     if setting.workloads[number].replicas > _MOST_REPLICAS:
-        return pattern(text)
-    for skew in skews(setting, number, runs=_RUNS):
-        if (
-            skew.event == "rollout"
-            and skew.topology_key == constraint.topology_key
-            and skew.worst > constraint.max_skew
-        ):
+        return ()
+    return [skew for skew in skews(setting, number, runs=_RUNS) if skew.event == "rollout"]
+
+
+def _evidence(it: Member, constraint: SpreadConstraint, rollouts: Sequence[Skew]) -> Evidence:
+    text = f"the selector {constraint.selector} matches the old revision and the new one alike"
+    for skew in rollouts:
+        if skew.topology_key == constraint.topology_key and skew.worst > constraint.max_skew:
             ends = ", ".join("/".join(map(str, counts)) for counts, _ in skew.ends[:3])
             domains = "/".join(skew.domains)
             return witness(

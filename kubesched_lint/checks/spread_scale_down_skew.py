@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.node import HOSTNAME
@@ -11,6 +12,9 @@ from kubesched_lint.model.pod import SpreadConstraint
 from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.world.room import domain_room
 from kubesched_lint.world.world import Member
+
+if TYPE_CHECKING:
+    from kubesched_lint.lifecycle.skew import Skew
 
 _RUNS = 10
 # Beyond these a simulation costs more than a linter may.
@@ -22,6 +26,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if scaler is None or it.workload.held or scaler.min_replicas >= scaler.max_replicas:
         return
     pod = it.pod
+    ends: Sequence[Skew] | None = None
     for constraint in pod.spread:
         selector = constraint.selector
         if not constraint.is_hard or constraint.topology_key == HOSTNAME or selector is None:
@@ -30,7 +35,9 @@ def check(it: Member) -> Iterator[Hazard]:
         worst = worst_skew(scaler.max_replicas, max(scaler.min_replicas, 1), len(room.domains))
         if worst <= constraint.max_skew or not selector.matches(pod.labels):
             continue
-        evidence = _evidence(it, constraint, scaler, room.domains, worst)
+        if ends is None:
+            ends = _ends(it, scaler)
+        evidence = _evidence(it, constraint, scaler, room.domains, worst, ends)
         if evidence is not None:
             yield Hazard(
                 at=constraint.path,
@@ -59,17 +66,38 @@ def _evidence(
     scaler: Autoscaler,
     domains: tuple[str, ...],
     worst: int,
+    ends: Sequence[Skew],
 ) -> Evidence | None:
     """What happened where it could be tried out; None where no run left the domains uneven."""
     low, high = max(scaler.min_replicas, 1), scaler.max_replicas
     counted = f"{high} pods in {len(domains)} domains: without any {high - low} of them the skew is up to {worst}"
+    for skew in ends:
+        if skew.topology_key == constraint.topology_key:
+            if skew.worst <= constraint.max_skew:
+                return None
+            stands = ", ".join("/".join(map(str, counts)) for counts, _ in skew.ends[:3])
+            places = "/".join(skew.domains)
+            return witness(
+                f"{counted}; in {skew.runs} simulated runs {places} hold for example {stands}",
+                trace=(
+                    f"{it.workload} runs {high} pods",
+                    f"it is scaled to {low}",
+                    f"its pods end at {stands} in {places}",
+                ),
+            )
+    return pattern(counted)
+
+
+def _ends(it: Member, scaler: Autoscaler) -> Sequence[Skew]:
+    """Where it can be tried out: how its pods stand once the autoscaler has shrunk it as far as it may."""
+    low, high = max(scaler.min_replicas, 1), scaler.max_replicas
     large = (
         len(it.world.manifests.workloads) > _MOST_WORKLOADS
         or len(it.world.index) > _MOST_NODES
         or high > _MOST_REPLICAS
     )
     if large or it.world.pools:
-        return pattern(counted)
+        return ()
     from kubesched_lint.analysis.setting import setting_of
     from kubesched_lint.lifecycle.skew import skews
     from kubesched_lint.lifecycle.telling import scale_event
@@ -77,22 +105,8 @@ def _evidence(
     start = setting_of(it.world)
     number = next((i for i, w in enumerate(start.workloads) if w.ref == it.workload.ref), None)
     if number is None:
-        return pattern(counted)
+        return ()
     sized = list(start.workloads)
     sized[number] = replace(sized[number], replicas=high)
     setting = replace(start, workloads=tuple(sized), running={}, scaled={number: (low,)})
-    for skew in skews(setting, number, runs=_RUNS):
-        if skew.event == scale_event(low) and skew.topology_key == constraint.topology_key:
-            if skew.worst <= constraint.max_skew:
-                return None
-            ends = ", ".join("/".join(map(str, counts)) for counts, _ in skew.ends[:3])
-            places = "/".join(skew.domains)
-            return witness(
-                f"{counted}; in {skew.runs} simulated runs {places} hold for example {ends}",
-                trace=(
-                    f"{it.workload} runs {high} pods",
-                    f"it is scaled to {low}",
-                    f"its pods end at {ends} in {places}",
-                ),
-            )
-    return pattern(counted)
+    return [skew for skew in skews(setting, number, runs=_RUNS) if skew.event == scale_event(low)]

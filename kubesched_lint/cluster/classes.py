@@ -6,13 +6,16 @@ set of classes is one int, and a selector a few set operations.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.topology import Tally, sum_of
 from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.model.pod import Pod, PodAffinityTerm, Resources
+from kubesched_lint.model.pod import Pod, PodAffinityTerm, Resources, WeightedPodAffinityTerm
 from kubesched_lint.model.resources import nonzero_requests
 
 ClassSet = int
@@ -49,6 +52,18 @@ class AntiAffinityHolders(NamedTuple):
     classes: list[PodClass]
 
 
+class Pull(NamedTuple):
+    """A term of a class's pods that weighs on newcomers: it draws those that it selects, or below zero drives them."""
+
+    pod_class: PodClass
+    term: PodAffinityTerm
+    weight: int
+
+
+HARD_POD_AFFINITY_WEIGHT = 1
+"""What required affinity of running pods weighs."""
+
+
 class PodClasses:
     """All classes with their label index; grows, never shrinks."""
 
@@ -66,6 +81,9 @@ class PodClasses:
         self._holders: dict[tuple[str, PodAffinityTerm], AntiAffinityHolders] = {}
         self._postings: dict[tuple[str, str], list[AntiAffinityHolders]] = {}
         self._unposted: list[AntiAffinityHolders] = []
+        self._pulls: dict[tuple[str, str] | None, list[Pull]] = {}
+        """Label that a term asks for → the terms, in the order of their classes; None for those that ask for none."""
+        self._pulls_posted = 0
 
     def __len__(self) -> int:
         return len(self.all)
@@ -152,6 +170,7 @@ class PodClasses:
     def nodes_of(self, classes: ClassSet) -> NodeSet:
         """Nodes that hold at least one pod of these classes."""
         found = EMPTY
+        work.spend(classes.bit_count() // 2)
         for member in self.members(classes):
             for plane in member.tally.planes:
                 found |= plane
@@ -159,6 +178,7 @@ class PodClasses:
 
     def tally_of(self, classes: ClassSet) -> Tally:
         """Pods of these classes per node."""
+        work.spend(classes.bit_count())
         return sum_of(member.tally for member in self.members(classes))
 
     # --- anti-affinity that running pods hold against newcomers -----------------------------------------------------
@@ -168,14 +188,12 @@ class PodClasses:
         holders = self._holders.get(key)
         if holders is None:
             holders = self._holders[key] = AntiAffinityHolders(term, made.pod.namespace, [])
-            posting = None
-            if term.selector is not None:
-                posting = next((r for r in term.selector.requirements if r.operator == "In"), None)
-            if posting is None:
+            pairs = _posted_under(term)
+            if pairs is None:
                 self._unposted.append(holders)
             else:
-                for value in dict.fromkeys(posting.values):
-                    self._postings.setdefault((posting.key, value), []).append(holders)
+                for pair in pairs:
+                    self._postings.setdefault(pair, []).append(holders)
         if made not in holders.classes:
             holders.classes.append(made)
 
@@ -184,6 +202,52 @@ class PodClasses:
         yield from self._unposted
         for pair in labels.items():
             yield from self._postings.get(pair, ())
+
+    # --- what running pods would rather have beside them, or not ----------------------------------------------------
+
+    def possible_pulls(self, labels: Mapping[str, str], since: int) -> Iterator[Pull]:
+        """Every term that might weigh on a pod with these labels, of classes numbered ``since`` and up; the caller
+        checks selector and namespace.
+        """
+        self._post_pulls()
+        for label in (None, *labels.items()):
+            posted = self._pulls.get(label)
+            if posted:
+                yield from islice(posted, bisect_left(posted, since, key=lambda pull: pull.pod_class.number), None)
+
+    def _post_pulls(self) -> None:
+        """For scores alone, so not before one is asked for."""
+        for pod_class in self.members(self.preferring >> self._pulls_posted << self._pulls_posted):
+            for term, weight in _weights(pod_class.pod):
+                pairs = _posted_under(term)
+                for label in (None,) if pairs is None else pairs:
+                    self._pulls.setdefault(label, []).append(Pull(pod_class, term, weight))
+        self._pulls_posted = len(self.all)
+
+
+def _posted_under(term: PodAffinityTerm) -> Iterable[tuple[str, str]] | None:
+    """The labels of which a selected pod has one; None where the selector does not tell."""
+    posting = None
+    if term.selector is not None:
+        posting = next((r for r in term.selector.requirements if r.operator == "In"), None)
+    return None if posting is None else [(posting.key, value) for value in dict.fromkeys(posting.values)]
+
+
+def _weights(holder: Pod) -> Iterator[tuple[PodAffinityTerm, int]]:
+    """The terms of a running pod that weigh on newcomers."""
+    for term in holder.required_affinity:
+        yield term, HARD_POD_AFFINITY_WEIGHT
+    for weighted, sign in signed(holder.preferred_affinity, holder.preferred_anti_affinity):
+        yield weighted.term, sign * weighted.weight
+
+
+def signed(
+    affinity: Sequence[WeightedPodAffinityTerm], anti_affinity: Sequence[WeightedPodAffinityTerm]
+) -> Iterator[tuple[WeightedPodAffinityTerm, int]]:
+    for weighted in affinity:
+        yield weighted, 1
+    for weighted in anti_affinity:
+        yield weighted, -1
 
 
 def class_key(pod: Pod, terminating: bool) -> Hashable:

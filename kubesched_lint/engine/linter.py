@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _TOO_MANY_NODES = "not examined: the pools could make more nodes for this set than are looked at"
 _HAZARD_STEPS = 200
 """What it costs to place and word one hazard."""
-MOST_STEPS, STEPS_EACH, LEAST_STEPS = 20_000_000, 1_000, 20_000
+MOST_STEPS, STEPS_EACH, LEAST_STEPS = 8_000_000, 1_000, 20_000
 """Of a run, for each of its documents, and of a rule when those are spent: see ``work``."""
 
 

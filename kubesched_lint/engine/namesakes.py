@@ -88,7 +88,7 @@ class Namesakes:
 
     def _chosen(self, source: Source, last: bool) -> Inventory:
         """One Inventory for all sources that mean the same: what is computed of it is computed once."""
-        work.spend(sum(map(len, self.groups.values())))
+        work.spend(3 * sum(map(len, self.groups.values())))
         kept = {id(_nearest(items, source, last)) for items in self.groups.values()}
         left = {id(item) for items in self.groups.values() for item in items} - kept
         strange = set(self._strange_scalers(left, last))

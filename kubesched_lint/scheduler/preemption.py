@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.model.pod import BoundPod, Pod
@@ -22,6 +23,8 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NEVER = "not eligible due to preemptionPolicy=Never."
 
 # DefaultPreemptionArgs: fewer potential nodes than this are all tried; of more, only some from a random start.
+_STEPS = 5
+"""What it costs to try one node."""
 MIN_CANDIDATES = 100
 MIN_CANDIDATES_PERCENT = 10
 
@@ -101,6 +104,7 @@ def _dry_run(
     for position in potential:
         if len(candidates) >= wanted and any(not c.violations for c in candidates):
             break
+        work.spend(_STEPS)
         mark = state.mark()
         try:
             found = _select_victims(pod, position, allowed, state)

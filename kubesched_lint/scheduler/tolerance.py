@@ -5,7 +5,7 @@ Mirrors ``k8s.io/api/core/v1/toleration.go`` and ``component-helpers/scheduling/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
@@ -57,20 +57,34 @@ def first_untolerated(
     tolerations: Sequence[Toleration], taints: Iterable[Taint], *, comparison: bool = False
 ) -> Taint | None:
     """The first taint of NoSchedule or NoExecute effect that nothing tolerates."""
+    keyed = _by_key(tolerations)
     for taint in taints:
-        if taint.effect in FILTERING and not tolerates_any(tolerations, taint, comparison=comparison):
+        if taint.effect in FILTERING and not tolerates_any(_about(keyed, taint), taint, comparison=comparison):
             return taint
     return None
+
+
+def _by_key(tolerations: Iterable[Toleration]) -> Mapping[str, Sequence[Toleration]]:
+    keyed: dict[str, list[Toleration]] = {}
+    for toleration in tolerations:
+        keyed.setdefault(toleration.key, []).append(toleration)
+    return keyed
+
+
+def _about(keyed: Mapping[str, Sequence[Toleration]], taint: Taint) -> Sequence[Toleration]:
+    """Those that may cover the taint: of its key, and of none, which means any."""
+    return (*keyed.get(taint.key, ()), *keyed.get("", ()))
 
 
 def repelled(index: NodeIndex, tolerations: Sequence[Toleration], *, comparison: bool = False) -> NodeSet:
     """Nodes with at least one NoSchedule or NoExecute taint that the tolerations do not cover."""
     found = EMPTY
+    keyed = _by_key(tolerations)
     for taint, nodes in index.taints.items():
         if (
             taint.effect in FILTERING
             and nodes & ~found
-            and not tolerates_any(tolerations, taint, comparison=comparison)
+            and not tolerates_any(_about(keyed, taint), taint, comparison=comparison)
         ):
             found |= nodes
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kubesched_lint.admission.claims import default_class
 from kubesched_lint.cluster.storage import Storage
@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 
 def claim_named(world: World, namespace: str, name: str) -> Claim | None:
     """A claim of the set, else of the cluster."""
-    return next((c for c in _claims(world) if c.name == name and c.namespace == namespace), None)
+    return _claims_by_name(world).get((namespace, name))
+
+
+@once_per_world
+def _claims_by_name(world: World) -> Mapping[tuple[str, str], Claim]:
+    """Of several claims of one name the first."""
+    found: dict[tuple[str, str], Claim] = {}
+    for claim in _claims(world):
+        found.setdefault((claim.namespace, claim.name), claim)
+    return found
 
 
 def told_ordinals(it: Member) -> list[int]:
@@ -57,13 +66,10 @@ def storage_class_of(world: World, claim: Claim) -> StorageClass | None:
 
 def bound_volume(world: World, namespace: str, name: str) -> PersistentVolume | None:
     """The volume that a claim is bound to, or asks for by name."""
-    claim = claim_named(world, namespace, name)
-    for volume in _volumes(world):
-        if claim is not None and claim.volume_name == volume.name:
-            return volume
-        if volume.claim_ref is not None and volume.claim_ref[:2] == (namespace, name):
-            return volume
-    return None
+    claim, known = claim_named(world, namespace, name), _volumes_by(world)
+    named = None if claim is None else known.name.get(claim.volume_name)
+    found = [at for at in (named, known.claim.get((namespace, name))) if at is not None]
+    return _volumes(world)[min(found)] if found else None
 
 
 def unbound_claims(it: Member) -> Iterator[tuple[Claim, Path]]:
@@ -335,7 +341,30 @@ def _claims(world: World) -> Iterator[Claim]:
         yield from world.cluster.inventory.claims
 
 
-def _volumes(world: World) -> Iterator[PersistentVolume]:
+class _VolumesBy(NamedTuple):
+    """The first volume of each name, and of each claim that volumes name."""
+
+    name: Mapping[str, int]
+    claim: Mapping[tuple[str, str], int]
+
+
+@once_per_world
+def _volumes_by(world: World) -> _VolumesBy:
+    by_name: dict[str, int] = {}
+    by_claim: dict[tuple[str, str], int] = {}
+    for number, volume in enumerate(_volumes(world)):
+        by_name.setdefault(volume.name, number)
+        if volume.claim_ref is not None:
+            by_claim.setdefault(volume.claim_ref[:2], number)
+    return _VolumesBy(by_name, by_claim)
+
+
+@once_per_world
+def _volumes(world: World) -> Sequence[PersistentVolume]:
+    return tuple(_with_stable_keys(world))
+
+
+def _with_stable_keys(world: World) -> Iterator[PersistentVolume]:
     live = () if world.cluster is None else world.cluster.inventory.volumes
     names = place_names(world)
     for volume in (*world.manifests.volumes, *live):

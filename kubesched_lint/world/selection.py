@@ -11,6 +11,9 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.namespaces import Namespaces
 from kubesched_lint.world.pod_labels import is_set_later, name_told_by
 
+_STEPS = 3
+"""What it costs to ask whether a term selects a pod."""
+
 
 class Selection:
     """The pods of a manifest set by their labels. ``pod_of`` gives a workload's pod as admission leaves it."""
@@ -37,7 +40,7 @@ class Selection:
         ``unknown`` decides where namespace labels are not known.
         """
         for workload in self._candidates(term):
-            work.spend()
+            work.spend(_STEPS)
             if self._namespaces.selects(term, holder, self._pod_of(workload), unknown=unknown):
                 yield workload
 

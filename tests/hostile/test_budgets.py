@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import pkgutil
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -16,6 +18,7 @@ from kubesched_lint.analysis.quota_demand import drawing
 from kubesched_lint.analysis.reachability import Circles, blocked_workloads
 from kubesched_lint.cli.app import app
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.engine import linter, simulate
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet, manifest_set
@@ -28,6 +31,7 @@ from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.formats import FORMATS, renderer
+from kubesched_lint.scheduler import tolerance
 from kubesched_lint.world.world import World
 from tests.hostile.shapes import SHAPES, Files, stream, workload
 
@@ -99,6 +103,47 @@ def test_linting_a_shape_costs_steps_in_proportion(name: str) -> None:
         spent.append(meter.spent)
     most = 4.6 if name in ("apart", "crowd", "chain") else 2.4
     assert spent[1] <= most * spent[0] + 2_000, spent
+
+
+ASKED: dict[str, tuple[int, str, str]] = {
+    "spreads": (4, "kubesched_lint.lifecycle.skew", "skews"),
+    "preferring": (8, "kubesched_lint.scheduler.scores.inter_pod_affinity", "selects_pod"),
+    "node-numbers": (40, "kubesched_lint.model.labels.Requirement", "matches"),
+    "claims": (15, "kubesched_lint.world.claims", "_by_stable_keys"),
+    "disruption": (15, "kubesched_lint.analysis.disruption", "covers"),
+    "pools": (10, "kubesched_lint.cluster.nodepools.templates.Template", "node"),
+}
+"""Shape → a size, and the question of which each object once cost as many as there are others."""
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_is_known_is_not_asked_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    size, owner, question = ASKED[name]
+    where = pkgutil.resolve_name(owner)
+    answer, asked = getattr(where, question), []
+
+    def counted(*given: Any, **named: Any) -> Any:
+        asked[-1] += 1
+        return answer(*given, **named)
+
+    monkeypatch.setattr(where, question, counted)
+    for times in (1, 2):
+        asked.append(0)
+        linted(SHAPES[name].make(size * times))
+    # Of many constraints the deployment is tried once; twice as many pods have each twice as many preferred terms.
+    most = {"spreads": 1.0, "preferring": 4.2}.get(name, 2.2)
+    assert 0 < asked[1] <= most * asked[0], asked
+
+
+def test_a_taint_is_held_against_tolerations_of_its_key_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = SHAPES["node-kinds"].make(40)
+    index = NodeIndex(cluster_of(files).inventory.nodes)
+    pod = set_of(files).inventory.workloads[0].pod
+    asked = []
+    real = tolerance.tolerates
+    monkeypatch.setattr(tolerance, "tolerates", lambda *a, **k: asked.append(a) or real(*a, **k))
+    assert not tolerance.repelled(index, pod.tolerations)
+    assert len(asked) == 40
 
 
 def test_blocked_workloads_are_found_at_once_however_long_the_chain() -> None:

@@ -61,7 +61,7 @@ def unwelcoming_nodes(pod: Pod, state: ClusterState) -> NodeSet:
     """Nodes in a domain of a running pod whose required anti-affinity selects this pod: it works both ways."""
     found = EMPTY
     for holders in state.classes.possible_holders(pod.labels):
-        work.spend(2)
+        work.spend(2 + len(holders.classes) // 4)
         if selects_pod(holders.term, holders.namespace, pod, state):
             holding = EMPTY
             for pod_class in holders.classes:

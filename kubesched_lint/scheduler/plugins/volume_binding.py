@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.storage import Storage
@@ -229,6 +230,7 @@ def _matching_volume(
     """FindMatchingVolume for nodes that are alike: a volume reserved for the claim, else the smallest that matches."""
     wanted = _class_of(claim, state.storage)
     best: PersistentVolume | None = None
+    work.spend(len(state.storage.volumes))
     for volume in state.storage.volumes.values():
         if wanted is None or volume.storage_class != wanted.name or volume.name in taken:
             continue

@@ -6,19 +6,21 @@ counts too, with hardPodAffinityWeight 1; terminating pods count like any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from kubesched_lint.cluster.classes import PodClass
+from kubesched_lint import work
+from kubesched_lint.cluster.classes import PodClass, signed
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.model.pod import Pod, PodAffinityTerm, WeightedPodAffinityTerm
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selected_classes, selects_pod
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level, plus
 
 NAME = "InterPodAffinity"
 WEIGHT = 2
-HARD_POD_AFFINITY_WEIGHT = 1
+_STEPS = 3
+"""What it costs to ask one term."""
 
 
 class _Pull(NamedTuple):
@@ -125,27 +127,11 @@ def normalised(levels: Levels) -> Levels:
 def _pulls(pod: Pod, state: ClusterState, since: int) -> Iterator[_Pull]:
     """All that draws the pod to, or drives it from, the pods of classes numbered ``since`` and up."""
     fresh = state.classes.everything >> since << since
-    for weighted, sign in _signed(pod.preferred_affinity, pod.preferred_anti_affinity):
+    for weighted, sign in signed(pod.preferred_affinity, pod.preferred_anti_affinity):
+        work.spend(_STEPS)
         for pod_class in state.classes.members(selected_classes(weighted.term, pod.namespace, state) & fresh):
             yield _Pull(pod_class, weighted.term.topology_key, sign * weighted.weight)
-    for pod_class in state.classes.members(state.classes.preferring & fresh):
-        for term, weight in _held(pod_class.pod):
-            if selects_pod(term, pod_class.pod.namespace, pod, state):
-                yield _Pull(pod_class, term.topology_key, weight)
-
-
-def _held(holder: Pod) -> Iterator[tuple[PodAffinityTerm, int]]:
-    """The terms of a running pod that weigh on newcomers."""
-    for term in holder.required_affinity:
-        yield term, HARD_POD_AFFINITY_WEIGHT
-    for weighted, sign in _signed(holder.preferred_affinity, holder.preferred_anti_affinity):
-        yield weighted.term, sign * weighted.weight
-
-
-def _signed(
-    affinity: Sequence[WeightedPodAffinityTerm], anti_affinity: Sequence[WeightedPodAffinityTerm]
-) -> Iterator[tuple[WeightedPodAffinityTerm, int]]:
-    for weighted in affinity:
-        yield weighted, 1
-    for weighted in anti_affinity:
-        yield weighted, -1
+    for pull in state.classes.possible_pulls(pod.labels, since):
+        work.spend(_STEPS)
+        if selects_pod(pull.term, pull.pod_class.pod.namespace, pod, state):
+            yield _Pull(pull.pod_class, pull.term.topology_key, pull.weight)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of, only
 from kubesched_lint.cluster.state import Touched
 from kubesched_lint.scheduler.scores.levels import Levels, among
@@ -38,6 +39,7 @@ class PerNode:
             for position in touched.positions[self._at :]:
                 self._move(position)
         else:
+            work.spend(len(self._cpu))
             self._values = [
                 self._value(*numbers) for numbers in zip(self._cpu, self._memory, *self._taken, strict=True)
             ]

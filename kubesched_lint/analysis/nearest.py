@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint import work
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.record import record
+from kubesched_lint.text import closest
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Path
@@ -143,8 +144,6 @@ def _closest(word: str, choices: Iterable[str]) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _closest_of(word: str, pool: tuple[str, ...]) -> str | None:
-    from difflib import get_close_matches
-
     plain = {_plain(c): c for c in reversed(pool)}
     if _plain(word) in plain:
         return plain[_plain(word)]
@@ -152,8 +151,7 @@ def _closest_of(word: str, pool: tuple[str, ...]) -> str | None:
     tail = _plain(word.rpartition("/")[2])
     if tail in tails:
         return tails[tail]
-    found = get_close_matches(word, pool, n=1, cutoff=0.75)
-    return found[0] if found else None
+    return closest(word, pool, 0.75) or None
 
 
 def _plain(word: str) -> str:

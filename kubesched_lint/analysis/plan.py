@@ -8,6 +8,7 @@ from dataclasses import field
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
+from kubesched_lint.text import joined, plural
 
 TODAY, GROWN, LIMITED, NEVER = "fits today", "fits after growing", "pool limit reached", "no pool can help"
 
@@ -33,10 +34,9 @@ def listed(added: Sequence[Added]) -> str:
     shown, others = [str(one) for one in added[:MOST_KINDS]], added[MOST_KINDS:]
     if others:
         count = sum(one.count for one in others)
-        kinds = "another kind" if len(others) == 1 else f"{len(others)} other kinds"
-        shown.append(f"{count} more {'node' if count == 1 else 'nodes'} of {kinds}")
-    *most, last = shown
-    return f"{', '.join(most)} and {last}" if most else last
+        kinds = plural(len(others), "another kind", f"{len(others)} other kinds")
+        shown.append(f"{count} more {plural(count, 'node')} of {kinds}")
+    return joined(shown)
 
 
 @record

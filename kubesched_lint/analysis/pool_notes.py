@@ -10,6 +10,7 @@ from kubesched_lint.cluster.nodepools.minimum import stands_in
 from kubesched_lint.cluster.nodepools.templates import is_open, shapes
 from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.quantity import show
+from kubesched_lint.text import plural
 from kubesched_lint.world.world import World
 
 _MOST = 5
@@ -25,7 +26,7 @@ def pool_notes(world: World) -> Iterator[str]:
         yield f"{_names(sorted(idle))} can make no node: no machine type and no label meets all requirements"
     zoneless = [pool.name for pool in pools if pool.zones is None]
     if zoneless:
-        told = _verb(zoneless, "tells", "tell")
+        told = plural(len(zoneless), "tells", "tell")
         yield f"{_names(zoneless)} {told} no zones: those of the nodes of today are taken, and any that a pod asks for"
     unknown = [pool.name for pool in pools if is_open(pool)]
     if unknown:
@@ -33,7 +34,7 @@ def pool_notes(world: World) -> Iterator[str]:
     nodes = () if world.cluster is None else world.cluster.inventory.nodes
     for pool, count in ((pool, sum(stands_in(node, pool) for node in nodes)) for pool in pools):
         if count:
-            are = "1 node of it counts as there" if count == 1 else f"{count} nodes of it count as there"
+            are = f"{count} {plural(count, 'node of it counts', 'nodes of it count')} as there"
             yield f"pool {pool.name} has at least {pool.minimum} nodes: {are}, though none is listed"
     yield from growth_notes(growth_plan(world))
 
@@ -59,21 +60,21 @@ def verdict_note(verdict: Verdict) -> str:
     if verdict.kind == TODAY:
         return f"{name} {TODAY}"
     if not verdict.added:
-        return f"{_pods(verdict.left)} of {name} {'fits' if verdict.left == 1 else 'fit'} nowhere: {verdict}"
-    fit = "fits" if verdict.grown == 1 else "fit"
+        return f"{_pods(verdict.left)} of {name} {plural(verdict.left, 'fits', 'fit')} nowhere: {verdict}"
+    fit = plural(verdict.grown, "fits", "fit")
     rest = "" if verdict.kind == GROWN else f", and {verdict.left} more nowhere: {verdict}"
     return f"{_pods(verdict.grown)} of {name} {fit} after adding {listed(verdict.added)}{rest}"
 
 
 def _pods(count: int) -> str:
-    return "1 pod" if count == 1 else f"{count} pods"
+    return f"{count} {plural(count, 'pod')}"
 
 
 def _told(pool: NodePool) -> str:
     """``pool general (2 zones, 1 machine type, nodes at most 10)``."""
     kinds = len(shapes(pool))
     parts = [] if pool.zones is None else [", ".join(pool.zones) if len(pool.zones) < 4 else f"{len(pool.zones)} zones"]
-    parts.append("1 machine type" if kinds == 1 else f"{kinds} machine types")
+    parts.append(f"{kinds} {plural(kinds, 'machine type')}")
     parts += [f"at most {_limit(name, amount)}" for name, amount in pool.limits.items()]
     return f"pool {pool.name} ({'; '.join(filter(None, parts))})"
 
@@ -83,15 +84,11 @@ def _limit(name: str, amount: int) -> str:
 
 
 def _names(pools: list[str]) -> str:
-    return f"pool{'' if len(pools) == 1 else 's'} {', '.join(pools[:_MOST])}{_more(len(pools), '')}"
-
-
-def _verb(pools: list[str], one: str, several: str) -> str:
-    return one if len(pools) == 1 else several
+    return f"{plural(len(pools), 'pool')} {', '.join(pools[:_MOST])}{_more(len(pools), '')}"
 
 
 def _more(count: int, noun: str) -> str:
     """What is left unsaid of ``count``: `` and 3 more pools``."""
     left = count - _MOST
-    named = f" {noun}" if noun and left == 1 else f" {noun}s" if noun else ""
+    named = f" {plural(left, noun)}" if noun else ""
     return f" and {left} more{named}" if left > 0 else ""

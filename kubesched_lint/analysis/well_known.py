@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint.analysis.nearest import nodes_carry
 from kubesched_lint.model.node import CSI_ZONES
 from kubesched_lint.record import record
+from kubesched_lint.text import closest
 
 if TYPE_CHECKING:
     from kubesched_lint.model.pod import Pod
@@ -83,9 +84,7 @@ def meant_taint(key: str) -> str:
     domain = key.rpartition("/")[0]
     if key in TAINTS or not domain.endswith("kubernetes.io") or domain == "kubernetes.io":
         return ""
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(key, TAINTS, n=1, cutoff=0.92)), "")
+    return closest(key, TAINTS, 0.92)
 
 
 @record
@@ -106,7 +105,5 @@ def meant_key(key: str) -> Meant | None:
         return Meant(_BARE[name], f"the well-known label is {_BARE[name]}")
     if prefix.endswith(_DOMAINS) and name in _BARE:
         return Meant(_BARE[name], f"{key} is no label that Kubernetes sets")
-    from difflib import get_close_matches
-
-    close = get_close_matches(key, WELL_KNOWN, n=1, cutoff=0.88)
-    return Meant(close[0], f"it reads like {close[0]}") if close else None
+    close = closest(key, WELL_KNOWN, 0.88)
+    return Meant(close, f"it reads like {close}") if close else None

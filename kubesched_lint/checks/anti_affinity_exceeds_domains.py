@@ -9,6 +9,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import spread_instead
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.pod import PodAffinityTerm
+from kubesched_lint.text import plural
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import domain_room
 from kubesched_lint.world.staying import staying_beside_set
@@ -36,7 +37,7 @@ def check(it: Member, *, reserve: int) -> Iterator[Hazard]:
         yield Hazard(
             at=term.path,
             evidence=proof(
-                f"{replicas} replicas > {left} usable {term.topology_key} {'domain' if left == 1 else 'domains'} "
+                f"{replicas} replicas > {left} usable {term.topology_key} {plural(left, 'domain')} "
                 f"({', '.join(room.domains)}{f', {lost} of them lost' if lost else ''})",
                 demand=replicas,
                 supply=left,

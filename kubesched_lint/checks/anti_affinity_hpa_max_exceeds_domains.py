@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import spread_instead
 from kubesched_lint.findings import Hazard, Place, proof
+from kubesched_lint.text import plural
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.room import domain_room
 from kubesched_lint.world.world import Member
@@ -27,7 +28,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 at=term.path,
                 evidence=proof(
                     f"maxReplicas {scaler.max_replicas} > {supply} usable {term.topology_key} "
-                    f"{'domain' if supply == 1 else 'domains'} ({', '.join(room.domains)})",
+                    f"{plural(supply, 'domain')} ({', '.join(room.domains)})",
                     demand=scaler.max_replicas,
                     supply=supply,
                     assumes=node_premises(it),

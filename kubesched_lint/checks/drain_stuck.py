@@ -10,6 +10,7 @@ from kubesched_lint.checks._remedies import written_at
 from kubesched_lint.controllers.pdb import allowed_disruptions
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.manifests.changes import Change, Put, Remove
+from kubesched_lint.text import plural
 from kubesched_lint.world.world import Member
 
 
@@ -24,20 +25,19 @@ def check(it: Member) -> Iterator[Hazard]:
             bound = f"maxUnavailable {budget.max_unavailable}"
         else:
             bound = f"minAvailable {budget.min_available}"
+        of_them = f"{replicas} {plural(replicas, 'replica')}"
         yield Hazard(
             at=budget.path if is_linted(budget, it.world) else it.workload.replicas_path,
             source=budget.source if is_linted(budget, it.world) else None,
             victim=it.workload.ref,
             evidence=proof(
-                f"{_many(replicas, 'healthy pod')}, {bound}: 0 disruptions allowed",
+                f"{replicas} {plural(replicas, 'healthy pod')}, {bound}: 0 disruptions allowed",
                 demand=1,
                 supply=0,
-                assumes=(f"{it.workload.kind} {it.workload.name} runs {_many(replicas, 'replica')}",),
+                assumes=(f"{it.workload.kind} {it.workload.name} runs {of_them}",),
             ),
             values={"budget": budget.name, "bound": bound, "replicas": replicas},
-            related=(
-                Place(it.workload.replicas_path, _many(replicas, "replica"), it.workload.source, it.workload.ref),
-            ),
+            related=(Place(it.workload.replicas_path, of_them, it.workload.source, it.workload.ref),),
         )
 
 
@@ -51,7 +51,3 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         changes = (*changes, Remove(("spec", "minAvailable")))
     who = "one pod at a time" if it.replicas > 1 else "its only pod"
     yield Remedy(f"set maxUnavailable: 1, so that {who} may go", safe=False, changes=changes)
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -28,6 +28,7 @@ from kubesched_lint.cli.options import (
 )
 from kubesched_lint.cli.parser import Command, Group
 from kubesched_lint.printing import say, tell, visible
+from kubesched_lint.text import plural
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
@@ -273,7 +274,7 @@ def _write(file: str, entries: tuple[Entry, ...]) -> None:
 
 
 def _many(number: int) -> str:
-    return f"{number} known finding{'' if number == 1 else 's'}"
+    return f"{number} {plural(number, 'known finding')}"
 
 
 def _give_up(message: str) -> NoReturn:

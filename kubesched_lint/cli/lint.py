@@ -213,6 +213,6 @@ def _tell_of_missing_cluster(report: "Report") -> None:
     """Silence about half of the rules would read as their consent."""
     missing = sum(skip.reason == "needs a cluster (--cluster)" for skip in report.skipped)
     if missing and not report.summary.unreadable_cluster:
-        from kubesched_lint.report.footer import many
+        from kubesched_lint.text import many
 
         tell(f"no cluster given (--cluster): {many(missing, 'rule')} skipped")

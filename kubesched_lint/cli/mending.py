@@ -16,6 +16,7 @@ from kubesched_lint.manifests.files import STDIN
 from kubesched_lint.printing import is_obeyed, tell, write_bytes
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.text import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +94,10 @@ def _tell(verb: str, mended: Mended) -> None:
         return
     files = len(mended.sheets)
     count = f"{mended.fixed}" if mended.fixed else "none"
-    where = f" in {files} {'file' if files == 1 else 'files'}" if files else ""
+    where = f" in {files} {plural(files, 'file')}" if files else ""
     further = f"{'' if mended.counted else 'at least '}{mended.unsafe}{' more' if mended.fixed else ''}"
     more = f" ({further} with --unsafe-fixes)" if mended.unsafe else ""
-    of = f"{mended.findings} {'finding' if mended.findings == 1 else 'findings'}"
+    of = f"{mended.findings} {plural(mended.findings, 'finding')}"
     tell(f"{verb} {count} of {of}{where}{more}")
 
 

@@ -55,7 +55,7 @@ class Group(TyperGroup):
         if name not in known and not name.startswith("-"):
             from os.path import exists
 
-            from kubesched_lint.rulebook.guess import did_you_mean
+            from kubesched_lint.text import did_you_mean
 
             guess = did_you_mean(name, known).replace("`", "'")
             if not guess and exists(name) and "lint" in known:

@@ -215,7 +215,7 @@ def _failures(trial: Trial) -> Iterator[CardError]:
 
 def _verdict(trial: Trial, failed: int) -> str:
     """``2 cards, 5 examples: all as marked; 1 card cannot be used``."""
-    from kubesched_lint.report.footer import many
+    from kubesched_lint.text import many
 
     told = []
     if trial.cards:

@@ -11,6 +11,7 @@ from kubesched_lint.cluster.passing import Passing, passing_of, settled_node
 from kubesched_lint.findings import one_line
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.record import frozen_record, replace
+from kubesched_lint.text import joined, many, plural
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -162,12 +163,13 @@ class Cluster:
             yield "the snapshot holds no nodes (they were not captured): nothing is said of where pods run"
         if self.stranded:
             few = (f"{pod.namespace}/{pod.name} on {pod.node}" for pod in self.stranded)
-            many, are = _count(len(self.stranded), "running pod"), "is" if len(self.stranded) == 1 else "are"
-            yield f"{many} {are} on nodes that the cluster does not hold, and count nowhere: {_listed(few)}"
+            count = len(self.stranded)
+            are = f"{many(count, 'running pod')} {plural(count, 'is', 'are')}"
+            yield f"{are} on nodes that the cluster does not hold, and count nowhere: {_listed(few)}"
         if self.passing:
             count = len(self.passing)
             yield (
-                f"{count} of {len(self.inventory.nodes)} nodes {'is' if count == 1 else 'are'} in a passing state "
+                f"{count} of {len(self.inventory.nodes)} nodes {plural(count, 'is', 'are')} in a passing state "
                 f"({_listed(map(str, self.passing))}): errors do not rest on it"
             )
         if self.is_elastic_beside(pools):
@@ -180,12 +182,12 @@ class Cluster:
     @property
     def description(self) -> Description:
         """The same without the moment at which it is read."""
-        parts = [f"{_count(len(self.inventory.nodes), 'node')}"]
+        parts = [f"{many(len(self.inventory.nodes), 'node')}"]
         if self.has("Pod"):
-            parts.append(_count(len(self.inventory.pods), "pod"))
+            parts.append(many(len(self.inventory.pods), "pod"))
         if self.inventory.node_pools:
-            parts.append(_count(len(self.inventory.node_pools), "pool"))
-        what = f"{', '.join(parts[:-1])}{' and ' if parts[:-1] else ''}{parts[-1]} from {self.path or 'a cluster'}"
+            parts.append(many(len(self.inventory.node_pools), "pool"))
+        what = f"{joined(parts)} from {self.path or 'a cluster'}"
         if self.origin == "sketch":
             what += " (a sketch)"
         lacks = ""
@@ -211,10 +213,6 @@ class Description:
     def at(self, now: datetime) -> str:
         age = f", {_age(self.captured_at, now, exact=self.exact)}" if self.captured_at else ""
         return f"{self.what}{age}{self.lacks}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _listed(texts: Iterator[str], most: int = 3) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kubesched_lint.cluster.sketch import UnknownFieldError
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.fields import DecodeError, Value, describe, words
+from kubesched_lint.text import closest, plural
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -40,7 +41,7 @@ def explain(value: Value, error: DecodeError) -> DecodeError:
     first = min(found, key=lambda one: (one.path[: len(error.path)] != error.path, [str(step) for step in one.path]))
     more = len(found) - 1
     if more:
-        first.message += f" (and {more} more {'error' if more == 1 else 'errors'})"
+        first.message += f" (and {more} more {plural(more, 'error')})"
     return first
 
 
@@ -81,7 +82,5 @@ def _worded(error: ValidationError) -> Iterator[DecodeError]:
 
 
 def _near(found: object, known: list[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(str(found), known, 1)
-    return f": did you mean {near[0]}?" if near else f" (known are {', '.join(sorted(known))})"
+    near = closest(str(found), known)
+    return f": did you mean {near}?" if near else f" (known are {', '.join(sorted(known))})"

@@ -11,6 +11,7 @@ from kubesched_lint.engine.reading import ManifestSet, ref_of
 from kubesched_lint.findings import Finding, ObjectRef, Report
 from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
 from kubesched_lint.record import record, replace
+from kubesched_lint.text import plural
 
 HEAD = "HEAD"
 """What is compared with unless a base is named: all that is not committed."""
@@ -50,7 +51,7 @@ def only_changed(changes: Changes, report: Report, manifests: ManifestSet, names
     kept = tuple(f for f in report.findings if f.object in changed or _is_touched(f, changes))
     hidden = sum(f.suppressed is None for f in report.findings) - sum(f.suppressed is None for f in kept)
     since = "the last commit" if changes.base == HEAD else changes.base
-    others = f"{hidden} finding{'' if hidden == 1 else 's'} elsewhere {'is' if hidden == 1 else 'are'} left out"
+    others = f"{hidden} {plural(hidden, 'finding')} elsewhere {plural(hidden, 'is', 'are')} left out"
     note = f"only what changed since {since} is told; {others if hidden else 'there is no finding elsewhere'}"
     notes = (*report.summary.notes, note)
     return replace(report, findings=kept, summary=replace(report.summary, notes=notes))

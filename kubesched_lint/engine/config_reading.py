@@ -33,9 +33,9 @@ from kubesched_lint.engine.toml_places import Spot
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError, Path, Severity
 from kubesched_lint.record import record
-from kubesched_lint.rulebook.guess import did_you_mean
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.rulebook.own import rulebook_with
+from kubesched_lint.text import did_you_mean
 
 
 @record

@@ -16,6 +16,7 @@ from kubesched_lint import work
 from kubesched_lint.findings import Source
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.text import and_more, many
 
 _MOST_NAMED = 3
 
@@ -115,9 +116,9 @@ class Namesakes:
             return
         named = "; ".join(map(_named, differing[:_MOST_NAMED]))
         more = len(differing) - _MOST_NAMED
-        count = f"{len(differing):,} object{'s are' if len(differing) > 1 else ' is'}"
+        count = many(len(differing), "object is", "objects are")
         yield (
-            f"{count} defined more than once, and differently: {named}{f'; and {more:,} more' if more > 0 else ''}. "
+            f"{count} defined more than once, and differently: {named}{';' * (more > 0)}{and_more(more)}. "
             "Each finding reads the definition nearest to its file"
         )
 

@@ -21,6 +21,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.scoring import owner_selector
+from kubesched_lint.text import plural
 from kubesched_lint.world.claims import storage_to_be, without_unknown_storage
 from kubesched_lint.world.world import Member, Premises, World
 
@@ -87,7 +88,7 @@ def _copy(
     if placed < question.replica - 1:
         notes.append(f"replica {placed + 1} already finds no node, so this is about that one")
     if placed:
-        notes.append(f"{placed} earlier {'replica was' if placed == 1 else 'replicas were'} placed first, by one draw")
+        notes.append(f"{placed} earlier {plural(placed, 'replica was', 'replicas were')} placed first, by one draw")
         title = f"replica {placed + 1} of {title}"
     found = explain(earlier.next, state, earlier.owner, subject=title, notes=notes)
     return replace(found, may_grow=True) if world.pools else found
@@ -121,7 +122,7 @@ def _beside(it: Member, state: ClusterState, turn: Turn, question: Question) -> 
         turn()
         yield f"the rest of the set is not placed: it makes more than {MOST_PODS:,} pods"
         return
-    were = "was" if found.placed == 1 else "were"
+    were = plural(found.placed, "was", "were")
     waiting = f", and {_pods(found.waiting)} of it found no node" if found.waiting else ""
     order = f"in {question.apply_order} order, by one draw{waiting} (--alone leaves them out)"
     yield f"{_pods(found.placed)} of the rest of the set {were} placed first, {order}"
@@ -225,4 +226,4 @@ def _notes(workload: Workload, pod: Pod, running: tuple[BoundPod, ...], question
 
 
 def _pods(count: int) -> str:
-    return f"{count} pod" if count == 1 else f"{count} pods"
+    return f"{count} {plural(count, 'pod')}"

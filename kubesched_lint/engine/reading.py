@@ -11,6 +11,7 @@ from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.record import record
+from kubesched_lint.text import and_more
 from kubesched_lint.validation.refusals import Refusals, refusals
 from kubesched_lint.validation.removed import no_matches, removed_in
 
@@ -65,7 +66,7 @@ def no_longer_served(unread: Iterable[Unread], version: str) -> Iterator[str]:
     for (api_version, kind), objects in found.items():
         since = removed_in(api_version, kind, version)
         if since:
-            first, more = objects[0], f" and {len(objects) - 1:,} more" if len(objects) > 1 else ""
+            first, more = objects[0], and_more(len(objects) - 1)
             place = f"{first.path}:{first.line}{more}"
             yield f"kubectl refuses {place}: {no_matches(api_version, kind)}, which Kubernetes {since} removed"
 

@@ -138,7 +138,7 @@ def _nearest(waiver: Waiver, rule: str, findings: Iterable[Finding]) -> Location
 def _guess(name: str, known: Collection[str], families: Collection[str]) -> str:
     if name in families:
         return f"; `{name}` is a family, and a waiver names rules"
-    from kubesched_lint.rulebook.guess import did_you_mean
+    from kubesched_lint.text import did_you_mean
 
     return did_you_mean(name, known) or " "
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from kubesched_lint.engine.config import BY_NAME, OWN_RULES, Config, Given
 from kubesched_lint.engine.rule_settings import shown
 from kubesched_lint.findings import Report, Severity, one_line
+from kubesched_lint.text import plural
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.changed import Changes
@@ -83,7 +84,7 @@ def line(configuration: str, report: Report, baseline: str | None, edited: Seque
     waived = sum(1 for finding in report.findings if finding.suppressed) - known
     parts = []
     if waived:
-        parts.append(f"{waived} finding{'' if waived == 1 else 's'} waived in the files")
+        parts.append(f"{waived} {plural(waived, 'finding')} waived in the files")
     if known:
         parts.append(f"{known} known from {baseline}")
     if edited:

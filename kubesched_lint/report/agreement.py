@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint.engine.agreement import Agreement, Disagreement, first
 from kubesched_lint.engine.verify import SOURCE_ONLY
 from kubesched_lint.printing import json_text, visible
+from kubesched_lint.text import many
 
 
 def as_text(accounts: Sequence[Agreement], show: int) -> str:
@@ -20,9 +21,9 @@ def as_text(accounts: Sequence[Agreement], show: int) -> str:
 
 def _account(account: Agreement, show: int) -> Iterator[str]:
     yield (
-        f"{account.kind}: {_count(account.cases, 'case')}"
-        + (f", {_count(account.pods, 'pod')}" if account.pods else "")
-        + (f"; {_count(account.differing, 'case')} with a difference" if account.differing else "")
+        f"{account.kind}: {many(account.cases, 'case')}"
+        + (f", {many(account.pods, 'pod')}" if account.pods else "")
+        + (f"; {many(account.differing, 'case')} with a difference" if account.differing else "")
     )
     if not account.questions:
         yield "  nothing was compared: the records hold no answers"
@@ -50,10 +51,6 @@ def _disagreement(item: Disagreement) -> Iterator[str]:
 def _order(question: str) -> tuple[int, str]:
     """Answers of the whole first, then the parts."""
     return (1 if question.startswith("filter ") else 2 if question.startswith("score ") else 0), question
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def as_json(accounts: Sequence[Agreement], show: int) -> str:

@@ -16,9 +16,10 @@ from kubesched_lint.record import record
 from kubesched_lint.report.behind import event_title, needs_a_word, verdict_words
 from kubesched_lint.report.causes import Cause, causes, ordered
 from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import footer, many, open_findings
+from kubesched_lint.report.footer import footer, open_findings
 from kubesched_lint.report.paths import relative
 from kubesched_lint.report.words import annotated, explanation
+from kubesched_lint.text import many, plural
 
 MARK = "<!-- kubesched-lint -->"
 """The first line: by it a bot finds the comment that it wrote before."""
@@ -188,7 +189,7 @@ def _matrix(outlook: Outlook, context: RenderContext, notes: Sequence[str]) -> I
         cells = (f"{_VERDICTS[c.verdict]} {_plain(c.text)}".strip() for c in row.cells)
         text += f"| {_plain(str(outlook.workloads[row.number]))} | {' | '.join(cells)} |\n"
     said = [f"{many(len(rows) - _MOST_ROWS, 'more workload')} with something to tell"] if rows[_MOST_ROWS:] else []
-    said += [f"{many(fine, 'workload')} {'is' if fine == 1 else 'are'} fine at every event"] if fine else []
+    said += [f"{many(fine, 'workload')} {plural(fine, 'is', 'are')} fine at every event"] if fine else []
     text += "".join(f"\n{_plain(line)}\n" for line in (*said, *notes))
     yield _Block(text)
     for row in rows:

@@ -9,6 +9,7 @@ from kubesched_lint.engine.why import Explanation, NodeVerdict, Obstacle
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.palette import Palette
+from kubesched_lint.text import many, plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,7 +25,7 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
     """``width`` counts cells: tables that are wider become lists; 0 is for a pipe. ``each`` gives every node a row."""
     palette = Palette(color)
     groups = not each and len(found.nodes) > MANY
-    on = "" if found.not_created else f" on {_count(len(found.nodes), 'node')}"
+    on = "" if found.not_created else f" on {many(len(found.nodes), 'node')}"
     blocks = [f"{palette.bold(visible(found.subject))}{on}"]
     for note in found.notes:
         blocks[0] += "".join(f"\n  {palette.dim(line)}" for line in wrapped(f"note: {note}", max(width - 2, 0), 6))
@@ -40,7 +41,7 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
         blocks.append(f"Fits on {_names([node.node for node in fitting], len(fitting))}.")
     refused = [node for node in found.nodes if not node.fits]
     if refused:
-        blocks.append(f"{_count(len(refused), 'node')} {'does' if len(refused) == 1 else 'do'} not fit:")
+        blocks.append(f"{many(len(refused), 'node')} {plural(len(refused), 'does', 'do')} not fit:")
         table = _rendered(_refusals(refused, groups), color)
         blocks.append(table if _has_room(table, width) else "\n".join(_refusals_told(refused, each, palette, width)))
     return "\n\n".join(blocks)
@@ -60,7 +61,7 @@ def _outcome(found: Explanation, palette: Palette, width: int) -> str:
             lines.append(f"Preemption evicts {victims} from {found.nominated}, and the pod waits for that node.")
         return "\n".join(lines)
     winners = [node.node for node in fitting if node.may_win]
-    count = f"{len(fitting)} of {_count(len(found.nodes), 'node')} {'fits' if len(fitting) == 1 else 'fit'}"
+    count = f"{len(fitting)} of {many(len(found.nodes), 'node')} {plural(len(fitting), 'fits', 'fit')}"
     if not fitting[0].scores:
         return _sentence(palette.good, f"{count}.", width)
     if found.sampled:
@@ -76,10 +77,10 @@ def _of_daemons(found: Explanation, made_for: int, palette: Palette, width: int)
     waiting = made_for - len(found.fitting)
     if not made_for:
         return _sentence(palette.bold, "No pod is made: labels or taints of every node keep it out.", width)
-    made = f"A pod is made for {made_for:,} of {_count(len(found.nodes), 'node')}"
+    made = f"A pod is made for {made_for:,} of {many(len(found.nodes), 'node')}"
     if waiting:
         return _sentence(
-            palette.bold, f"{made}; {waiting:,} of them {'stays' if waiting == 1 else 'stay'} Pending.", width
+            palette.bold, f"{made}; {waiting:,} of them {plural(waiting, 'stays', 'stay')} Pending.", width
         )
     return _sentence(palette.good, f"{made}; {'it fits' if made_for == 1 else 'all of them fit'}.", width)
 
@@ -223,10 +224,6 @@ def _names(names: Sequence[str], most: int = _NAMED) -> str:
     if len(names) <= most:
         return ", ".join(map(visible, names))
     return f"{', '.join(map(visible, names[:most]))} and {len(names) - most} more"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 # --- JSON -----------------------------------------------------------------------------------------------------------

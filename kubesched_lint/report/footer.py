@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from kubesched_lint.findings import Finding, Report, Severity, Summary
+from kubesched_lint.text import many, plural
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _MOST_NAMES = 8
@@ -75,7 +76,7 @@ def _if_fixed(report: Report) -> str:
     if number == warnings:
         which = "it would be an error" if number == 1 else "all of the warnings would be errors"
     else:
-        which = f"{number} of the warnings would be {'an error' if number == 1 else 'errors'}"
+        which = f"{number} of the warnings would be {plural(number, 'an error', 'errors')}"
     return f"; {which} if no autoscaler made nodes (--fixed)"
 
 
@@ -86,7 +87,7 @@ def skips(report: Report, most_names: int = _MOST_NAMES) -> Iterator[str]:
         if not named:
             yield reason
         elif _lacks(reason):
-            yield f"{rules} need{'s' if len(named) == 1 else ''} {_needed(reason)}: {_named(named, most_names)}"
+            yield f"{rules} {plural(len(named), 'needs', 'need')} {_needed(reason)}: {_named(named, most_names)}"
         else:
             yield f"{_named(named, most_names)}: {reason}"
 
@@ -102,7 +103,7 @@ def skip_counts(report: Report) -> Iterator[str]:
     """One line for all that is lacking: ``9 rules: 6 need running pods, 3 need claims``; one for any other reason."""
     lacking = [(reason, len(named)) for reason, named in _reasons(report) if named and _lacks(reason)]
     if lacking:
-        needs = [(n, f"need{'s' if n == 1 else ''} {_gist(_needed(reason))}") for reason, n in lacking]
+        needs = [(n, f"{plural(n, 'needs', 'need')} {_gist(_needed(reason))}") for reason, n in lacking]
         told = f" {needs[0][1]}" if len(needs) == 1 else ": " + ", ".join(f"{n} {words}" for n, words in needs)
         yield f"{many(sum(n for _, n in lacking), 'rule')}{told} (--verbose says more)"
     for reason, named in _reasons(report):
@@ -150,11 +151,6 @@ def statistics(report: Report) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     if len(rows) > 1:
         rows.append(("total", *(str(sum(row[kind] for row in table.values())) for kind in shown)))
     return ("rule", *shown), rows
-
-
-def many(number: int, noun: str) -> str:
-    """``1 file``, ``2,000 files``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _named(names: list[str], most: int = _MOST_NAMES) -> str:

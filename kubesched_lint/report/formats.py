@@ -7,6 +7,7 @@ from importlib import import_module
 
 from kubesched_lint.findings import Report
 from kubesched_lint.report.context import RenderContext
+from kubesched_lint.text import closest
 
 Renderer = Callable[[Report, RenderContext], Iterable[str]]
 
@@ -35,7 +36,5 @@ def renderer(name: str) -> Renderer:
 
 
 def _unknown(name: str) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, FORMATS, 1)
-    return f"no format is called {name!r}{f', did you mean {near[0]}?' if near else ''} ({', '.join(FORMATS)})"
+    near = closest(name, FORMATS)
+    return f"no format is called {name!r}{f', did you mean {near}?' if near else ''} ({', '.join(FORMATS)})"

@@ -176,7 +176,7 @@ def _schema_faults(card: Card) -> Iterator[CardError]:
 
 def _in_words(error: Any, at: Path, card: Card) -> str:
     if error.validator == "additionalProperties" and not at:
-        from kubesched_lint.rulebook.guess import did_you_mean
+        from kubesched_lint.text import did_you_mean
 
         known = error.schema["properties"]
         extra = sorted(set(card.front.value) - set(known))

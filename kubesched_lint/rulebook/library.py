@@ -132,6 +132,6 @@ class Rulebook:
         return (checks_folder() / f"{module_name(slug)}.py").is_file()
 
     def _unknown(self, what: str, name: str, known: Iterable[str]) -> UnknownRuleError:
-        from kubesched_lint.rulebook.guess import did_you_mean
+        from kubesched_lint.text import did_you_mean
 
         return UnknownRuleError(f"there is no {what} `{name}`{did_you_mean(name, known)}")

@@ -9,10 +9,10 @@ from kubesched_lint.files import place_of
 from kubesched_lint.rulebook.card import Card, faults, read_card, to_rule
 from kubesched_lint.rulebook.families import FAMILIES
 from kubesched_lint.rulebook.frontmatter import CardError
-from kubesched_lint.rulebook.guess import did_you_mean
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
 from kubesched_lint.rulebook.packages import Package, rulebook_packages
 from kubesched_lint.rulebook.rule import Check, Mend, Rule, module_name
+from kubesched_lint.text import did_you_mean
 
 NOT_CARDS = ("README", "CARDS")
 

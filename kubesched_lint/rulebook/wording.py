@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sized
 from functools import lru_cache
 
+from kubesched_lint.text import joined, plural
+
 LONGEST_LIST = 6
 
 _PIECE = (
@@ -91,7 +93,7 @@ def listed(items: Iterable[object], longest: int = LONGEST_LIST) -> str:
     shown = [words(item) for item in (every[:longest] if len(every) > longest + 1 else every)]
     if len(every) > longest + 1:
         return f"{', '.join(shown)} … and {len(every) - longest} more"
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return joined(shown)
 
 
 def _count(value: object, name: str) -> int:
@@ -105,7 +107,7 @@ def _count(value: object, name: str) -> int:
 def _counted(count: int, piece: re.Match[str]) -> str:
     one, many = piece["one"], piece["many"]
     if piece["kind"] == "|":
-        return f"{count} {one if count == 1 else f'{one}s' if many is None else many}"
+        return f"{count} {plural(count, one, many)}"
     if many is None:
         raise WordingError(f"{piece.group()} needs two words, as in {{n:stays|stay}}")
-    return one if count == 1 else many
+    return plural(count, one, many)

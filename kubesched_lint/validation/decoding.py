@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from kubesched_lint.findings import Path
+from kubesched_lint.text import closest
 from kubesched_lint.validation.alike import remembered
 from kubesched_lint.validation.causes import Cause, Key, as_json, quoted
 from kubesched_lint.validation.quantities import NotAQuantityError, literal, parse, quantity
@@ -300,7 +301,4 @@ def _meant(name: str, known: dict[str, str], siblings: dict[Any, Any]) -> str:
     for candidate in known:
         if candidate.lower() == lowered:
             return candidate
-    from difflib import get_close_matches
-
-    free = [candidate for candidate in known if candidate not in siblings]
-    return next(iter(get_close_matches(name, free, n=1, cutoff=0.75)), "")
+    return closest(name, (candidate for candidate in known if candidate not in siblings), 0.75)

@@ -10,6 +10,7 @@ from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.record import record, replace
+from kubesched_lint.text import closest
 from kubesched_lint.world.world import Member, World, once_per_world
 
 if TYPE_CHECKING:
@@ -51,10 +52,7 @@ def told_ordinals(it: Member) -> list[int]:
 
 def nearest_claim(world: World, namespace: str, name: str) -> str:
     """A claim of the namespace whose name reads like ``name``; empty without one."""
-    from difflib import get_close_matches
-
-    names = [c.name for c in _claims(world) if c.namespace == namespace]
-    return next(iter(get_close_matches(name, names, n=1, cutoff=0.75)), "")
+    return closest(name, (c.name for c in _claims(world) if c.namespace == namespace), 0.75)
 
 
 def storage_class_of(world: World, claim: Claim) -> StorageClass | None:

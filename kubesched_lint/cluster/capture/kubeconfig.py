@@ -9,6 +9,7 @@ from typing import Any
 
 from kubesched_lint.cluster.capture.answers import one_line
 from kubesched_lint.cluster.capture.connection import LIST_SECONDS, READ_SECONDS, CaptureError, Connection
+from kubesched_lint.text import closest
 
 Say = Callable[[str], None]
 """Takes what a person should know before a program runs or credentials leave: one line."""
@@ -194,11 +195,9 @@ def _no_config(context: str | None, error: Exception) -> str:
     names = [str(known.get("name")) for known in contexts]
     if context is None or context in names:
         return f"the kubeconfig does not do: {why}"
-    from difflib import get_close_matches
-
-    near = get_close_matches(context, names, 1)
+    near = closest(context, names)
     return f"there is no context `{one_line(context)}`" + (
-        f": did you mean `{one_line(near[0])}`?"
+        f": did you mean `{one_line(near)}`?"
         if near
         else f"; the kubeconfig has {one_line(', '.join(names)) or 'none'}"
     )

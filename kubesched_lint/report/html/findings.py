@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from kubesched_lint.findings import Finding, InputError, Location, Report, Span
 from kubesched_lint.report.causes import Cause, causes, difference, distinct_place, ordered
 from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.footer import many, open_findings
+from kubesched_lint.report.footer import open_findings
 from kubesched_lint.report.html.edits import changes
 from kubesched_lint.report.html.source import Mark, excerpt
 from kubesched_lint.report.html.tags import esc
+from kubesched_lint.text import many
 
 MOST_FULL = 1_000
 """Causes that are told in full; of others there is a line each."""

@@ -16,6 +16,7 @@ from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.html.prose import as_html
 from kubesched_lint.report.html.tags import data, esc
 from kubesched_lint.report.html.topology import picture, view
+from kubesched_lint.text import plural
 
 _KEYS = (
     ("j  k", "next and previous finding"),
@@ -96,7 +97,7 @@ def _summary(report: Report) -> Iterator[str]:
     for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE):
         word, count = severity.word, found[severity]
         pressed = f'type="button" class="{word}" data-filter="{word}" aria-pressed="true"{"" if count else " disabled"}'
-        yield f"<li><button {pressed}><b>{count:,}</b> {word}{'' if count == 1 else 's'}</button></li>"
+        yield f"<li><button {pressed}><b>{count:,}</b> {plural(count, word)}</button></li>"
     for count, words in ((waived, "waived"), (known, "known"), (len(report.skipped), "skipped")):
         if count:
             yield f"<li><span><b>{count:,}</b> {words}</span></li>"

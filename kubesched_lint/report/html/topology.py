@@ -8,8 +8,8 @@ from typing import Any
 
 from kubesched_lint.engine.scene import FULL, TAINTED, UNMATCHED, USABLE, Focus, Group, Scene
 from kubesched_lint.model.node import HOSTNAME, ZONE
-from kubesched_lint.report.footer import many
 from kubesched_lint.report.html.tags import esc, shortened
+from kubesched_lint.text import and_more, many, plural
 
 _WIDTH = 460
 _GAP = 10
@@ -68,7 +68,7 @@ def picture(scene: Scene) -> Iterator[str]:
 
 def _waiting(scene: Scene) -> Iterator[str]:
     for waiting in scene.waiting:
-        who = f"{esc(str(scene.workloads[waiting.workload]))} {'stays' if waiting.pods == 1 else 'stay'} Pending"
+        who = f"{esc(str(scene.workloads[waiting.workload]))} {plural(waiting.pods, 'stays', 'stay')} Pending"
         yield (
             f'<p class="waiting" data-w="{waiting.workload}"><b>{many(waiting.pods, "pod")}</b> of '
             f"{who} <small>{esc(waiting.message)}</small></p>\n"
@@ -137,7 +137,7 @@ def _stem(group: Group) -> str:
 
 
 def _tooltip(group: Group, scene: Scene) -> str:
-    names = ", ".join(group.names) + (f" and {group.count - len(group.names):,} more" if group.count > 3 else "")
+    names = ", ".join(group.names) + (and_more(group.count - len(group.names)) if group.count > 3 else "")
     pods = ", ".join(f"{count:,} × {scene.workloads[number]}" for number, count in group.pods)
     told = (names, group.capacity, group.mark, *(f"taint {taint}" for taint in group.taints), pods)
     return " · ".join(filter(None, told))
@@ -192,7 +192,7 @@ def _said(scene: Scene, number: int) -> str:
         (FULL, "is cordoned or too small", "are cordoned or too small"),
     ):
         if counts[level]:
-            told.append(f"{counts[level]:,} {one if counts[level] == 1 else more}")
+            told.append(f"{counts[level]:,} {plural(counts[level], one, more)}")
     return "; ".join(told) + "."
 
 
@@ -207,7 +207,7 @@ def _focus(scene: Scene, focus: Focus) -> dict[str, Any]:
     elif focus.key:
         found["chips"] = [[domain.value, domain.usable, domain.nodes] for domain in domains if domain.value][:40]
         lacking = sum(domain.nodes for domain in domains if not domain.value)
-        found["told"] = f"{len(usable):,} usable {'domain' if len(usable) == 1 else 'domains'}" + (
+        found["told"] = f"{many(len(usable), 'usable domain')}" + (
             f"; {many(lacking, 'node')} without the key" if lacking else ""
         )
     return found

@@ -13,9 +13,9 @@ from kubesched_lint.rulebook.cel.each import EACH
 from kubesched_lint.rulebook.cel.expressions import STANDARD, ExpressionRule, Texts, UnusableError, shown_fields
 from kubesched_lint.rulebook.cel.language import MissingCelError
 from kubesched_lint.rulebook.frontmatter import CardError
-from kubesched_lint.rulebook.guess import did_you_mean
 from kubesched_lint.rulebook.rule import Rule
 from kubesched_lint.rulebook.wording import placeholders
+from kubesched_lint.text import did_you_mean
 
 _FEATURES: Mapping[str, tuple[str, ...]] = {
     "affinity_term": ("required_affinity", "preferred_affinity"),

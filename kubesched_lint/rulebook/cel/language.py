@@ -15,7 +15,7 @@ from kubesched_lint.rulebook.cel.cost import MOST_BYTES, MOST_TURNS, Cost, cost_
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
 from kubesched_lint.rulebook.cel.structs import AMOUNTS, BOOL, INT, LABELS, STRING, STRINGS, Uses
 from kubesched_lint.rulebook.cel.syntax import selects
-from kubesched_lint.rulebook.guess import did_you_mean
+from kubesched_lint.text import did_you_mean
 
 NEEDED = "pip install 'kubesched-lint[cel]'"
 PARAM_TYPES: Mapping[str, str] = {

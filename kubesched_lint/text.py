@@ -1,0 +1,50 @@
+"""Phrases that many messages share: counted nouns, lists cut short, and the name that somebody probably meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
+    """Return the noun, or another word, that goes with a number: ``plural(2, "is", "are")`` is ``are``."""
+    return noun if count == 1 else f"{noun}s" if nouns is None else nouns
+
+
+def many(count: int, noun: str, nouns: str | None = None) -> str:
+    """Return a number with its noun: ``1 file``, ``2,000 files``."""
+    return f"{count:,} {plural(count, noun, nouns)}"
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Return ``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
+
+
+def and_more(left: int, noun: str = "") -> str:
+    """Return `` and 3 more``, or `` and 3 more pools``; empty where nothing is left."""
+    return f" and {left:,} more{noun and ' ' + plural(left, noun)}" if left > 0 else ""
+
+
+def first_few(names: Sequence[str], most: int, glue: str = ", ") -> str:
+    """Return the first ``most`` names and how many more there are: ``a, b, c and 4 more``."""
+    return glue.join(names[:most]) + and_more(len(names) - most)
+
+
+def closest(wrong: str, known: Iterable[str], likeness: float = 0.6) -> str:
+    """Return the known name that reads most like ``wrong``; empty where none is at least so like it (0 to 1)."""
+    return _closest(wrong, tuple(known), likeness)
+
+
+def did_you_mean(wrong: str, known: Iterable[str]) -> str:
+    """Return ``; did you mean `right`?`` for the known name closest to ``wrong``; empty without one."""
+    right = closest(wrong, known)
+    return f"; did you mean `{right}`?" if right else ""
+
+
+@lru_cache(maxsize=256)
+def _closest(wrong: str, known: tuple[str, ...], likeness: float) -> str:
+    """A file may hold one misspelt name thousands of times."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(wrong, known, n=1, cutoff=likeness)), "")

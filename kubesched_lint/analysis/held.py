@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.template import AS_IT_RUNS
 from kubesched_lint.record import replace
+from kubesched_lint.text import first_few
 
 if TYPE_CHECKING:
     from kubesched_lint.model.inventory import Inventory
@@ -59,6 +60,4 @@ def premise(workload: Workload) -> str:
 
 def premise_of_others(workloads: Sequence[Workload]) -> str:
     """On what a hazard stands that needs pods of held workloads."""
-    named = ", ".join(f"{w} ({w.held})" for w in workloads[:_MOST_NAMED])
-    more = len(workloads) - _MOST_NAMED
-    return f"resumed: {named}{f' and {more} more' if more > 0 else ''}"
+    return f"resumed: {first_few([f'{w} ({w.held})' for w in workloads], _MOST_NAMED)}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.model.pod import DEFAULT_SCHEDULER, Pod
 from kubesched_lint.record import record
+from kubesched_lint.text import and_more
 from kubesched_lint.world.claims import fates
 from kubesched_lint.world.world import Member
 
@@ -74,8 +75,8 @@ def in_one_line(world: World) -> Iterator[str]:
         found = dict.fromkeys(lack.text for w in asking for lack in lacks_of(world.member(w)) if not lack.unknown)
         said = "assumed, for the cluster file does not tell"
     if found:
-        more = f"; and {len(found) - _FEW} more" if len(found) > _FEW else ""
-        yield f"{said}: {'; '.join(list(found)[:_FEW])}{more}"
+        more = and_more(len(found) - _FEW)
+        yield f"{said}: {'; '.join(list(found)[:_FEW])}{more and ';'}{more}"
 
 
 _FEW = 3

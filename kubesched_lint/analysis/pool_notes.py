@@ -10,7 +10,7 @@ from kubesched_lint.cluster.nodepools.minimum import stands_in
 from kubesched_lint.cluster.nodepools.templates import is_open, shapes
 from kubesched_lint.model.nodepool import NodePool
 from kubesched_lint.model.quantity import show
-from kubesched_lint.text import plural
+from kubesched_lint.text import and_more, first_few, plural
 from kubesched_lint.world.world import World
 
 _MOST = 5
@@ -84,11 +84,9 @@ def _limit(name: str, amount: int) -> str:
 
 
 def _names(pools: list[str]) -> str:
-    return f"{plural(len(pools), 'pool')} {', '.join(pools[:_MOST])}{_more(len(pools), '')}"
+    return f"{plural(len(pools), 'pool')} {first_few(pools, _MOST)}"
 
 
 def _more(count: int, noun: str) -> str:
     """What is left unsaid of ``count``: `` and 3 more pools``."""
-    left = count - _MOST
-    named = f" {plural(left, noun)}" if noun else ""
-    return f" and {left} more{named}" if left > 0 else ""
+    return and_more(count - _MOST, noun)

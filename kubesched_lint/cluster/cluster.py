@@ -11,7 +11,7 @@ from kubesched_lint.cluster.passing import Passing, passing_of, settled_node
 from kubesched_lint.findings import one_line
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.record import frozen_record, replace
-from kubesched_lint.text import joined, many, plural
+from kubesched_lint.text import first_few, joined, many, plural
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -217,9 +217,7 @@ class Description:
 
 def _listed(texts: Iterator[str], most: int = 3) -> str:
     """The first few, and how many more."""
-    found = list(texts)
-    more = f" and {len(found) - most} more" if len(found) > most else ""
-    return "; ".join(found[:most]) + more
+    return first_few(list(texts), most, "; ")
 
 
 def _age(captured_at: str, now: datetime, *, exact: bool) -> str:

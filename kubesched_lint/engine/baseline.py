@@ -14,7 +14,7 @@ from kubesched_lint.engine.options import BaselineError
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Suppression
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
-from kubesched_lint.text import plural
+from kubesched_lint.text import first_few, plural
 
 VERSION = 1
 _MARK = "kubesched-lint-baseline"
@@ -220,6 +220,5 @@ def told(held: Held, source: str) -> Iterator[str]:
     """What is to be said of entries that are gone."""
     if held.gone:
         rules = sorted({entry.rule for entry in held.gone})
-        named = ", ".join(rules[:5]) + (f" and {len(rules) - 5} more" if len(rules) > 5 else "")
         many = f"{len(held.gone)} {plural(len(held.gone), 'entry no longer occurs', 'entries no longer occur')}"
-        yield f"{source}: {many} ({named}); `kubesched-lint baseline prune` takes them out"
+        yield f"{source}: {many} ({first_few(rules, 5)}); `kubesched-lint baseline prune` takes them out"

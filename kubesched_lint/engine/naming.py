@@ -8,6 +8,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
+from kubesched_lint.text import first_few
 
 _SHORT = {
     "cj": "cronjob",
@@ -95,5 +96,4 @@ def _kind(word: str) -> str:
 
 def _listed(subjects: Sequence[Subject], glue: str) -> str:
     names = dict.fromkeys(s.full_name for s in subjects)
-    shown = glue.join(list(names)[:_SHOWN])
-    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
+    return first_few(list(names), _SHOWN, glue)

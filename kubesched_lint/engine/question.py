@@ -21,7 +21,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.scoring import owner_selector
-from kubesched_lint.text import plural
+from kubesched_lint.text import first_few, plural
 from kubesched_lint.world.claims import storage_to_be, without_unknown_storage
 from kubesched_lint.world.world import Member, Premises, World
 
@@ -134,7 +134,7 @@ def _beside(it: Member, state: ClusterState, turn: Turn, question: Question) -> 
 
 
 def _first(workloads: Sequence[Workload]) -> str:
-    return f"{workloads[0]}{f' and {len(workloads) - 1} more' if len(workloads) > 1 else ''}"
+    return first_few([str(workload) for workload in workloads], 1)
 
 
 class _Earlier:

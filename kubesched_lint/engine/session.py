@@ -18,7 +18,7 @@ from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.text import plural
+from kubesched_lint.text import first_few, plural
 from kubesched_lint.validation.schema import RECORDED
 
 if TYPE_CHECKING:
@@ -403,8 +403,6 @@ def _set_notes(manifests: ManifestSet) -> Iterator[str]:
         )
     rendered = tuple(dict.fromkeys(d.rendering.how for d in manifests.documents if d.rendering is not None))
     if rendered:
-        more = f" and {len(rendered) - _MOST_NAMED} more" if len(rendered) > _MOST_NAMED else ""
-        named = ", ".join(rendered[:_MOST_NAMED])
-        yield f"rendered with {named}{more}: lines that no file has are marked (rendered)"
+        yield f"rendered with {first_few(rendered, _MOST_NAMED)}: lines that no file has are marked (rendered)"
     for kind, count in wrapping.items():
         yield f"{count} {kind}: wraps a pod template that is not checked; render it to a workload to have it checked"

@@ -31,6 +31,7 @@ from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.model.template import service_account
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
+from kubesched_lint.text import first_few
 from kubesched_lint.world.pod_labels import not_followed
 from kubesched_lint.world.world import Premises, World
 
@@ -329,8 +330,7 @@ def _pool_notes(world: World, rows: Sequence[Row], pictured: str) -> Iterator[st
         yield from pool_notes(world)
         if growth_plan(world).nodes:
             names = [node.name for node in growth_plan(world).nodes]
-            more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-            yield f"events are played with the added nodes in place: {', '.join(names[:_FEW])}{more}"
+            yield f"events are played with the added nodes in place: {_first(names)}"
         if any(cell.event == pictured and _MEANWHILE in cell.assumes for row in rows for cell in row.cells):
             yield f"what waits after {pictured} in the picture fits on nodes that the pools add meanwhile (not drawn)"
 
@@ -346,8 +346,7 @@ def _skews(setting: Setting, effort: Effort, numbers: Sequence[int]) -> Iterator
 
 
 def _first(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    return ", ".join(names[:_FEW]) + more
+    return first_few(names, _FEW)
 
 
 def _pictures(simulation: Simulation, event: str) -> tuple[Picture | None, Picture | None]:

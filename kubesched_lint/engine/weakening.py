@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 from kubesched_lint.engine.config import BY_NAME, OWN_RULES, Config, Given
 from kubesched_lint.engine.rule_settings import shown
 from kubesched_lint.findings import Report, Severity, one_line
-from kubesched_lint.text import plural
+from kubesched_lint.text import first_few, plural
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.changed import Changes
@@ -68,9 +68,7 @@ def _is_lower(slug: str, severity: object, config: Config) -> bool:
 
 
 def _named(names: Sequence[str], most: int = 3) -> str:
-    if len(names) <= most:
-        return ", ".join(map(_short, names))
-    return f"{', '.join(map(_short, names[: most - 1]))} and {len(names) - most + 1} more"
+    return first_few([_short(name) for name in names], most if len(names) <= most else most - 1)
 
 
 def _short(name: str) -> str:

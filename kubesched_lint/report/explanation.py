@@ -9,7 +9,7 @@ from kubesched_lint.engine.why import Explanation, NodeVerdict, Obstacle
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.text import many, plural
+from kubesched_lint.text import first_few, many, plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -221,9 +221,7 @@ def _broken(plugin: str) -> str:
 
 
 def _names(names: Sequence[str], most: int = _NAMED) -> str:
-    if len(names) <= most:
-        return ", ".join(map(visible, names))
-    return f"{', '.join(map(visible, names[:most]))} and {len(names) - most} more"
+    return first_few([visible(name) for name in names], most)
 
 
 # --- JSON -----------------------------------------------------------------------------------------------------------

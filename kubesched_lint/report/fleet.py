@@ -16,7 +16,7 @@ from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.exit_code import exit_code
 from kubesched_lint.report.footer import counts, open_findings, verdict
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.text import many
+from kubesched_lint.text import first_few, many
 
 FORMATS = ("text", "json")
 _NARROW = 110
@@ -115,8 +115,7 @@ def _findings(outcomes: Sequence[Outcome], paint: Palette) -> Iterator[str]:
 def _where(names: Sequence[str], outcomes: Sequence[Outcome]) -> str:
     if len(names) == len(outcomes):
         return " (everywhere)" if len(outcomes) > 1 else ""
-    shown = ", ".join(map(visible, names[:4])) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return f" (in {shown})"
+    return f" (in {first_few([visible(name) for name in names], 4)})"
 
 
 @record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from kubesched_lint.findings import Finding, Report, Severity, Summary
-from kubesched_lint.text import many, plural
+from kubesched_lint.text import first_few, many, plural
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _MOST_NAMES = 8
@@ -154,6 +154,4 @@ def statistics(report: Report) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 
 def _named(names: list[str], most: int = _MOST_NAMES) -> str:
-    if len(names) <= most:
-        return ", ".join(names)
-    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
+    return first_few(names, most if len(names) <= most else most - 1)

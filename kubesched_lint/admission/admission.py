@@ -17,7 +17,7 @@ from kubesched_lint.admission.mutating import SYSTEM_PRIORITY_CLASSES, admit
 from kubesched_lint.admission.reach import is_in_reach
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
-from kubesched_lint.model.template import written_template
+from kubesched_lint.model.workload import written_template
 from kubesched_lint.validation import class_words
 from kubesched_lint.validation.removed import no_matches, removed_in
 

@@ -96,8 +96,8 @@ def fleet(
     from kubesched_lint.engine.options import BaselineError
     from kubesched_lint.engine.session import read_baseline
     from kubesched_lint.printing import OutputError
-    from kubesched_lint.report.exit_code import FAIL_ON
     from kubesched_lint.report.fleet import FORMATS, worst_exit_code
+    from kubesched_lint.report.footer import FAIL_ON
     from kubesched_lint.rulebook.library import UnknownRuleError
     from kubesched_lint.rulebook.own import rulebook_with
 

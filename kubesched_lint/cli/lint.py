@@ -145,13 +145,12 @@ def lint(
 
       kubesched-lint lint manifests/ -c cluster.yaml --diff
     """
-    from kubesched_lint.cli.output import show
-    from kubesched_lint.cli.progress import Progress
+    from kubesched_lint.cli.output import Progress, show
     from kubesched_lint.cli.settings import settle
     from kubesched_lint.engine.options import BaselineError, ChangedError
     from kubesched_lint.engine.session import Request, checked
     from kubesched_lint.printing import OutputError
-    from kubesched_lint.report.exit_code import FAIL_ON, exit_code
+    from kubesched_lint.report.footer import FAIL_ON, exit_code
     from kubesched_lint.report.formats import FormatError
     from kubesched_lint.report.writers import targets
     from kubesched_lint.rulebook.library import UnknownRuleError

@@ -228,7 +228,7 @@ def _verdict(trial: Trial, failed: int) -> str:
 
 
 def _table(families: dict[str, tuple[Rule, ...]]) -> Iterator[str]:
-    from kubesched_lint.rulebook.families import FAMILIES
+    from kubesched_lint.rulebook.library import FAMILIES
 
     wide = max((len(rule.slug) for rules in families.values() for rule in rules), default=0)
     for number, (family, rules) in enumerate(families.items()):

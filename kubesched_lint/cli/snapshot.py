@@ -67,9 +67,9 @@ def snapshot(
 
       kubesched-lint snapshot --context prod --redact -o prod.json.gz
     """
-    from kubesched_lint.cli.progress import Progress
+    from kubesched_lint.cli.output import Progress
     from kubesched_lint.cluster.capture import CaptureError, capture, connect
-    from kubesched_lint.cluster.capture.live import now
+    from kubesched_lint.cluster.capture.snapshot import now
 
     progress = Progress()
     try:

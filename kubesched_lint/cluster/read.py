@@ -23,7 +23,7 @@ def read_cluster(path: str, *, elastic: bool | None = None) -> Cluster:
     ``elastic`` overrides what nodes say of themselves. Raises ClusterError, also for what cannot be opened.
     """
     if path.partition(":")[0] == LIVE:
-        from kubesched_lint.cluster.capture.live import live_cluster
+        from kubesched_lint.cluster.capture.snapshot import live_cluster
 
         return live_cluster(path, path.partition(":")[2] or None, elastic=elastic)
     collector = Collector(elastic, path)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import TypeVar
 
-from kubesched_lint.admission.claims import default_class
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.storage import (
     Claim,
@@ -15,6 +14,7 @@ from kubesched_lint.model.storage import (
     StorageCapacity,
     StorageClass,
     VolumeAttachment,
+    default_class,
 )
 from kubesched_lint.record import record, replace
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.model.quantity import QuantityError, resource_value
-from kubesched_lint.model.template import written_template as written_template
+from kubesched_lint.model.workload import written_template as written_template
 
 # pkg/apis/core/v1/defaults.go and zz_generated.defaults.go (v1.36), for what a template may hold.
 _DEFAULTS: dict[str, tuple[object, ...]] = {

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.engine.options import ChangedError
-from kubesched_lint.engine.places import sources_of
 from kubesched_lint.engine.reading import ManifestSet, ref_of
 from kubesched_lint.findings import Finding, ObjectRef, Report
+from kubesched_lint.manifests.document import sources_of
 from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import plural

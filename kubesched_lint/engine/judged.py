@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint.engine.places import location_of
 from kubesched_lint.findings import Finding, Hazard, ObjectRef, Place, Related, Severity, Source
+from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rule

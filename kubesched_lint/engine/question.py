@@ -16,8 +16,7 @@ from kubesched_lint.engine.why import Explanation, explain, place_earlier
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
-from kubesched_lint.model.template import service_account
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.model.workload import Workload, service_account
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import diagnose
 from kubesched_lint.scheduler.scoring import owner_selector

@@ -12,7 +12,6 @@ from kubesched_lint.analysis.settled import settled
 from kubesched_lint.analysis.well_known import untold_label
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.places import location_of
 from kubesched_lint.engine.reading import ManifestSet
 from kubesched_lint.engine.refuting_cells import established_cells
 from kubesched_lint.engine.scaling import scale_events, sizes
@@ -26,10 +25,10 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.skew import Skew, skews
 from kubesched_lint.lifecycle.telling import scaled_to, size_after
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, words
+from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
-from kubesched_lint.model.template import service_account
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.model.workload import Workload, service_account
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.pod_labels import not_followed

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kubesched_lint.analysis.waiver import Waiver, WaiverUse
 from kubesched_lint.engine.judged import finding_of, numbered
 from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.places import sources_of
 from kubesched_lint.engine.reading import ManifestSet, ref_of
 from kubesched_lint.engine.waivers import MARKER, annotation_waivers, apply_waivers, find_waivers, owners, uses
 from kubesched_lint.findings import Finding, ObjectRef, Report
+from kubesched_lint.manifests.document import sources_of
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rule, Rulebook
 

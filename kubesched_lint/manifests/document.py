@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from kubesched_lint.findings import Location, Path, Span
+from kubesched_lint.findings import Location, Path, Source, Span
 from kubesched_lint.record import record
 
 if TYPE_CHECKING:
@@ -93,3 +93,15 @@ class Skipped:
     line: int
     reason: str
     column: int = 0
+
+
+def location_of(source: Source, at: Path, *, key: bool = False) -> Location:
+    """Of the value at ``at`` of a source."""
+    if isinstance(source, Document):
+        return source.location(at, key=key)
+    return Location(source.path, source.span(at, key=key))
+
+
+def sources_of(document: Document) -> tuple[Source, ...]:
+    """The documents and patches in files that a rendered document was made from; nothing of one that is in a file."""
+    return () if document.rendering is None else tuple(document.rendering.origins(document))

@@ -5,13 +5,16 @@ Sizes are bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.labels import Labels, Selector
 from kubesched_lint.model.pod import NodeSelectorTerm
 from kubesched_lint.record import record
+
+_NOW = "~"
+"""After every time: a class that is about to be applied is the newest."""
 
 
 @record
@@ -96,3 +99,12 @@ class VolumeAttachment:
     node: str
     attacher: str
     volume: str
+
+
+def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
+    """The class of a claim without one: the default made last, of several as new the first by name; None without one.
+
+    Mirrors ``plugin/pkg/admission/storage/storageclass/setdefault`` and GetDefaultClass of ``pkg/volume/util`` (v1.36).
+    """
+    defaults = sorted((c for c in classes if c.is_default), key=lambda c: c.name)
+    return max(defaults, key=lambda c: c.created or _NOW, default=None)

@@ -7,6 +7,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import ObjectRef, Path, Source
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.recognise import value_at
 from kubesched_lint.record import record
 
 if TYPE_CHECKING:
@@ -87,3 +89,18 @@ class Workload:
 
     def __str__(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}"
+
+
+def written_template(workload: Workload) -> object:
+    """The template of a workload as plain values; None where nobody knows it."""
+    if workload.template is None and isinstance(workload.source, Document):
+        return value_at(workload.source.value, workload.pod.path[:-1])
+    return workload.template
+
+
+def service_account(workload: Workload) -> str:
+    """The ServiceAccount that the pods name; empty for ``default``, which every namespace has, or if none is known."""
+    template = written_template(workload)
+    spec = template.get("spec") if isinstance(template, dict) else None
+    name = (spec.get("serviceAccountName") or spec.get("serviceAccount")) if isinstance(spec, dict) else None
+    return name if isinstance(name, str) and name != "default" else ""

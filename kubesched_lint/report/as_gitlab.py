@@ -13,8 +13,7 @@ from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.causes import ordered
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import cut_short, open_findings
-from kubesched_lint.report.paths import relative
-from kubesched_lint.report.words import annotated
+from kubesched_lint.report.words import annotated, relative
 
 _UNREADABLE, _CUT_SHORT = "input-error", "left-out"
 

@@ -13,8 +13,7 @@ from kubesched_lint.record import record
 from kubesched_lint.report.causes import ordered
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer
-from kubesched_lint.report.paths import relative
-from kubesched_lint.report.words import annotated, explanation
+from kubesched_lint.report.words import annotated, explanation, relative
 
 _TOOL = "kubesched-lint"
 _SKIPPED = "rules that were skipped"

@@ -17,8 +17,7 @@ from kubesched_lint.report.behind import event_title, needs_a_word, verdict_word
 from kubesched_lint.report.causes import Cause, causes, ordered
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer, open_findings
-from kubesched_lint.report.paths import relative
-from kubesched_lint.report.words import annotated, explanation
+from kubesched_lint.report.words import annotated, explanation, relative
 from kubesched_lint.text import many, plural
 
 MARK = "<!-- kubesched-lint -->"

@@ -13,8 +13,7 @@ from kubesched_lint.report.as_json import VERSION
 from kubesched_lint.report.as_json import render as as_json
 from kubesched_lint.report.cells import width
 from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.exit_code import exit_code
-from kubesched_lint.report.footer import counts, open_findings, verdict
+from kubesched_lint.report.footer import counts, exit_code, open_findings, verdict
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.text import first_few, many
 

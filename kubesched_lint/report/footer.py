@@ -10,6 +10,13 @@ from kubesched_lint.text import first_few, many, plural
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _MOST_NAMES = 8
 """Rules or kinds that one line names before it only counts."""
+FAIL_ON: dict[str, Severity | None] = {
+    "error": Severity.ERROR,
+    "warning": Severity.WARNING,
+    "note": Severity.NOTE,
+    "never": None,
+}
+"""The words of ``--fail-on``; None lets findings pass, whatever their severity."""
 
 
 def open_findings(report: Report) -> Iterator[Finding]:
@@ -155,3 +162,15 @@ def statistics(report: Report) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 
 def _named(names: list[str], most: int = _MOST_NAMES) -> str:
     return first_few(names, most if len(names) <= most else most - 1)
+
+
+def exit_code(report: Report, fail_on: Severity | None = Severity.ERROR, strict_skips: bool = False) -> int:
+    """0: clean, 1: findings that matter, 2: input that could not be read.
+
+    Suppressed and known findings never count; skipped rules count only when ``strict_skips``.
+    """
+    if report.errors:
+        return 2
+    if fail_on is not None and any(finding.severity >= fail_on for finding in open_findings(report)):
+        return 1
+    return 1 if strict_skips and report.skipped else 0

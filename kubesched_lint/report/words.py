@@ -1,4 +1,4 @@
-"""The explanation below a message, where a format has no frames: evidence, premises and help, a line each."""
+"""What services want that show no frames: paths of the repository, and an explanation of a line each."""
 
 from __future__ import annotations
 
@@ -25,3 +25,12 @@ def explanation(finding: Finding) -> Iterator[str]:
     yield from (f"assumes: {premise}" for premise in evidence.assumes)
     if finding.help:
         yield f"help: {finding.help}"
+
+
+def relative(path: str, root: str) -> str:
+    """``path`` from ``root`` where it lies in it; else as it is."""
+    if root and path.startswith(f"{root.rstrip('/')}/"):
+        path = path[len(root.rstrip("/")) + 1 :]
+    while path.startswith("./"):
+        path = path[2:]
+    return path

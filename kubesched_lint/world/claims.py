@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from kubesched_lint.admission.claims import default_class
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement
+from kubesched_lint.model.storage import default_class
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import closest
 from kubesched_lint.world.world import Member, World, once_per_world

@@ -29,7 +29,7 @@ from kubesched_lint.findings import (
 )
 from kubesched_lint.printing import OutputError, write_stream
 from kubesched_lint.report.context import RenderContext
-from kubesched_lint.report.exit_code import FAIL_ON, exit_code
+from kubesched_lint.report.footer import FAIL_ON, exit_code
 from kubesched_lint.report.formats import FormatError
 from kubesched_lint.report.palette import terminal_width, wants_color
 from kubesched_lint.report.writers import Target, targets, write, write_file

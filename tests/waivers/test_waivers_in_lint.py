@@ -6,7 +6,7 @@ import textwrap
 
 from kubesched_lint.engine.on_text import lint_example
 from kubesched_lint.findings import Report
-from kubesched_lint.report.exit_code import exit_code
+from kubesched_lint.report.footer import exit_code
 from kubesched_lint.rulebook.examples import Example, Setting
 from kubesched_lint.rulebook.library import Rulebook
 

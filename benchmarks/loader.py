@@ -116,7 +116,8 @@ def measure(folder: str) -> bool:
 
     from kubesched_lint.manifests.building import tree
     from kubesched_lint.manifests.document import Document
-    from kubesched_lint.manifests.files import InputFile, find_files
+    from kubesched_lint.manifests.files import find_files
+    from kubesched_lint.manifests.inputs import InputFile
     from kubesched_lint.manifests.loader import documents_of
     from kubesched_lint.manifests.parting import parts
     from kubesched_lint.model.decode.objects import is_read

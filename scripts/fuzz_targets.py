@@ -163,7 +163,7 @@ def simulate(data: bytes) -> None:
 
 def kustomizations(data: bytes) -> None:
     """What a kustomization is built from: nothing is rendered, nothing outside its repository is read or handed on."""
-    from kubesched_lint.manifests.files import KUSTOMIZATIONS
+    from kubesched_lint.manifests.inputs import KUSTOMIZATIONS
     from kubesched_lint.manifests.kustomization import listing
     from kubesched_lint.manifests.kustomize_tree import tree_of
 

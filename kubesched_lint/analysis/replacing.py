@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubesched_lint.cluster.revisions import HASH, by_revision, runs_newest
+from kubesched_lint.cluster.revisions import by_revision, runs_newest
+from kubesched_lint.cluster.running import HASH
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint, WeightedPodAffinityTerm
 from kubesched_lint.model.workload import ROLLED_OUT
 from kubesched_lint.world.world import Member

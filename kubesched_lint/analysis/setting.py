@@ -8,7 +8,8 @@ from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.analysis.held import amid_rollout, as_it_stands, without
 from kubesched_lint.analysis.replacing import changes
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.revisions import HASH, by_revision
+from kubesched_lint.cluster.revisions import by_revision
+from kubesched_lint.cluster.running import HASH
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
 from kubesched_lint.model.decode.nodes import decode_pod_object
 from kubesched_lint.model.inventory import Inventory

@@ -5,9 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-COMPLETE = "_KUBESCHED_LINT_COMPLETE"
-"""The variable by which a shell asks what may follow; ``--show-completion`` tells it to."""
-
 
 def main() -> None:
     """Entry point of ``kubesched-lint``. Exit codes: 0 yes, 1 no, 2 a failure, 128 + n ended by signal n."""
@@ -26,7 +23,7 @@ def _run() -> int:
     import gc
 
     gc.disable()  # what is imported stays, and `lint` makes no cycles of any size: looking for them is a third of a run
-    from kubesched_lint.cli.app import app
+    from kubesched_lint.cli.app import COMPLETE, app
 
     if COMPLETE in os.environ:
         from typer._completion_classes import completion_init

@@ -10,6 +10,8 @@ import typer
 from kubesched_lint.cli.parser import Group
 from kubesched_lint.printing import say, say_exactly
 
+COMPLETE = "_KUBESCHED_LINT_COMPLETE"
+"""The variable by which a shell asks what may follow; ``--show-completion`` tells it to."""
 _COMMANDS = ("lint", "why", "simulate", "fleet", "init", "snapshot", "baseline", "config", "rules", "verify")
 
 
@@ -56,8 +58,6 @@ def _print_version(wanted: bool) -> None:
 def _show_completion(shell: str | None) -> None:
     if shell:
         from typer._completion_shared import get_completion_script
-
-        from kubesched_lint.cli import COMPLETE
 
         say_exactly([get_completion_script(prog_name="kubesched-lint", complete_var=COMPLETE, shell=shell), "\n"])
         raise typer.Exit()

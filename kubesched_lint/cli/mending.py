@@ -12,7 +12,7 @@ from kubesched_lint.engine import fixing
 from kubesched_lint.engine.desk import Sheet, WriteError, write
 from kubesched_lint.engine.fixing import Mended, placed
 from kubesched_lint.engine.session import Checked
-from kubesched_lint.manifests.files import STDIN
+from kubesched_lint.manifests.inputs import STDIN
 from kubesched_lint.printing import is_obeyed, tell, write_bytes
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook

@@ -128,7 +128,8 @@ def run_examples(
     """
     from pathlib import Path
 
-    from kubesched_lint.rulebook.library import UnknownRuleError, cards_folder
+    from kubesched_lint.rulebook.library import UnknownRuleError
+    from kubesched_lint.rulebook.rule import cards_folder
     from kubesched_lint.rulebook.trial import Trial
 
     where = cards_folder() if folder is None else Path(folder)

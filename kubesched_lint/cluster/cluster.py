@@ -16,7 +16,7 @@ from kubesched_lint.text import first_few, joined, many, plural
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kubesched_lint.cluster.revisions import Running
+    from kubesched_lint.cluster.running import Running
     from kubesched_lint.findings import Source
     from kubesched_lint.model.nodepool import NodePool
     from kubesched_lint.model.pod import BoundPod
@@ -145,7 +145,7 @@ class Cluster:
     @cached_property
     def running(self) -> Running:
         """Who owns the running pods."""
-        from kubesched_lint.cluster.revisions import Running
+        from kubesched_lint.cluster.running import Running
 
         return Running(self.inventory)
 

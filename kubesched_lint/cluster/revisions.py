@@ -2,123 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.running import HASH
 from kubesched_lint.cluster.template import difference, written_template
-from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.pod import BoundPod
-from kubesched_lint.model.policy import Autoscaler, ReplicaSet
+from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.model.workload import Workload
-
-HASH = "pod-template-hash"
-
-_ADOPTING = ("DaemonSet", "ReplicaSet", "ReplicationController", "StatefulSet")
-
-Identity = tuple[str, str, str]
-"""kind, namespace, name."""
-
-
-class Running:
-    """Who owns the running pods of an inventory; indexes are made when first asked for."""
-
-    def __init__(self, inventory: Inventory) -> None:
-        self._inventory = inventory
-
-    def pods_of(self, workload: Workload) -> tuple[BoundPod, ...]:
-        found = self._pods.get((workload.kind, workload.namespace, workload.name), ())
-        if workload.kind in _ADOPTING and workload.namespace in self._orphans:
-            return (*found, *self._adopted(workload))
-        if workload.kind != "Deployment" or workload.selector is None:
-            return tuple(found)
-        known = self._replica_sets
-        selector = workload.selector
-        # An owner that the snapshot shows is certain; one told by names alone must also be selected.
-        return tuple(
-            bound
-            for bound in found
-            if (bound.owner is not None and (bound.namespace, bound.owner.name) in known)
-            or selector.matches(bound.pod.labels)
-        )
-
-    def replica_sets_of(self, workload: Workload) -> tuple[ReplicaSet, ...]:
-        """The revisions of a Deployment, newest first."""
-        return self._revisions.get((workload.namespace, workload.name), ())
-
-    def live(self, workload: Workload) -> Workload | None:
-        """The workload itself as the snapshot holds it."""
-        return self._workloads.get((workload.kind, workload.namespace, workload.name))
-
-    def _adopted(self, workload: Workload) -> Iterator[BoundPod]:
-        """Pods without a controller that this one takes over (``controller_ref_manager.go``, ClaimObject).
-
-        A StatefulSet takes those that have one of its names besides. The ReplicaSets of a Deployment select a hash
-        that no other pod has, and Jobs the uid of the Job.
-        """
-        selector = workload.selector
-        for bound in self._orphans[workload.namespace] if selector is not None else ():
-            if selector is not None and selector.matches(bound.pod.labels):
-                name, _, ordinal = bound.name.rpartition("-")
-                if workload.kind != "StatefulSet" or (name == workload.name and ordinal.isdigit()):
-                    yield bound
-
-    @cached_property
-    def _orphans(self) -> dict[str, list[BoundPod]]:
-        """By namespace, pods that stay and have no controller; a sketch tells a Deployment's pods by their hash."""
-        found: dict[str, list[BoundPod]] = {}
-        for bound in self._inventory.pods:
-            if bound.owner is None and not bound.terminating and HASH not in bound.pod.labels:
-                found.setdefault(bound.namespace, []).append(bound)
-        return found
-
-    @cached_property
-    def _workloads(self) -> dict[Identity, Workload]:
-        return {(w.kind, w.namespace, w.name): w for w in self._inventory.workloads}
-
-    @cached_property
-    def _replica_sets(self) -> dict[tuple[str, str], ReplicaSet]:
-        return {(r.namespace, r.name): r for r in self._inventory.replica_sets}
-
-    @cached_property
-    def _revisions(self) -> dict[tuple[str, str], tuple[ReplicaSet, ...]]:
-        found: dict[tuple[str, str], list[ReplicaSet]] = {}
-        for revision in sorted(self._inventory.replica_sets, key=lambda r: -r.revision):
-            if revision.owner_kind == "Deployment":
-                found.setdefault((revision.namespace, revision.owner), []).append(revision)
-        return {key: tuple(revisions) for key, revisions in found.items()}
-
-    @cached_property
-    def _pods(self) -> dict[Identity, list[BoundPod]]:
-        found: dict[Identity, list[BoundPod]] = {}
-        for bound in self._inventory.pods:
-            for identity in self.owners_of(bound):
-                found.setdefault(identity, []).append(bound)
-        return found
-
-    def owners_of(self, bound: BoundPod) -> Iterator[Identity]:
-        """Its controller, and for a ReplicaSet the Deployment behind it."""
-        namespace, owner = bound.namespace, bound.owner
-        template_hash = bound.pod.labels.get(HASH)
-        if owner is None:
-            yield "Pod", namespace, bound.name
-            if template_hash:
-                # A pod of a sketch: the ReplicaSet controller names pods deployment-hash-random.
-                deployment, found, _ = bound.name.rpartition(f"-{template_hash}-")
-                if found:
-                    yield "Deployment", namespace, deployment
-            return
-        yield owner.kind, namespace, owner.name
-        if owner.kind != "ReplicaSet":
-            return
-        known = self._replica_sets.get((namespace, owner.name))
-        if known is not None:
-            if known.owner_kind == "Deployment":
-                yield "Deployment", namespace, known.owner
-        elif template_hash and owner.name.endswith(f"-{template_hash}"):
-            # The Deployment controller names a ReplicaSet deployment-hash (deployment/sync.go, getNewReplicaSet).
-            yield "Deployment", namespace, owner.name[: -len(template_hash) - 1]
 
 
 def running_pods_of(workload: Workload, cluster: Cluster) -> tuple[BoundPod, ...]:

@@ -18,7 +18,7 @@ from kubesched_lint.engine.options import Options
 from kubesched_lint.files import content_in, own_folder
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.files import InputFile, amount_to
+from kubesched_lint.manifests.inputs import InputFile, amount_to
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.version import __version__

@@ -16,7 +16,7 @@ from kubesched_lint.findings import Path
 from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.editing import splice_of
-from kubesched_lint.manifests.files import LARGEST, STDIN, standard_input
+from kubesched_lint.manifests.inputs import LARGEST, STDIN, standard_input
 from kubesched_lint.manifests.loader import Entry, documents
 from kubesched_lint.manifests.parting import text_of
 from kubesched_lint.manifests.splicing import spliced

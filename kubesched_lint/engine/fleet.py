@@ -18,7 +18,7 @@ from kubesched_lint.version import __version__
 if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.manifests.document import Skipped
-    from kubesched_lint.manifests.files import InputFile
+    from kubesched_lint.manifests.inputs import InputFile
 
 SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _IN_FLIGHT = 64

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kubesched_lint.engine.baseline import Entry
     from kubesched_lint.engine.changed import Changes
     from kubesched_lint.engine.panorama import Panorama
-    from kubesched_lint.manifests.files import InputFile, Progress
+    from kubesched_lint.manifests.inputs import InputFile, Progress
 
 
 _MOST_NAMED = 3
@@ -143,7 +143,7 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
     paths = _not_excluded(request.paths, options) if request.force_exclude else request.paths
     files = files_of(paths, options, render=request.render, progress=request.progress)
     if request.cache:
-        from kubesched_lint.manifests.files import InputFile
+        from kubesched_lint.manifests.inputs import InputFile
 
         read = list(files)
         written = {file.path for file in read if isinstance(file, InputFile) and file.rendering is None}

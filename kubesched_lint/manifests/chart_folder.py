@@ -10,7 +10,7 @@ from typing import Any
 from kubesched_lint.files import UnreadableError, content_at, inside, root_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.files import LARGEST
+from kubesched_lint.manifests.inputs import LARGEST
 
 _SCHEMA = "values.schema.json"
 _MOST_FILES = 20_000

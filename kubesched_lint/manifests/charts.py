@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import InputError, Location, Path, Span
-from kubesched_lint.manifests.document import RENDERED
-from kubesched_lint.manifests.origins import Written
+from kubesched_lint.manifests.document import RENDERED, Written
 from kubesched_lint.record import replace
 
 if TYPE_CHECKING:

@@ -2,17 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from kubesched_lint.findings import Location, Path, Source, Span
+from kubesched_lint.findings import InputError, Location, Path, Source, Span
 from kubesched_lint.record import record
 
 if TYPE_CHECKING:
-    from kubesched_lint.manifests.origins import Rendering
+    from kubesched_lint.manifests.fragments import Fragment
 
 RENDERED = " (rendered)"
 """Ends the path of a text that a tool has made and that is in no file."""
+
+
+@record
+class Written:
+    """A file that went into a rendering, by the path that is shown."""
+
+    path: str
+    text: str = field(repr=False)
+
+
+class Rendering(Protocol):
+    """A text that a tool made of files."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def how(self) -> str:
+        """The command, for people: ``kubectl kustomize overlays/prod``."""
+        ...
+
+    def location(self, document: Document, path: Path, *, key: bool = False) -> Location:
+        """Where a value of a rendered document was written; in the rendered text, when nobody can tell."""
+        ...
+
+    def origins(self, document: Document) -> Iterator[Fragment]:
+        """The documents that a rendered one was made from."""
+        ...
+
+    def placed(self, entry: Document | Unread | Skipped | InputError) -> Document | Unread | Skipped | InputError:
+        """An entry of the rendered text, by the path to show for it."""
+        ...
+
+    @property
+    def files(self) -> Sequence[Written]:
+        """Everything that went into the rendering and can be shown."""
+        ...
 
 
 @record

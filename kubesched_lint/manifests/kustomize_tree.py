@@ -16,7 +16,7 @@ from typing import Any
 from kubesched_lint.files import content, is_within, root_of
 from kubesched_lint.findings import InputError, Path
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.files import KUSTOMIZATIONS, LARGEST
+from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST
 from kubesched_lint.manifests.kustomization import (
     documents_of,
     is_address,

@@ -9,7 +9,8 @@ from typing import Any
 from kubesched_lint.files import content
 from kubesched_lint.findings import InputError, Path
 from kubesched_lint.manifests.document import Document, Skipped, Unread
-from kubesched_lint.manifests.files import KUSTOMIZATIONS, LARGEST, STDIN, InputFile, find_files, standard_input
+from kubesched_lint.manifests.files import find_files
+from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, STDIN, InputFile, standard_input
 from kubesched_lint.manifests.parting import Part, broken_byte, is_json, parts, text_of
 from kubesched_lint.manifests.places import span_of
 from kubesched_lint.manifests.plain import NotPlainError, read_plain

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.findings import InputError, Location, Path, Span
+from kubesched_lint.manifests.document import Written
 from kubesched_lint.manifests.fragments import (
     Fragment,
     counterpart,
@@ -17,49 +18,12 @@ from kubesched_lint.manifests.fragments import (
     value_at,
     within,
 )
-from kubesched_lint.record import record, replace
+from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.document import Document, Skipped, Unread
 
 _TOP = Span(1, 1, 1, 1)
-
-
-class Rendering(Protocol):
-    """A text that a tool made of files."""
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def how(self) -> str:
-        """The command, for people: ``kubectl kustomize overlays/prod``."""
-        ...
-
-    def location(self, document: Document, path: Path, *, key: bool = False) -> Location:
-        """Where a value of a rendered document was written; in the rendered text, when nobody can tell."""
-        ...
-
-    def origins(self, document: Document) -> Iterator[Fragment]:
-        """The documents that a rendered one was made from."""
-        ...
-
-    def placed(self, entry: Document | Unread | Skipped | InputError) -> Document | Unread | Skipped | InputError:
-        """An entry of the rendered text, by the path to show for it."""
-        ...
-
-    @property
-    def files(self) -> Sequence[Written]:
-        """Everything that went into the rendering and can be shown."""
-        ...
-
-
-@record
-class Written:
-    """A file that went into a rendering, by the path that is shown."""
-
-    path: str
-    text: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.files import content, root_of
 from kubesched_lint.findings import InputError
-from kubesched_lint.manifests.document import RENDERED, Skipped
-from kubesched_lint.manifests.files import LARGEST, Applied, InputFile, Progress
+from kubesched_lint.manifests.document import RENDERED, Skipped, Written
+from kubesched_lint.manifests.inputs import LARGEST, Applied, InputFile, Progress
 from kubesched_lint.manifests.kustomize_tree import AS_IT_STANDS, Tree, shown, tree_of
-from kubesched_lint.manifests.origins import KustomizeRendering, Written
+from kubesched_lint.manifests.origins import KustomizeRendering
 from kubesched_lint.manifests.rendering import Rendered, RenderError, Tool, kustomizer, render, render_copy
 from kubesched_lint.record import replace
 

@@ -137,7 +137,7 @@ def to_rule(card: Card, code: Callable[[], Check] | None = None, mender: Callabl
 def _schema() -> Mapping[str, Any]:
     import json
 
-    from kubesched_lint.rulebook.library import cards_folder
+    from kubesched_lint.rulebook.rule import cards_folder
 
     schema = content_at(os.path.realpath(cards_folder() / "card.schema.json"), _LARGEST)
     return cast("dict[str, Any]", json.loads(schema))

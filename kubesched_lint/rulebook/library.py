@@ -9,7 +9,7 @@ from pathlib import Path as File
 from typing import TYPE_CHECKING
 
 from kubesched_lint.record import frozen_record
-from kubesched_lint.rulebook.rule import Rule, module_name
+from kubesched_lint.rulebook.rule import Rule, cards_folder, checks_folder, module_name
 
 if TYPE_CHECKING:
     from kubesched_lint.rulebook.card import Card
@@ -21,8 +21,6 @@ __all__ = [
     "Rule",
     "Rulebook",
     "UnknownRuleError",
-    "cards_folder",
-    "checks_folder",
     "in_profile",
 ]
 
@@ -51,17 +49,6 @@ FAMILIES: Mapping[str, str] = {
 
 class UnknownRuleError(Exception):
     """Somebody named a rule or family that is not there; ``str()`` of it is the whole message."""
-
-
-def cards_folder() -> File:
-    """Where the shipped cards lie: inside the package in a wheel, beside it in a checkout."""
-    package = File(__file__).parent.parent
-    shipped = package / "rules"
-    return shipped if shipped.is_dir() else package.parent / "rules"
-
-
-def checks_folder() -> File:
-    return File(__file__).parent.parent / "checks"
 
 
 def in_profile(rule: Rule, profile: str) -> bool:

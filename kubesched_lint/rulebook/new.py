@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path as File
 
+from kubesched_lint.rulebook.entry_points import GROUP
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.rulebook.own import GROUP
 from kubesched_lint.rulebook.rule import module_name
 
 _SLUG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")

@@ -1,22 +1,14 @@
-"""The rules of a run: the shipped ones, those of installed packages, and those of the user's own folders.
-
-Every run comes by here. Asking ``importlib.metadata`` whether a package brings rules would cost it 15 ms, so the few
-files that tell are read here; a package is looked at only when there is one.
-"""
+"""The rules of a run: the shipped ones, those of installed packages, and those of the user's own folders."""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from pathlib import Path as File
 
+from kubesched_lint.rulebook.entry_points import entry_names
 from kubesched_lint.rulebook.library import Rulebook
-
-GROUP = "kubesched_lint.rulebooks"
-"""The group of entry points that name packages with rules."""
-_METADATA = (".dist-info", ".egg-info")
-_LONGEST = 1 << 20
-"""Bytes of a list of entry points: the longest on PyPI have a hundredth."""
+from kubesched_lint.rulebook.rule import Rule
 
 
 def rulebook_with(folders: Sequence[str] = ()) -> Rulebook:
@@ -26,50 +18,31 @@ def rulebook_with(folders: Sequence[str] = ()) -> Rulebook:
     """
     if not folders and not any(entry_names()):
         return Rulebook.shipped()
-    from kubesched_lint.rulebook.packages import joined
-
-    return joined(folders)
+    return _joined(folders)
 
 
-def entry_names(path: Iterable[str] | None = None) -> Iterator[str]:
-    """The packages that installed distributions name as rulebooks. ``path`` is ``sys.path`` unless given.
+def _joined(folders: Sequence[str]) -> Rulebook:
+    """The shipped rules, those of installed packages and those of ``folders``."""
+    from kubesched_lint.rulebook.frontmatter import CardError
+    from kubesched_lint.rulebook.packages import rulebook_packages
+    from kubesched_lint.rulebook.shelf import card_files, usable
 
-    The current folder does not count, though Python may look there: what lies beside manifests is not installed.
-    """
-    group, here = GROUP.encode(), _current()
-    for folder in sys.path if path is None else path:
-        for name in _metadata(folder) if folder and folder != here else ():
-            try:
-                handle = os.open(f"{folder}/{name}/entry_points.txt", os.O_RDONLY)  # half of what open() costs
-                try:
-                    data = os.read(handle, _LONGEST)
-                finally:
-                    os.close(handle)
-            except OSError:  # most distributions have none
-                continue
-            if group in data:
-                yield from _named(data.decode("utf-8", "replace"))
-
-
-def _current() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # somebody removed it
-        return ""
-
-
-def _metadata(folder: str) -> Iterable[str]:
-    try:
-        return [name for name in os.listdir(folder) if name.endswith(_METADATA)]
-    except OSError:  # a zip file, or nothing at all
-        return ()
-
-
-def _named(text: str) -> Iterator[str]:
-    """The packages under our group's heading in an ``entry_points.txt``."""
-    is_ours = False
-    for line in map(str.strip, text.splitlines()):
-        if line.startswith("["):
-            is_ours = line == f"[{GROUP}]"
-        elif is_ours and "=" in line and not line.startswith("#"):
-            yield line.partition("=")[2].partition(":")[0].strip()
+    rules: dict[str, Rule] = dict(Rulebook.shipped().rules)
+    homes: dict[str, File] = {}
+    wrong: list[CardError] = []
+    given = dict.fromkeys(File(folder) for folder in folders)
+    for folder in (*(package.cards for package in rulebook_packages()), *given):
+        is_there = os.path.isdir(folder)  # unlike Path.is_dir also for a name that is too long to be one
+        if folder in given and not (is_there and card_files(folder)):
+            what = "holds no card" if is_there else "there is no such folder"
+            wrong.append(CardError(str(folder), 0, f"{what}: no rule was read"))
+            continue
+        found, faults = usable(folder)
+        wrong.extend(faults)
+        for card, rule in found:
+            if rule.slug in homes and homes[rule.slug].resolve() != folder.resolve():
+                wrong.append(CardError(card.path, 1, f"there is a rule `{rule.slug}` in {homes[rule.slug]} as well"))
+            else:
+                rules[rule.slug] = rule
+                homes[rule.slug] = folder
+    return Rulebook(rules, homes, tuple(wrong), tuple(folders))

@@ -1,4 +1,4 @@
-"""Where rules come from that are not shipped: installed packages, which may have code, and folders, which have none.
+"""Installed packages with rules, which may have code.
 
 An entry point of the group ``kubesched_lint.rulebooks`` names a package; its cards lie in ``<package>/rules/``, its
 checks in ``<package>/checks/``, with ``fix`` beside ``check`` where there is one. Nothing of it is imported before one
@@ -7,16 +7,13 @@ of its rules runs.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path as File
 from typing import Any
 
 from kubesched_lint.record import record
-from kubesched_lint.rulebook.frontmatter import CardError
-from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.rulebook.own import entry_names
-from kubesched_lint.rulebook.rule import Check, Mend, Rule, module_name
+from kubesched_lint.rulebook.entry_points import entry_names
+from kubesched_lint.rulebook.rule import Check, Mend, module_name
 
 
 @record
@@ -75,28 +72,3 @@ def _package(name: str) -> Package | None:
         return None
     folders = list(spec.submodule_search_locations or ()) if spec is not None else []
     return Package(name, File(folders[0])) if folders else None
-
-
-def joined(folders: Sequence[str]) -> Rulebook:
-    """The shipped rules, those of installed packages and those of ``folders``; see ``own.rulebook_with``."""
-    from kubesched_lint.rulebook.shelf import card_files, usable
-
-    rules: dict[str, Rule] = dict(Rulebook.shipped().rules)
-    homes: dict[str, File] = {}
-    wrong: list[CardError] = []
-    given = dict.fromkeys(File(folder) for folder in folders)
-    for folder in (*(package.cards for package in rulebook_packages()), *given):
-        is_there = os.path.isdir(folder)  # unlike Path.is_dir also for a name that is too long to be one
-        if folder in given and not (is_there and card_files(folder)):
-            what = "holds no card" if is_there else "there is no such folder"
-            wrong.append(CardError(str(folder), 0, f"{what}: no rule was read"))
-            continue
-        found, faults = usable(folder)
-        wrong.extend(faults)
-        for card, rule in found:
-            if rule.slug in homes and homes[rule.slug].resolve() != folder.resolve():
-                wrong.append(CardError(card.path, 1, f"there is a rule `{rule.slug}` in {homes[rule.slug]} as well"))
-            else:
-                rules[rule.slug] = rule
-                homes[rule.slug] = folder
-    return Rulebook(rules, homes, tuple(wrong), tuple(folders))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from operator import attrgetter
+from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.findings import Hazard, Severity
@@ -149,6 +150,17 @@ class Rule:
 
 def module_name(slug: str) -> str:
     return slug.replace("-", "_")
+
+
+def cards_folder() -> File:
+    """Where the shipped cards lie: inside the package in a wheel, beside it in a checkout."""
+    package = File(__file__).parent.parent
+    shipped = package / "rules"
+    return shipped if shipped.is_dir() else package.parent / "rules"
+
+
+def checks_folder() -> File:
+    return File(__file__).parent.parent / "checks"
 
 
 def _worded(templates: Templates, variant: str, slug: str) -> str:

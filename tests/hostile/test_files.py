@@ -21,7 +21,8 @@ from kubesched_lint.engine.session import read_baseline
 from kubesched_lint.files import UnreadableError, content, opened, place_of, root_of, shipped
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.files import LARGEST, InputFile, find_files
+from kubesched_lint.manifests.files import find_files
+from kubesched_lint.manifests.inputs import LARGEST, InputFile
 from kubesched_lint.manifests.loader import source_lines
 from kubesched_lint.manifests.overlays import piped
 from kubesched_lint.rulebook.own import rulebook_with
@@ -407,7 +408,7 @@ def test_what_is_shipped_is_found() -> None:
 
 MAY_READ = {
     "files.py": "the opener",
-    "rulebook/own.py": "metadata of installed packages, on every start; half of what the opener costs",
+    "rulebook/entry_points.py": "metadata of installed packages, on every start; half of what the opener costs",
     "cli/ending.py": "puts the null device where a stream is closed",
     "rulebook/build.py": "run by those who work on this package, on its own files",
 }

@@ -22,7 +22,8 @@ from kubesched_lint import programs
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.session import read_manifests
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.files import InputFile, find_files
+from kubesched_lint.manifests.files import find_files
+from kubesched_lint.manifests.inputs import InputFile
 from kubesched_lint.manifests.kustomization import is_address
 from kubesched_lint.manifests.kustomize_tree import as_json
 

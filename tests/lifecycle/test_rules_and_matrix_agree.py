@@ -24,7 +24,7 @@ from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.report.outlook import as_text
 from kubesched_lint.rulebook.examples import Example
-from kubesched_lint.rulebook.library import cards_folder
+from kubesched_lint.rulebook.rule import cards_folder
 from kubesched_lint.rulebook.trial import Trial
 from tests.analysis import test_errors_are_proofs as made
 

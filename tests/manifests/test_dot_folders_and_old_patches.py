@@ -9,7 +9,8 @@ import pytest
 from kubesched_lint import lint
 from kubesched_lint.analysis.well_known import TAINTS, meant_taint
 from kubesched_lint.manifests.document import Skipped
-from kubesched_lint.manifests.files import InputFile, find_files
+from kubesched_lint.manifests.files import find_files
+from kubesched_lint.manifests.inputs import InputFile
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: x:1}]}\n"
 PATCH = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}\n"

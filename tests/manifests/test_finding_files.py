@@ -12,7 +12,8 @@ import pytest
 from kubesched_lint.engine.globs import Globs
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document, Skipped
-from kubesched_lint.manifests.files import LARGEST, InputFile, find_files
+from kubesched_lint.manifests.files import find_files
+from kubesched_lint.manifests.inputs import LARGEST, InputFile
 from kubesched_lint.manifests.loader import Entry, documents, documents_of, source_lines
 from kubesched_lint.model.decode.objects import is_read
 

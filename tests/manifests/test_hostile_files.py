@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document, Unread
-from kubesched_lint.manifests.files import LARGEST, InputFile, find_files
+from kubesched_lint.manifests.files import find_files
+from kubesched_lint.manifests.inputs import LARGEST, InputFile
 from kubesched_lint.manifests.loader import Entry, documents, documents_of
 from kubesched_lint.model.decode.objects import is_read
 from tests.manifests.yaml_texts import odd_texts

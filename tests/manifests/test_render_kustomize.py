@@ -18,7 +18,8 @@ from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.session import Request, check, read_manifests
 from kubesched_lint.findings import Finding, Location, Report
 from kubesched_lint.manifests.document import Document, Skipped
-from kubesched_lint.manifests.files import InputFile, find_files
+from kubesched_lint.manifests.files import find_files
+from kubesched_lint.manifests.inputs import InputFile
 from kubesched_lint.rulebook.library import Rulebook
 
 has_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")

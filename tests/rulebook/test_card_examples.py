@@ -6,8 +6,7 @@ import pytest
 
 from kubesched_lint.engine.on_text import lint_example
 from kubesched_lint.rulebook.examples import Example, failures, rules_for
-from kubesched_lint.rulebook.library import cards_folder
-from kubesched_lint.rulebook.rule import Rule
+from kubesched_lint.rulebook.rule import Rule, cards_folder
 from kubesched_lint.rulebook.trial import Trial
 
 TRIAL = Trial.of(cards_folder())

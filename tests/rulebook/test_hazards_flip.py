@@ -17,7 +17,7 @@ import yaml
 from kubesched_lint.engine.on_text import lint_example
 from kubesched_lint.findings import Finding, Path, Report
 from kubesched_lint.rulebook.examples import Example, rules_for
-from kubesched_lint.rulebook.library import cards_folder
+from kubesched_lint.rulebook.rule import cards_folder
 from kubesched_lint.rulebook.trial import Trial
 
 TRIAL = Trial.of(cards_folder())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.rulebook.own import entry_names
+from kubesched_lint.rulebook.entry_points import entry_names
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "examples" / "rulebook-package"

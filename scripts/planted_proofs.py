@@ -28,8 +28,8 @@ from kubesched_lint.engine.on_text import lint_example
 from kubesched_lint.findings import ObjectRef, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.rulebook.examples import Example
-from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.rulebook.rule import Rule, cards_folder, module_name
+from kubesched_lint.rulebook.library import Rulebook, cards_folder
+from kubesched_lint.rulebook.rule import Rule, module_name
 from kubesched_lint.rulebook.trial import Trial
 
 SHARED = (

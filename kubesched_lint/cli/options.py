@@ -65,7 +65,8 @@ ProfileOption = Annotated[
 
 def _rule_names(incomplete: str) -> list[tuple[str, str]]:
     """Rules and families that begin so, for the shell."""
-    from kubesched_lint.rulebook.library import FAMILIES, Rulebook
+    from kubesched_lint.rulebook.library import Rulebook
+    from kubesched_lint.rulebook.rule import FAMILIES
 
     book = Rulebook.shipped()
     named = [(name, FAMILIES.get(name, "")) for name in book.families]

@@ -128,8 +128,7 @@ def run_examples(
     """
     from pathlib import Path
 
-    from kubesched_lint.rulebook.library import UnknownRuleError
-    from kubesched_lint.rulebook.rule import cards_folder
+    from kubesched_lint.rulebook.library import UnknownRuleError, cards_folder
     from kubesched_lint.rulebook.trial import Trial
 
     where = cards_folder() if folder is None else Path(folder)
@@ -229,7 +228,7 @@ def _verdict(trial: Trial, failed: int) -> str:
 
 
 def _table(families: dict[str, tuple[Rule, ...]]) -> Iterator[str]:
-    from kubesched_lint.rulebook.library import FAMILIES
+    from kubesched_lint.rulebook.rule import FAMILIES
 
     wide = max((len(rule.slug) for rules in families.values() for rule in rules), default=0)
     for number, (family, rules) in enumerate(families.items()):

@@ -8,9 +8,9 @@ from pathlib import Path as File
 from kubesched_lint.files import place_of
 from kubesched_lint.rulebook.card import Card, faults, read_card, to_rule
 from kubesched_lint.rulebook.frontmatter import CardError
-from kubesched_lint.rulebook.library import FAMILIES, Rulebook
+from kubesched_lint.rulebook.library import Rulebook, cards_folder
 from kubesched_lint.rulebook.packages import Package, rulebook_packages
-from kubesched_lint.rulebook.rule import Check, Mend, Rule, cards_folder, module_name
+from kubesched_lint.rulebook.rule import FAMILIES, Check, Mend, Rule, module_name
 from kubesched_lint.text import did_you_mean
 
 NOT_CARDS = ("README", "CARDS")

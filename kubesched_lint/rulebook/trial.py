@@ -11,8 +11,7 @@ from kubesched_lint.record import replace
 from kubesched_lint.rulebook.card import Card
 from kubesched_lint.rulebook.examples import Example, Lint, coverage_faults, examples, failures
 from kubesched_lint.rulebook.frontmatter import CardError
-from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.rulebook.rule import cards_folder
+from kubesched_lint.rulebook.library import Rulebook, cards_folder
 from kubesched_lint.rulebook.shelf import usable
 
 

@@ -20,8 +20,7 @@ from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.session import Request, check
 from kubesched_lint.findings import Report
 from kubesched_lint.manifests.inputs import InputFile
-from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.rulebook.rule import cards_folder
+from kubesched_lint.rulebook.library import Rulebook, cards_folder
 from kubesched_lint.rulebook.trial import Trial
 
 ROOT = Path(__file__).parents[2]

@@ -10,16 +10,16 @@ import pytest
 from kubesched_lint.rulebook._generated import RULES
 from kubesched_lint.rulebook.card import Card, to_rule
 from kubesched_lint.rulebook.examples import coverage_faults, examples
-from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.rulebook.rule import Rule, cards_folder, checks_folder, module_name
+from kubesched_lint.rulebook.library import Rulebook, cards_folder, checks_folder
+from kubesched_lint.rulebook.rule import Rule, module_name
 from kubesched_lint.rulebook.shelf import card_files, usable_cards
 
 CARDS, FAULTS = usable_cards(cards_folder())
 FIRST_ARGUMENTS = {
-    "workload": ["workload", "facts"],
-    "set": ["facts"],
+    "workload": ["it"],
+    "set": ["world"],
     "waiver": ["waiver", "use"],
-    "document": ["document", "facts"],
+    "document": ["document", "world"],
 }
 
 
@@ -67,7 +67,7 @@ def test_a_card_promises_the_fix_that_stands_beside_the_check(rule: Rule) -> Non
     assert bool(rule.fix) == (fix is not None)
     if fix is not None:
         names = list(inspect.signature(rule.mend()).parameters)
-        assert names == ["hazard", "document" if rule.each == "document" else "workload", "facts"]
+        assert names == (["hazard", "document", "world"] if rule.each == "document" else ["hazard", "it"])
 
 
 def test_no_rule_is_named_outside_its_card_and_its_check() -> None:

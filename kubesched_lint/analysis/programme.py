@@ -10,7 +10,7 @@ from kubesched_lint.world.running import running_match
 from kubesched_lint.world.staying import may_be_preempted
 
 if TYPE_CHECKING:
-    from kubesched_lint.analysis.joint import Demand, Problem
+    from kubesched_lint.analysis.problem import Demand, Problem
 
 _SECONDS = 5.0
 Row = tuple[Mapping[int, float], float]

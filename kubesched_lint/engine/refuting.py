@@ -14,7 +14,9 @@ from kubesched_lint.analysis.attempts import is_followed, orders, pods_left
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.findings import Severity, pattern
 from kubesched_lint.lifecycle.judging import is_stuck
+from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.telling import Telling
 from kubesched_lint.record import replace
 from kubesched_lint.world.running import lasting_state
@@ -145,10 +147,10 @@ class _Attempts:
         if self._cost((workload,)) > MOST_ALONE:
             return ""
         setting = self._alone(workload)
-        if setting.quota_short:
+        if quota_short(setting):
             return ""  # the claim is about an update of pods that are all made
         for seed in range(self._alone_runs):
-            deployed = setting.story([0], expected=False, most_states=0, runs=1, seed=seed, preempting=True)
+            deployed = story_of(setting, [0], expected=False, most_states=0, runs=1, seed=seed, preempting=True)
             ends = Telling(setting, [0], [deployed], ()).ends("deploy", 0)
             if not ends or any(end.lack for end in ends):
                 return ""  # the claim is about an update of pods that all run

@@ -15,6 +15,7 @@ from kubesched_lint.engine import refuting
 from kubesched_lint.lifecycle.judging import judged
 from kubesched_lint.lifecycle.matrix import Row, Simulation
 from kubesched_lint.lifecycle.outcomes import Range
+from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.telling import End
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell
 from kubesched_lint.record import replace
@@ -92,7 +93,7 @@ def _contradicted(cell: Cell, ends: Sequence[End]) -> str:
 
 def _steps(simulation: Simulation) -> int:
     setting = simulation.setting
-    return len(setting.nodes) * sum(map(setting.most, range(len(setting.workloads))))
+    return len(setting.nodes) * sum(most_pods(setting, i) for i in range(len(setting.workloads)))
 
 
 # --- the whole set, deployed ----------------------------------------------------------------------------------------

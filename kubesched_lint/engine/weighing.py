@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.analysis.lacks import Lack, emptiness, lacks_of, looks_at_others
+from kubesched_lint.lifecycle.groups import components, group_of
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.setting import Setting
@@ -20,14 +21,14 @@ def weighed(rows: Sequence[Row], setting: Setting, world: World) -> Iterator[Row
     """Each row as far as it is known. ``setting`` has the workloads of the rows, in the same order."""
     written = {w.ref: w for w in world.manifests.workloads}
     lacks = {i: lacks_of(world.member(written[w.ref])) for i, w in enumerate(setting.workloads)}
-    lacking = {members: [i for i in members if lacks[i]] for members in setting.components}
+    lacking = {members: [i for i in members if lacks[i]] for members in components(setting)}
     empty = emptiness(world)
     for row in rows:
         decision = setting.decisions.get(row.number)
         if decision is not None and decision.refusal is not None:
             yield row  # no pod is created, whatever else is not known
             continue
-        beside = _of_neighbours(row.number, setting, lacks, lacking[setting.group(row.number)])
+        beside = _of_neighbours(row.number, setting, lacks, lacking[group_of(setting, row.number)])
         alone = not looks_at_others(setting.pods[row.number], setting.index)
         cells = (_weighed(_asked(cell, world), lacks[row.number], beside) for cell in row.cells)
         yield replace(row, cells=tuple(_on_empty(cell, empty, alone=alone) for cell in cells))

@@ -13,8 +13,10 @@ from typing import NamedTuple
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle import quotas
+from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.motion import Motion
 from kubesched_lint.lifecycle.outcomes import Outcome
+from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.world import Wish
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
@@ -192,8 +194,10 @@ def most_beside(setting: Setting, number: int, wanted: int, *, moving: bool = Fa
 def _hosting(setting: Setting, number: int, *, moving: bool) -> int:
     """In how many domains pods of a workload may be while an event goes on; with lost nodes pods of others go too."""
     if moving:
-        return 2 * setting.most(number) if setting.usable[number] else 0
-    return at_once(setting, number, setting.most(number) if setting.running.get(number) else setting.wanted(number))
+        return 2 * most_pods(setting, number) if setting.usable[number] else 0
+    return at_once(
+        setting, number, most_pods(setting, number) if setting.running.get(number) else setting.wanted(number)
+    )
 
 
 def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Mapping[int, int]) -> dict[int, int]:
@@ -222,7 +226,7 @@ def at_once(setting: Setting, number: int, count: int) -> int:
         return 0
     if any(c.is_hard for c in setting.pods[number].spread) or setting.running.get(number):
         return count
-    if setting.guests.weaker_kinds:
+    if guests_of(setting).weaker_kinds:
         return count
     return min(count, most_placed(setting, number, count).pods)
 

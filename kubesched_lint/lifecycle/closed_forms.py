@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_domains
+from kubesched_lint.lifecycle.groups import acquaintances
+from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import as_checked, diagnose
@@ -19,7 +21,7 @@ from kubesched_lint.scheduler.topology import let_in
 def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
     """Bound pods of ``wanted`` on today's nodes; None where no closed form applies."""
     pod, index = as_checked(setting.pods[number]), setting.index
-    if number in setting.quota_short or not stands_alone(setting, number):
+    if number in quota_short(setting) or not stands_alone(setting, number):
         return None
     if pod.required_affinity or pod.volumes or pod.scheduling_gates:
         return None
@@ -59,7 +61,7 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
 def stands_alone(setting: Setting, number: int) -> bool:
     """Whether no other workload of the set can ever be on a node this one uses, nor select its pods, nor runs."""
     others = [i for i in range(len(setting.workloads)) if i != number]
-    tied = setting.acquaintances(number)
+    tied = acquaintances(setting, number)
     return (
         not setting.running
         and len(tied) == 1

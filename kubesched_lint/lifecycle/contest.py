@@ -7,6 +7,7 @@ from math import inf
 from typing import NamedTuple
 
 from kubesched_lint import work
+from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import is_blind
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import BoundPod
@@ -33,7 +34,7 @@ def contest(setting: Setting, members: Sequence[int]) -> Contest:
     if why:
         return Contest("", why, uncounted=True)
     pairs = _outranked(setting, members)
-    guest = next(setting.guests.weaker(members), None)
+    guest = next(guests_of(setting).weaker(members), None)
     if not pairs and guest is None:
         return Contest("", blind) if (blind := _blind(setting, members)) else NONE
     strong = setting.workloads[pairs[0][0] if pairs else guest.member if guest is not None else 0]
@@ -104,8 +105,8 @@ def _ranks(setting: Setting, number: int) -> Iterator[int]:
 
 def _hindrance(setting: Setting, members: Sequence[int], pairs: Sequence[tuple[int, int]], strong: Workload) -> str:
     pods, workloads = setting.pods, setting.workloads
-    followed = {id(bound): guest.workload for guest in setting.guests.hosted for bound in guest.pods}
-    lost = next((w for w in setting.guests.weaker(members) if id(w.bound) not in followed), None)
+    followed = {id(bound): guest.workload for guest in guests_of(setting).hosted for bound in guest.pods}
+    lost = next((w for w in guests_of(setting).weaker(members) if id(w.bound) not in followed), None)
     if lost is not None:
         i, bound = lost.member, lost.bound
         return (
@@ -122,7 +123,7 @@ def _hindrance(setting: Setting, members: Sequence[int], pairs: Sequence[tuple[i
         if workloads[j].kind == "Pod":
             return f"preemption: {workloads[i]} may drive out {workloads[j]}, which nobody makes again"
     ranks = {rank for pair in pairs for i in pair for rank in _ranks(setting, i)}
-    for weaker in setting.guests.weaker(members):
+    for weaker in guests_of(setting).weaker(members):
         ranks.add(pods[weaker.member].priority or 0)
         if followed[id(weaker.bound)].kind != "Pod":  # nobody makes a bare pod again, so that it never waits
             ranks.add(weaker.rank)

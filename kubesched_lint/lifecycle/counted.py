@@ -13,9 +13,10 @@ from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.bounds import Counted, most_beside, most_on_fewer, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.contest import outranks
-from kubesched_lint.lifecycle.guests import LOSSES, comes_back
+from kubesched_lint.lifecycle.guests import LOSSES, comes_back, guests_of
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.least import finds_room, least_daemons, least_placed
+from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import scaled_to, size_after, zones
 from kubesched_lint.model.workload import ROLLED_OUT
@@ -50,7 +51,7 @@ def count(setting: Setting, event: str, number: int) -> Tally:
     told = _whoever_goes(setting, event, number)
     if _waits_in_turn(setting, number):
         told.least, told.never_stuck = Counted(0, "a pod of the old revision waits, and nobody replaces it"), False
-    if number in setting.quota_short:
+    if number in quota_short(setting):
         told = _granted(setting, event, number, told)
     if number not in setting.never_ready:
         return told
@@ -65,7 +66,7 @@ def _whoever_goes(setting: Setting, event: str, number: int) -> Tally:
     told = _as_told(setting, event, number)
     if told.is_fine and not setting.going:
         return told
-    best = setting.guests.gone_at_best(event, number)
+    best = guests_of(setting).gone_at_best(event, number)
     if best is setting:
         return told
     if best is None:

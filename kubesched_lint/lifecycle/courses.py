@@ -9,7 +9,11 @@ from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.groups import acquaintances, told_worlds
+from kubesched_lint.lifecycle.guests import guests_of
+from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.telling import End, Telling
 from kubesched_lint.model.node import HOSTNAME
 
@@ -62,7 +66,7 @@ class Courses:
         setting = self.setting
         if setting.workloads[number].kind == "DaemonSet" and len(setting.nodes) > MOST_DAEMONS:
             return []
-        if max(map(setting.most, range(len(setting.workloads)))) > MOST_RUN:
+        if max(most_pods(setting, i) for i in range(len(setting.workloads))) > MOST_RUN:
             return []
         if turn and (turn in self._given_up or self._is_too_large(number)):
             return []
@@ -78,16 +82,16 @@ class Courses:
     def _is_too_large(self, number: int) -> bool:
         """Whether a turn would cost too much: at each step the controllers of all workloads are asked."""
         members = self._members(number, 1)
-        return len(members) * sum(map(self.setting.most, members)) > MOST_ASKED
+        return len(members) * sum(most_pods(self.setting, i) for i in members) > MOST_ASKED
 
     def _members(self, number: int, turn: int) -> tuple[int, ...]:
         everybody = tuple(range(len(self.setting.workloads)))
-        return everybody if self._size <= (MOST_IN_TURN if turn else FEW_RUN) else self.setting.acquaintances(number)
+        return everybody if self._size <= (MOST_IN_TURN if turn else FEW_RUN) else acquaintances(self.setting, number)
 
     @cached_property
     def _size(self) -> int:
         """Nodes times pods."""
-        return len(self.setting.nodes) * sum(map(self.setting.most, range(len(self.setting.workloads))))
+        return len(self.setting.nodes) * sum(most_pods(self.setting, i) for i in range(len(self.setting.workloads)))
 
     def telling(self, number: int, turn: int = 0) -> Telling:
         """The courses of the whole set; where that is large, of the workload and those it is tied to."""
@@ -120,21 +124,22 @@ class Courses:
     def _tell(self, members: tuple[int, ...], runs: int, precedence: Mapping[int, int]) -> Telling:
         setting, effort = self.setting, self.effort
         tell = partial(
-            setting.story,
+            story_of,
+            setting,
             members,
             expected=True,
             most_states=0,
             runs=runs,
             seed=effort.seed,
             preempting=self._is_played(members),
-            guests=setting.guests.hosted,
+            guests=guests_of(setting).hosted,
             precedence=precedence,
         )
-        stories = [tell(changed=changed) for changed in setting.worlds(members)]
+        stories = [tell(changed=changed) for changed in told_worlds(setting, members)]
         unready = []
         if setting.never_ready.intersection(members):
-            unready = [tell(unready=True, changed=changed) for changed in setting.worlds(members)]
-        few = sum(map(setting.most, members)) <= _FEW_PODS
+            unready = [tell(unready=True, changed=changed) for changed in told_worlds(setting, members)]
+        few = sum(most_pods(setting, i) for i in members) <= _FEW_PODS
         nodes = _lost(stories[0], effort.nodes if few else min(effort.nodes, _FEW_LOST))
         return Telling(setting, members, stories, nodes, unready)
 

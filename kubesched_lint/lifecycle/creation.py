@@ -7,6 +7,7 @@ from kubesched_lint.cluster.nodeset import of
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.counted import Tally, count, is_fine_if_granted
+from kubesched_lint.lifecycle.groups import group_of
 from kubesched_lint.lifecycle.guests import LOSSES
 from kubesched_lint.lifecycle.judging import CONTROLLER_SAYS
 from kubesched_lint.lifecycle.outcomes import Range
@@ -108,7 +109,7 @@ def beside_undecided(cell: Cell, setting: Setting, number: int) -> Cell:
     if cell.verdict == NONE or not setting.decisions:
         return cell
     doubtful = {i for i, decision in setting.decisions.items() if decision.unknown}
-    met = [setting.workloads[i] for i in setting.group(number) if i in doubtful and i != number]
+    met = [setting.workloads[i] for i in group_of(setting, number) if i in doubtful and i != number]
     if not met:
         return cell
     premise = f"the pods of {', '.join(map(str, met))} are created, which is not known"

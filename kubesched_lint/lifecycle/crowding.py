@@ -18,7 +18,8 @@ from kubesched_lint.cluster.nodeset import NodeSet, lowest, positions
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import at_once
 from kubesched_lint.lifecycle.filling import Filler, Group, full_groups
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.quotas import most_pods
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import record
 
@@ -110,9 +111,9 @@ def _near(setting: Setting, number: int, own: int, among: NodeSet) -> _Near | No
         return None
     near = [r for r in _beside(setting, number, own) if r.nodes & among]
     fixed = [r for r in near if r.everywhere]
-    parts = [(kind, here) for kind, nodes in enumerate(setting.crowd.kinds) if (here := nodes & among)]
+    parts = [(kind, here) for kind, nodes in enumerate(crowd_of(setting).kinds) if (here := nodes & among)]
     many = len(parts) * len(near) > MOST_PAIRS
-    apart = tuple(r for r in setting.crowd.of.get(number, ()) if r.pod is pod)
+    apart = tuple(r for r in crowd_of(setting).of.get(number, ()) if r.pod is pod)
     own_rivals = [r for r in near if r.pod is pod]
     kinds = [
         _Kind(
@@ -156,8 +157,8 @@ class _Kind(NamedTuple):
 
 def _may_run_short(setting: Setting, resource: str, want: int, own: int, among: NodeSet) -> bool:
     free = setting.cluster.ledger.free(resource)
-    demand = setting.crowd.demand.get(resource, 0) + own * want
-    return any(free[p] - want < demand for p in map(lowest, (k & among for k in setting.crowd.kinds)) if p >= 0)
+    demand = crowd_of(setting).demand.get(resource, 0) + own * want
+    return any(free[p] - want < demand for p in map(lowest, (k & among for k in crowd_of(setting).kinds)) if p >= 0)
 
 
 def _missing(
@@ -194,7 +195,7 @@ def _missing_anywhere(
 
 def _sums(setting: Setting, kind: int, resource: str) -> tuple[int, int]:
     """What all rivals may ask for on one node of a kind: those that have to be there, and those that choose it."""
-    crowd = setting.crowd
+    crowd = crowd_of(setting)
     found = crowd.sums.get((kind, resource))
     if found is None:
         at = lowest(crowd.kinds[kind])
@@ -265,23 +266,24 @@ def takers_of_ports(setting: Setting, number: int, among: NodeSet) -> int:
     ports = {(p.protocol, p.port) for p in setting.pods[number].host_ports}
     return sum(
         min(r.count, (r.nodes & among).bit_count())
-        for i, r in setting.crowd.rivals
+        for i, r in crowd_of(setting).rivals
         if i != number and ports & {(p.protocol, p.port) for p in r.pod.host_ports}
     )
 
 
 def _beside(setting: Setting, number: int, own: int) -> Iterator[Rival]:
     """Whom a pod of the workload has beside it, ``own`` of its like among them."""
-    work.spend(20 + len(setting.crowd.rivals) + len(setting.crowd.kinds))
+    work.spend(20 + len(crowd_of(setting).rivals) + len(crowd_of(setting).kinds))
     pod, workload, nodes = setting.pods[number], setting.workloads[number], setting.usable[number]
-    yield from (r for i, r in setting.crowd.rivals if i != number or r.pod is not pod)
+    yield from (r for i, r in crowd_of(setting).rivals if i != number or r.pod is not pod)
     if workload.kind != "DaemonSet":
         yield Rival(pod, own, nodes, own)
     elif daemon_bounds(workload.strategy, 1)[0]:  # beside a surging pod its elder stays
         yield Rival(pod, len(setting.nodes), nodes, 1, everywhere=True)
 
 
-def crowd(setting: Setting) -> Crowd:
+@once_per_setting
+def crowd_of(setting: Setting) -> Crowd:
     """No event grows another workload: each has the pods it wants. What runs may roll out when it is applied."""
     rivals = tuple(_rivals(setting))
     demand: dict[str, int] = {}
@@ -321,7 +323,7 @@ def _rivals(setting: Setting) -> Iterator[tuple[int, Rival]]:
             most = at_once(setting, i, count)
             yield i, Rival(pod, most, nodes, each, everywhere=most >= min(count, nodes.bit_count()))
         else:
-            count = at_once(setting, i, setting.most(i) if runs else setting.wanted(i))
+            count = at_once(setting, i, most_pods(setting, i) if runs else setting.wanted(i))
             yield i, Rival(pod, count, nodes, 1 if alone else count)
 
 

@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 from itertools import islice
 from random import Random
+from typing import NamedTuple
 
 from kubesched_lint.admission.admission import Admission
 from kubesched_lint.cluster.index import NodeIndex
@@ -16,7 +17,6 @@ from kubesched_lint.controllers.daemonset import pinned_to, with_daemon_tolerati
 from kubesched_lint.findings import ObjectRef
 from kubesched_lint.lifecycle.eviction import Eviction
 from kubesched_lint.lifecycle.explore import DEFAULT_STATES, Exploration, Extra, explore, explore_by_runs
-from kubesched_lint.lifecycle.guests import Guest
 from kubesched_lint.lifecycle.hints import wakes_on_node_change
 from kubesched_lint.lifecycle.losing import Loss
 from kubesched_lint.lifecycle.motion import MOST_WAYS, Motion, overlooked
@@ -84,6 +84,13 @@ class Phase:
 def revision_of(workload: Workload, bound: BoundPod) -> str:
     """The hash that the controller gave the pods of one revision."""
     return bound.pod.labels.get(_HASHES.get(workload.kind, ""), "")
+
+
+class Guest(NamedTuple):
+    """Pods of one owner; bare pods that are alike are one guest."""
+
+    workload: Workload
+    pods: tuple[BoundPod, ...]
 
 
 class Story:

@@ -11,30 +11,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace as replace_dataclass
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from kubesched_lint.controllers.pdb import covers
+from kubesched_lint.lifecycle.events import Guest
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import DEFAULT_SCHEDULER, BoundPod, NodeSelectorTerm, Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
 
-if TYPE_CHECKING:
-    from kubesched_lint.lifecycle.setting import Setting
-
 MOST_GUESTS = 40
 """Pods of others that a story follows; of more none moves."""
 _REMADE = ("ReplicaSet", "ReplicationController", "Job")
 LOSSES = ("drain", "node-loss", "zone-loss")
 """Events that take pods of others too."""
-
-
-class Guest(NamedTuple):
-    """Pods of one owner; bare pods that are alike are one guest."""
-
-    workload: Workload
-    pods: tuple[BoundPod, ...]
 
 
 class Weaker(NamedTuple):
@@ -207,3 +199,9 @@ def _where_it_runs(pod: Pod, group: Sequence[BoundPod]) -> Pod:
     names = sorted({bound.node for bound in group})
     terms = tuple(NodeSelectorTerm(fields=(Requirement("metadata.name", "In", (name,)),)) for name in names)
     return replace(pod, required_node_terms=terms)
+
+
+@once_per_setting
+def guests_of(setting: Setting) -> Guests:
+    """Pods that are not of the set."""
+    return Guests(setting)

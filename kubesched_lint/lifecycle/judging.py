@@ -12,6 +12,7 @@ from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.blame import Blame, blame
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.narrate import witness
+from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.telling import End
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell
@@ -62,7 +63,7 @@ def known_by(ends: Sequence[End], verdict: str, *, proven: bool) -> str:
 
 def explained(cell: Cell, ends: Sequence[End], setting: Setting, number: int) -> Cell:
     """The cell with the course that leads to its worst end, what Kubernetes says there, and the line to blame."""
-    if cell.verdict == BAD and not ends and number in setting.quota_short:
+    if cell.verdict == BAD and not ends and number in quota_short(setting):
         granted = quotas.cap(setting, number)
         if granted is not None and granted.pods < cell.wanted + cell.stuck and granted.why in cell.why:
             at = ("spec", "hard", granted.resource)

@@ -13,9 +13,10 @@ from typing import NamedTuple
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_domains
-from kubesched_lint.lifecycle.crowding import Rival, fillable, fillable_domains, takers_of_ports
+from kubesched_lint.lifecycle.crowding import Rival, crowd_of, fillable, fillable_domains, takers_of_ports
 from kubesched_lint.lifecycle.hints import is_blind
 from kubesched_lint.lifecycle.new_volumes import made_anywhere
+from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.record import replace
@@ -151,7 +152,7 @@ def _near_apart(setting: Setting, pod: Pod) -> PodAffinityTerm | None:
 
 def _rivals(setting: Setting, number: int) -> Iterator[Rival]:
     """Pods of other workloads, and those of another revision of this one that run already."""
-    return (r for i, r in setting.crowd.rivals if i != number or r.pod is not setting.pods[number])
+    return (r for i, r in crowd_of(setting).rivals if i != number or r.pod is not setting.pods[number])
 
 
 def _repelling(setting: Setting, number: int) -> Iterator[tuple[str, Rival]]:
@@ -353,7 +354,7 @@ def _others_that(setting: Setting, number: int, matches: Callable[[Pod], bool]) 
     """Workloads whose controller makes a pod again when it is gone, and that do not look for others themselves."""
     for i, (workload, pod) in enumerate(zip(setting.workloads, setting.pods, strict=True)):
         kept = workload.kind in ("Deployment", "ReplicaSet", "StatefulSet") and not workload.held
-        if i != number and kept and i not in setting.quota_short and not pod.required_affinity and matches(pod):
+        if i != number and kept and i not in quota_short(setting) and not pod.required_affinity and matches(pod):
             yield i
 
 

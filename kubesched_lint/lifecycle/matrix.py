@@ -14,12 +14,16 @@ from kubesched_lint.lifecycle.contest import Contest, contest, outranks
 from kubesched_lint.lifecycle.counted import Tally, count
 from kubesched_lint.lifecycle.courses import TURNS, Courses, Effort
 from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.groups import MOST_UNTOLD, components, group_of, told_worlds, untold
+from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.idle import idle
 from kubesched_lint.lifecycle.judging import explained, judged, known_by
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.premises import has_unknown_class, premises
-from kubesched_lint.lifecycle.setting import MOST_UNTOLD, Setting
+from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.telling import End, Telling
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, nothing, words
 from kubesched_lint.record import record, replace
@@ -92,7 +96,7 @@ class Simulation:
 
     def _answer(self, event: str, number: int) -> Cell:
         told = count(self.setting, event, number)
-        members = self.setting.group(number)
+        members = group_of(self.setting, number)
         doubt = self._doubt(event, members, number) if told.is_fine else ""
         if doubt:
             told.least, told.never_stuck = Counted(0, doubt), False
@@ -134,7 +138,7 @@ class Simulation:
             lost = "a pod that is made for one that is driven out may overlook that it has gone"
         if lost and self._is_pressed(event, members, number):
             return lost
-        if setting.guests.weaker_kinds and any(i != number for i in self._crowding(event, members)):
+        if guests_of(setting).weaker_kinds and any(i != number for i in self._crowding(event, members)):
             return "pods of others that are driven out may come again here"
         return ""
 
@@ -148,7 +152,7 @@ class Simulation:
         """Those of the members that may have to drive out pods whose controllers make them again; two tell enough."""
         found = self._crowds.get((event, members))
         if found is None:
-            weaker, pressing = self.setting.guests.weaker, self._pressing(event, members)
+            weaker, pressing = guests_of(self.setting).weaker, self._pressing(event, members)
             found = list(islice((i for i in pressing if any(w.bound.owner is not None for w in weaker((i,)))), 2))
             self._crowds[event, members] = found
         return found
@@ -165,8 +169,8 @@ class Simulation:
 
         Nothing follows the workload itself where a quota keeps pods from it, nor those that race for one quota.
         """
-        short = self.setting.quota_short
-        return number not in short and all(i in self.setting.capped for i in short.intersection(members))
+        short = quota_short(self.setting)
+        return number not in short and all(i in capped(self.setting) for i in short.intersection(members))
 
     @cached_property
     def _everybody(self) -> tuple[int, ...]:
@@ -175,7 +179,7 @@ class Simulation:
     @cached_property
     def _contests(self) -> dict[tuple[int, ...], Contest]:
         """By group of workloads that can get into each other's way."""
-        return {members: contest(self.setting, members) for members in self.setting.components}
+        return {members: contest(self.setting, members) for members in components(self.setting)}
 
     def _is_followed(self, members: tuple[int, ...]) -> bool:
         """Whether the search over the whole set tells what it claims of these: elsewhere pods may be driven out."""
@@ -203,24 +207,25 @@ class Simulation:
 
     def _tell(self, members: tuple[int, ...], *, expected: bool) -> Telling | None:
         setting = self.setting
-        if len(setting.nodes) > MOST_NODES or sum(setting.most(i) for i in members) > MOST_PODS:
+        if len(setting.nodes) > MOST_NODES or sum(most_pods(setting, i) for i in members) > MOST_PODS:
             return None
         driving = self._is_played(members) and expected
         tell = partial(
-            setting.story,
+            story_of,
+            setting,
             members,
             expected=expected,
             most_states=self.effort.states,
             preempting=driving,
-            guests=setting.guests.hosted,
+            guests=guests_of(setting).hosted,
         )
-        stories = [tell(changed=changed) for changed in setting.worlds(members)]
+        stories = [tell(changed=changed) for changed in told_worlds(setting, members)]
         if not all(story.sound for story in stories):
             self._cut_short.add(members)
             return None
         unready = []
         if setting.never_ready.intersection(members):
-            unready = [tell(unready=True, changed=changed) for changed in setting.worlds(members)]
+            unready = [tell(unready=True, changed=changed) for changed in told_worlds(setting, members)]
         return Telling(setting, members, stories, [n.name for n in setting.nodes], unready)
 
     def _from_ends(self, event: str, number: int, ends: list[End], any_ends: list[End] | None) -> Cell:
@@ -228,7 +233,7 @@ class Simulation:
         verdict, stuck, always = judged(event, ends)
         counts = [e.filled(wanted) for e in ends]
         bound = Range(min(counts), max(counts), "search")
-        followed = any_ends is not None and len(self.setting.untold(number)) <= MOST_UNTOLD
+        followed = any_ends is not None and len(untold(self.setting, number)) <= MOST_UNTOLD
         proven = verdict != DEPENDS and followed and judged(event, any_ends or ())[::2] == (verdict, always)
         ready = None
         if any(e.outcome.unready for e in ends):
@@ -287,7 +292,7 @@ class Simulation:
                 assumes=self._premises(number),
             )
             return cell if fine else explained(cell, ends, self.setting, number)
-        if number in self.setting.quota_short:
+        if number in quota_short(self.setting):
             raced = creation.raced(self.setting, event, number, told)
             if raced is not None:
                 return replace(raced, assumes=self._premises(number))
@@ -353,13 +358,13 @@ class Simulation:
         return f"PDB {', '.join(names)}" if names else ""
 
     def _quota(self, number: int) -> str:
-        short = sorted(self.setting.quota_short)
+        short = sorted(quota_short(self.setting))
         number = number if number in short else short[0]
         granted = quotas.cap(self.setting, number)
         return granted.why if granted is not None else "a quota keeps pods from being made"
 
     def _premises(self, number: int) -> tuple[str, ...]:
-        return tuple(premises(self.setting, number, self._contests[self.setting.group(number)]))
+        return tuple(premises(self.setting, number, self._contests[group_of(self.setting, number)]))
 
 
 def cut_short(event: str, wanted: int, reason: str) -> Cell:

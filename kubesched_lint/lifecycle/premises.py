@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.lifecycle.contest import Contest
+from kubesched_lint.lifecycle.groups import untold
+from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
 from kubesched_lint.model.workload import Workload
 
@@ -14,9 +16,9 @@ _GATED = "the feature gate MaxUnavailableStatefulSet is off by default up to 1.3
 
 def _untold(setting: Setting, number: int) -> str:
     """The workload and its neighbours, as far as nobody knows whether their templates change."""
-    untold = setting.untold(number)
-    few = [number] * setting.is_untold(number) + [i for i in untold[: _FEW + 1] if i != number][:_FEW]
-    more = len(untold) - len(few)
+    others = untold(setting, number)
+    few = [number] * setting.is_untold(number) + [i for i in others[: _FEW + 1] if i != number][:_FEW]
+    more = len(others) - len(few)
     return ", ".join(str(setting.workloads[i]) for i in few) + (f" and {more} more" if more else "")
 
 
@@ -48,7 +50,7 @@ def premises(setting: Setting, number: int, rivals: Contest) -> Iterator[str]:
 
 
 def _of_guests(setting: Setting) -> Iterator[str]:
-    hosted = setting.guests.hosted
+    hosted = guests_of(setting).hosted
     if hosted:
         again = [str(guest.workload) for guest in hosted if guest.workload.kind != "Pod"]
         more = f" and {len(again) - _FEW} more" if len(again) > _FEW else ""

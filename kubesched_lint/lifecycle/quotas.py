@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from kubesched_lint.admission.quotas import asked_with_claims, counts, is_of_claims
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.quota import PODS, asked, canonical
 from kubesched_lint.model.storage import Claim
+from kubesched_lint.model.workload import SCALED, Workload
+from kubesched_lint.record import replace as replace_record
 
 
 class Entry(NamedTuple):
@@ -188,18 +190,6 @@ def _claimed(setting: Setting, number: int, resource: str) -> int:
     return sum(asked_with_claims(setting.pods[number], (claim,), resource) for claim in there)
 
 
-def short(setting: Setting) -> frozenset[int]:
-    """Workloads of which a quota may keep pods from being made: those that draw on it may want more than it grants."""
-    found: set[int] = set()
-    for quota in dict.fromkeys(id(q) for quotas in setting.quotas for q in quotas):
-        drawing = [i for i, quotas in enumerate(setting.quotas) if any(id(q) == quota for q in quotas)]
-        for number in drawing:
-            wished = max(setting.most_wished(number), len(setting.running.get(number, ())))
-            if wished and surely_granted(setting, number) < wished:
-                found.add(number)
-    return frozenset(found)
-
-
 def is_alone(setting: Setting, number: int) -> bool:
     """Whether no other workload of the set draws on the quotas of this one."""
     ours = {id(q) for q in setting.quotas[number]}
@@ -209,3 +199,57 @@ def is_alone(setting: Setting, number: int) -> bool:
 
 def _said(resource: str, amount: int) -> str:
     return show(resource.removeprefix("requests.").removeprefix("limits."), amount)
+
+
+def most_pods(setting: Setting, number: int) -> int:
+    """The most pods it may have at any time: at HPA maximum, with surge, as far as quotas let it."""
+    return _most_pods(setting)[number]
+
+
+@once_per_setting
+def _most_pods(setting: Setting) -> tuple[int, ...]:
+    return tuple(_as_far_as_granted(setting, number) for number in range(len(setting.workloads)))
+
+
+def _as_far_as_granted(setting: Setting, number: int) -> int:
+    if not setting.quotas[number]:
+        return setting.most_wished(number)
+    granted = cap(setting, number)
+    return setting.most_wished(number) if granted is None else min(setting.most_wished(number), granted.pods)
+
+
+@once_per_setting
+def capped(setting: Setting) -> Mapping[int, int]:
+    """Workloads that get exactly so many pods, for no other draws on the quota that caps them."""
+    kinds = (*SCALED, "Job")
+    alone = (
+        i
+        for i in quota_short(setting)
+        if setting.workloads[i].kind in kinds and not setting.running.get(i) and is_alone(setting, i)
+    )
+    return {i: granted.pods for i in alone if (granted := cap(setting, i)) is not None}
+
+
+def as_granted(setting: Setting, number: int) -> Workload:
+    workload, most = setting.workloads[number], capped(setting).get(number)
+    if most is None or workload.replicas <= most:
+        return workload
+    return replace_record(workload, replicas=most)
+
+
+@once_per_setting
+def quota_short(setting: Setting) -> frozenset[int]:
+    """Workloads of which a ResourceQuota may keep pods from being made."""
+    return _short(setting) if setting.objects.quotas else frozenset()
+
+
+def _short(setting: Setting) -> frozenset[int]:
+    """Workloads of which a quota may keep pods from being made: those that draw on it may want more than it grants."""
+    found: set[int] = set()
+    for quota in dict.fromkeys(id(q) for quotas in setting.quotas for q in quotas):
+        drawing = [i for i, quotas in enumerate(setting.quotas) if any(id(q) == quota for q in quotas)]
+        for number in drawing:
+            wished = max(setting.most_wished(number), len(setting.running.get(number, ())))
+            if wished and surely_granted(setting, number) < wished:
+                found.add(number)
+    return frozenset(found)

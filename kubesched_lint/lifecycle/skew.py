@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.telling import scale_event, scaled_to, size_after, with_new_template
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import SCALED, Workload
@@ -58,7 +59,7 @@ def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0) -> 
     scaling = ["scale-down", *map(scale_event, sizes)]
     told: dict[str, list[Story]] = {"deploy": [], "rollout": [], **{event: [] for event in scaling}}
     for i in range(runs):
-        deployed = setting.story([number], expected=True, most_states=0, runs=1, seed=seed + 1000 * i)
+        deployed = story_of(setting, [number], expected=True, most_states=0, runs=1, seed=seed + 1000 * i)
         told["deploy"].append(deployed)
         if workload.kind not in ("ReplicaSet", "ReplicationController"):
             rolled = deployed.fork()

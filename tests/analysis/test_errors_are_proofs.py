@@ -17,7 +17,8 @@ from typing import Any
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from kubesched_lint.analysis.joint import GROUPS, Problem, _placeable, demands_of
+from kubesched_lint.analysis.joint import GROUPS, _placeable, demands_of
+from kubesched_lint.analysis.problem import Problem
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.read import cluster_from

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.analysis.joint import GROUPS, Problem, _placeable, demands_of
+from kubesched_lint.analysis.joint import GROUPS, _placeable, demands_of
+from kubesched_lint.analysis.problem import Problem
 from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.rulebook.library import Rulebook

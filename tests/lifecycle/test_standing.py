@@ -11,6 +11,7 @@ from benchmarks.lifecycle import nodes, workload
 from kubesched_lint.lifecycle.motion import Motion
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.standing import Standing
+from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.telling import with_new_template
 from kubesched_lint.lifecycle.world import Cast, State, Tally, empty, queued, tally, with_bound, with_pinned
 from kubesched_lint.model.inventory import Inventory
@@ -35,7 +36,7 @@ def check(motion: Motion, state: State) -> int:
 def test_whoever_is_passed_over_would_do_nothing(seed: int) -> None:
     """After a deployment, a rollout of each and the loss of a node, in every order in which the moves are asked for."""
     made = Setting(nodes(6), Inventory(), tuple(map(workload, range(4 * seed, 4 * seed + 4))))
-    story = made.story(range(4), expected=True, most_states=0, runs=1, seed=seed)
+    story = story_of(made, range(4), expected=True, most_states=0, runs=1, seed=seed)
     for one in made.workloads:
         story.rollout(with_new_template(one))
     story.lose(["n0"])

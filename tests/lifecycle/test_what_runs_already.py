@@ -8,6 +8,7 @@ import pytest
 
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.revisions import by_revision, running_pods_of
+from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
@@ -184,7 +185,7 @@ def test_amid_a_rollout_the_size_that_is_meant_is_no_change():
     newest["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = "2"
     manifests = replace(Inventory(), workloads=(decode_workload(live, "default"),))
     setting = setting_of(World(manifests, sketch(1, "a", "4", "110", deployment, before, standing, newest)))
-    story = setting.story([0], expected=True, most_states=100)
+    story = story_of(setting, [0], expected=True, most_states=100)
     starts = story.phases[0].origins
     assert starts
     assert all(story.cast.slots[slot].revision > 0 for start in starts for slot, _, _ in start.waiting)

@@ -11,6 +11,7 @@ from kubesched_lint.engine.session import read_manifests
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.skew import skew_of, skews
+from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.node import ZONE
@@ -63,7 +64,7 @@ def test_C4_a_rollout_without_a_version_ends_uneven() -> None:
 def test_C5_a_bumped_version_stays_even_also_when_scaled_down_by_the_same_apply() -> None:
     known = setting("C5/deployment.yaml", "C5/cluster.yaml")
     for seed in range(5):
-        story = known.story([0], expected=True, most_states=0, runs=1, seed=seed)
+        story = story_of(known, [0], expected=True, most_states=0, runs=1, seed=seed)
         story.rollout(next_apply("v2", 21))
         assert counts(story) == {(7, 7, 7)}
         story.rollout(next_apply("v3", 15))

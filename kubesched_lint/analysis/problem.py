@@ -1,0 +1,135 @@
+"""The question of joint placement: how many pods of which kind ask for which classes of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+from functools import cached_property
+
+from kubesched_lint.cluster.ledger import PODS
+from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
+from kubesched_lint.world.staying import staying_beside_set
+from kubesched_lint.world.world import World
+
+
+@record
+class Demand:
+    """``count`` pods like ``pod``, each of which may use ``nodes``."""
+
+    workload: Workload
+    pod: Pod
+    count: int
+    nodes: NodeSet
+
+    @property
+    def one_a_node(self) -> bool:
+        """Whether its controller makes a single pod for each node."""
+        return self.workload.kind == "DaemonSet"
+
+
+@record
+class NodeClass:
+    """Nodes that are alike to every demand: same room, same domains, usable by the same workloads."""
+
+    nodes: NodeSet
+    size: int
+    room: tuple[int, ...]
+    """Free amount per resource of ``Problem.resources``, on each node."""
+
+
+class Problem:
+    """Demands on classes of nodes; conditions are asked for by group, so that a proof can leave some out."""
+
+    def __init__(self, world: World, demands: Sequence[Demand]) -> None:
+        self.world = world
+        self.demands = tuple(demands)
+        named = {name for d in demands for name, amount in d.pod.requests.items() if amount > 0}
+        self.resources = (PODS, *sorted(named))
+        self._requests = {id(d): self._request(d) for d in self.demands}
+        self.classes = tuple(self._classes())
+
+    def _classes(self) -> Iterator[NodeClass]:
+        index, state = self.world.index, staying_beside_set(self.world).state
+        free = [state.ledger.free(name) for name in self.resources]
+        every = sorted({key for d in self.demands for key in _keys(d.pod)})
+        keys = [key for key in every if not index.one_node_each(key)]
+        sought = tuple({d.nodes for d in self.demands})
+        union = 0
+        for nodes in sought:
+            union |= nodes
+        alike: dict[tuple[tuple[float, ...], tuple[object, ...]], int] = {}
+        for position in positions(union):
+            labels = index.nodes[position].labels
+            lacking = tuple(k for k in every if k not in labels)
+            room = tuple(f[position] for f in free)
+            users = tuple([nodes >> position & 1 for nodes in sought])
+            kind: tuple[tuple[float, ...], tuple[object, ...]]
+            kind = (room, (users, tuple(labels.get(k) for k in keys), lacking))
+            alike[kind] = alike.get(kind, 0) | 1 << position
+        for kind, nodes in alike.items():
+            yield NodeClass(nodes, nodes.bit_count(), tuple(_finite(amount) for amount in kind[0]))
+
+    def request(self, demand: Demand) -> tuple[int, ...]:
+        """Of one pod, per resource of ``resources``."""
+        return self._requests[id(demand)]
+
+    def _request(self, demand: Demand) -> tuple[int, ...]:
+        wanted = demand.pod.requests
+        return (1, *[wanted.get(name, 0) for name in self.resources[1:]])
+
+    def without(self, demand: Demand) -> Problem:
+        """The same with one demand less."""
+        less = copy(self)
+        less.demands = tuple(d for d in self.demands if d is not demand)
+        less.totals = {nodes: list(total) for nodes, total in self.totals.items()}
+        for r, amount in enumerate(self.request(demand)):
+            less.totals[demand.nodes][r] -= amount * demand.count
+        return less
+
+    @cached_property
+    def totals(self) -> dict[NodeSet, list[int]]:
+        """What is asked of each set of nodes by those that may use it and no other, per resource."""
+        found: dict[NodeSet, list[int]] = {}
+        for demand in self.demands:
+            total = found.setdefault(demand.nodes, [0] * len(self.resources))
+            for r, amount in enumerate(self._requests[id(demand)]):
+                if amount:
+                    total[r] += amount * demand.count
+        return found
+
+    def limit(self, demand: Demand, place: NodeClass) -> int:
+        """How many pods of one demand a class can take at most, by itself."""
+        if not demand.nodes & place.nodes:
+            return 0
+        each = demand.count
+        for amount, room in zip(self.request(demand), place.room, strict=True):
+            if amount > 0:
+                each = min(each, max(room, 0) // amount)
+        if demand.one_a_node or demand.pod.host_ports or repels_itself_per_node(demand, self.world):
+            each = min(each, 1)
+        return min(demand.count, each * place.size)
+
+
+def repels_itself_per_node(demand: Demand, world: World) -> bool:
+    """Whether each node takes one pod at most: required anti-affinity to itself over a key of one node a value."""
+    return any(
+        world.index.one_node_each(term.topology_key)
+        and demand.nodes & ~world.index.with_key(term.topology_key) == 0
+        and world.member(demand.workload).repels_itself(term)
+        for term in demand.pod.required_anti_affinity
+    )
+
+
+def _keys(pod: Pod) -> Iterator[str]:
+    for term in (*pod.required_affinity, *pod.required_anti_affinity):
+        yield term.topology_key
+    for constraint in pod.spread:
+        if constraint.is_hard:
+            yield constraint.topology_key
+
+
+def _finite(amount: float) -> int:
+    return int(amount) if amount != float("inf") else 1 << 62

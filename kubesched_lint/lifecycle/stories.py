@@ -1,0 +1,58 @@
+"""How the story of a deployment begins."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from kubesched_lint.lifecycle.events import Guest, Story
+from kubesched_lint.lifecycle.quotas import as_granted
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.record import replace as replace_record
+
+
+def story_of(
+    setting: Setting,
+    members: Sequence[int],
+    *,
+    expected: bool,
+    most_states: int,
+    runs: int = 0,
+    seed: int = 0,
+    unready: bool = False,
+    preempting: bool = False,
+    changed: Collection[int] = (),
+    guests: Sequence[Guest] = (),
+    precedence: Mapping[int, int] | None = None,
+) -> Story:
+    """The members deployed, with ``unready`` those of ``never_ready`` in vain; see ``Story`` for the options.
+
+    ``changed``: of whom nobody can tell, and whose manifests change what runs. ``guests`` may have to go, all
+    others stay where they are.
+    """
+    chosen = [as_granted(setting, i) for i in members]
+    moving = {id(bound) for guest in guests for bound in guest.pods}
+    staying = tuple(bound for bound in setting.objects.pods if id(bound) not in moving)
+    story = Story(
+        setting.nodes,
+        replace_record(setting.objects, pods=staying) if moving else setting.objects,
+        foreseen=chosen,
+        expected=expected,
+        most_states=most_states,
+        runs=runs,
+        seed=seed,
+        kubernetes_version=setting.kubernetes_version,
+        never_ready=[setting.workloads[i].ref for i in setting.never_ready],
+        preempting=preempting,
+        precedence={setting.workloads[i].ref: value for i, value in (precedence or {}).items()},
+    )
+    for guest in guests:
+        story.host(guest)
+    for i in members:
+        if setting.running.get(i):
+            changes = setting.changes.get(i, True)
+            changes = i in changed if changes is None else changes
+            story.adopt(setting.workloads[i], setting.running[i], changed=changes, size=setting.sizes.get(i))
+    if unready:
+        story.from_now_unready()
+    story.deploy(chosen, together=setting.together)
+    return story

@@ -1,10 +1,11 @@
 """Every figure of speed as a ratio to a reference run beside it, then all other benchmarks of this folder.
 
 ``python benchmarks/run.py [--corpus FOLDER | --generator SCRIPT] [--rounds N] [--lint-only]`` from the repository. The
-manifests are those of a folder, those that a script makes when called with a folder and a count, or plain ones of our
-own. A bare ``python -c pass`` is the reference of start-up, ``yaml.CSafeLoader`` merely loading the same files that of
-throughput; both run in turn with what is measured, and the least CPU of each counts: walls do not travel between
-machines, and neighbours only ever add. Exit code 1 when a goal is missed.
+manifests are those of a folder, or those that a script makes when called with a folder and a count: unless told
+otherwise ``scripts/make_corpus.py``, the same bytes on every machine. A bare ``python -c pass`` is the reference of
+start-up, ``yaml.CSafeLoader`` merely loading the same files that of throughput; both run in turn with what is measured,
+and the least CPU of each counts: walls do not travel between machines, and neighbours only ever add. Exit code 1 when a
+goal is missed.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from random import Random
 from time import perf_counter
 
 ROOT = Path(__file__).parents[1]
+GENERATOR = ROOT / "scripts/make_corpus.py"
 SKETCH = ROOT / "fixtures/clusters/three-zones.yaml"
 GOAL_START, GOAL_VERSION, GOAL_LOADING, GOAL_AGAIN = 7.0, 7.0, 0.7, 0.2
 COUNTS = (1, 100, 10_000)
@@ -34,89 +35,6 @@ for path in sys.stdin.read().split("\\n"):
         for _ in yaml.load_all(file, Loader=yaml.CSafeLoader):
             pass
 """
-_WORKLOAD = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: {name}
-  namespace: {team}
-  labels: {{app: {name}, team: {team}}}
-spec:
-  replicas: {replicas}
-  selector:
-    matchLabels:
-      app: {name}
-  template:
-    metadata:
-      labels:
-        app: {name}
-    spec:
-      {constraint}
-      containers:
-        - name: {name}
-          image: registry.example.com/{team}/{name}:1.{replicas}
-          ports:
-            - name: http
-              containerPort: 8080
-          env:
-            - name: SERVICE_NAME
-              value: {name}
-            - name: LOG_LEVEL
-              value: "info"
-          resources:
-            requests:
-              cpu: {cpu}m
-              memory: 256Mi
-          readinessProbe:
-            httpGet:
-              path: /ready
-              port: http
----
-apiVersion: v1
-kind: Service
-metadata:
-  name: {name}
-  namespace: {team}
-spec:
-  selector:
-    app: {name}
-  ports:
-    - port: 80
-      targetPort: http
-"""
-_SPREAD = """topologySpreadConstraints:
-        - maxSkew: 1
-          topologyKey: topology.kubernetes.io/zone
-          whenUnsatisfiable: DoNotSchedule
-          labelSelector:
-            matchLabels:
-              app: {name}"""
-_APART = """affinity:
-        podAntiAffinity:
-          requiredDuringSchedulingIgnoredDuringExecution:
-            - topologyKey: kubernetes.io/hostname
-              labelSelector:
-                matchLabels:
-                  app: {name}"""
-_ANYWHERE = "terminationGracePeriodSeconds: 30"
-
-
-def plain_manifests(folder: Path, count: int) -> None:
-    """Files of a Deployment and its Service each, a hundred to a folder; the same for the same count."""
-    for number in range(count):
-        random = Random(number)
-        name, team = f"app-{number:05}", f"team-{number // 100:03}"
-        constraint = random.choice((_SPREAD, _APART, _ANYWHERE, _ANYWHERE)).format(name=name)
-        text = _WORKLOAD.format(
-            name=name,
-            team=team,
-            replicas=random.randint(1, 8),
-            cpu=random.choice((50, 250, 900)),
-            constraint=constraint,
-        )
-        path = folder / team / f"{name}.yaml"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
 
 
 def cpu_of(command: Sequence[str], given: str = "") -> tuple[float, float]:
@@ -204,16 +122,14 @@ def others() -> Iterator[bool]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--corpus", type=Path, help="folder of manifests")
-    parser.add_argument("--generator", type=Path, help="script that writes COUNT files: SCRIPT FOLDER COUNT")
+    parser.add_argument("--generator", type=Path, default=GENERATOR, help="script: SCRIPT FOLDER COUNT (%(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each, of which the best counts")
     parser.add_argument("--lint-only", action="store_true", help="leave out the other benchmarks")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         folder = chosen.corpus or Path(made)
-        if chosen.generator:
+        if not chosen.corpus:
             subprocess.run([*PYTHON, str(chosen.generator), made, str(COUNTS[-1])], check=True)
-        elif not chosen.corpus:
-            plain_manifests(folder, COUNTS[-1])
         met = list(figures(sorted(folder.rglob("*.yaml")), folder, chosen.rounds))
     if not chosen.lint_only:
         met += others()

@@ -16,9 +16,8 @@ import tempfile
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
+from random import Random
 from typing import Any
-
-from run import plain_manifests
 
 ROOT = Path(__file__).parents[1]
 GOAL_CPU, GOAL_MEMORY = 0.5, 1 / 3
@@ -26,6 +25,71 @@ SIZES = ((3_000, 100), (30_000, 1_000), (150_000, 5_000))
 KUBECTLS = 100_000
 """Pods; of more, what kubectl prints would take a gigabyte."""
 
+_WORKLOAD = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {name}
+  namespace: {team}
+  labels: {{app: {name}, team: {team}}}
+spec:
+  replicas: {replicas}
+  selector:
+    matchLabels:
+      app: {name}
+  template:
+    metadata:
+      labels:
+        app: {name}
+    spec:
+      {constraint}
+      containers:
+        - name: {name}
+          image: registry.example.com/{team}/{name}:1.{replicas}
+          ports:
+            - name: http
+              containerPort: 8080
+          env:
+            - name: SERVICE_NAME
+              value: {name}
+            - name: LOG_LEVEL
+              value: "info"
+          resources:
+            requests:
+              cpu: {cpu}m
+              memory: 256Mi
+          readinessProbe:
+            httpGet:
+              path: /ready
+              port: http
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: {name}
+  namespace: {team}
+spec:
+  selector:
+    app: {name}
+  ports:
+    - port: 80
+      targetPort: http
+"""
+_SPREAD = """topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: topology.kubernetes.io/zone
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector:
+            matchLabels:
+              app: {name}"""
+_APART = """affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector:
+                matchLabels:
+                  app: {name}"""
+_ANYWHERE = "terminationGracePeriodSeconds: 30"
 _MEASURE = """
 import sys, time
 sys.path.insert(0, {root!r})
@@ -37,6 +101,24 @@ cost = time.process_time() - before
 peak = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024
 print(cost, peak, {result})
 """
+
+
+def plain_manifests(folder: Path, count: int) -> None:
+    """Files of a Deployment and its Service each, a hundred to a folder; the same for the same count."""
+    for number in range(count):
+        random = Random(number)
+        name, team = f"app-{number:05}", f"team-{number // 100:03}"
+        constraint = random.choice((_SPREAD, _APART, _ANYWHERE, _ANYWHERE)).format(name=name)
+        text = _WORKLOAD.format(
+            name=name,
+            team=team,
+            replicas=random.randint(1, 8),
+            cpu=random.choice((50, 250, 900)),
+            constraint=constraint,
+        )
+        path = folder / team / f"{name}.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 def nodes(count: int) -> Iterator[dict[str, Any]]:

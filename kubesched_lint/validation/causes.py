@@ -5,7 +5,7 @@ Mirrors ``k8s.io/apimachinery/pkg/util/validation/field/errors.go`` (v1.36).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from kubesched_lint.findings import Path
 from kubesched_lint.record import record
@@ -131,3 +131,24 @@ def _escaped(char: str) -> str:
         return char
     code = ord(char)
     return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+# Paths inside a container. Upstream: validateLocalDescendingPath and its kin, pkg/apis/core/validation/validation.go.
+
+
+def without_backsteps(text: str, path: Path, *, field: str | None = None) -> Iterator[Cause]:
+    if ".." in text.split("/"):
+        yield invalid(path, text, "must not contain '..'", field=field)
+
+
+def descending(text: str, path: Path, *, field: str | None = None) -> Iterator[Cause]:
+    if text.startswith("/"):
+        yield invalid(path, text, "must be a relative path", field=field)
+    yield from without_backsteps(text, path, field=field)
+
+
+def descending_and_free(text: str, path: Path, *, field: str | None = None) -> Iterator[Cause]:
+    """Also not one of the names that begin with two dots, which atomic writers reserve."""
+    yield from descending(text, path, field=field)
+    if text.startswith("..") and not text.startswith("../"):
+        yield invalid(path, text, "must not start with '..'", field=field)

@@ -9,9 +9,8 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.validation.causes import Cause, field_of, invalid, not_supported, required
+from kubesched_lint.validation.causes import Cause, field_of, invalid, not_supported, required, without_backsteps
 from kubesched_lint.validation.names import config_key, dns_label, dns_subdomain, environment_name, label_key, prefix_of
-from kubesched_lint.validation.paths import without_backsteps
 from kubesched_lint.validation.quantities import quantity
 
 Value = dict[str, Any]

@@ -11,6 +11,7 @@ from typing import Any
 from kubesched_lint.findings import Path
 from kubesched_lint.validation.causes import (
     Cause,
+    descending,
     field_of,
     forbidden,
     invalid,
@@ -19,7 +20,6 @@ from kubesched_lint.validation.causes import (
     not_supported,
     required,
 )
-from kubesched_lint.validation.paths import descending
 
 Value = dict[str, Any]
 _OPTIONS = frozenset(("subPath", "subPathExpr", "mountPropagation", "recursiveReadOnly"))

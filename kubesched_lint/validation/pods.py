@@ -13,11 +13,10 @@ from typing import Any
 from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.validation.affinity import with_pod_labels
-from kubesched_lint.validation.causes import Cause, Key, field_of, forbidden, invalid
+from kubesched_lint.validation.causes import Cause, Key, descending, field_of, forbidden, invalid
 from kubesched_lint.validation.containers import image_spaces
 from kubesched_lint.validation.labels import annotation_map, label_map
 from kubesched_lint.validation.metadata import object_meta
-from kubesched_lint.validation.paths import descending
 from kubesched_lint.validation.podspec import pod_spec
 
 Value = dict[str, Any]

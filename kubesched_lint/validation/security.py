@@ -13,6 +13,7 @@ from typing import Any
 from kubesched_lint.findings import Path
 from kubesched_lint.validation.causes import (
     Cause,
+    descending,
     duplicate,
     field_of,
     invalid,
@@ -22,7 +23,6 @@ from kubesched_lint.validation.causes import (
     too_long,
 )
 from kubesched_lint.validation.names import dns_subdomain, in_range
-from kubesched_lint.validation.paths import descending
 
 Value = dict[str, Any]
 _MAX_ID = (1 << 31) - 1

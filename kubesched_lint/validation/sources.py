@@ -13,6 +13,8 @@ from typing import Any
 from kubesched_lint.findings import Path
 from kubesched_lint.validation.causes import (
     Cause,
+    descending,
+    descending_and_free,
     field_of,
     forbidden,
     invalid,
@@ -20,9 +22,9 @@ from kubesched_lint.validation.causes import (
     not_supported,
     required,
     too_long,
+    without_backsteps,
 )
 from kubesched_lint.validation.names import dns_label, dns_subdomain, in_range
-from kubesched_lint.validation.paths import descending, descending_and_free, without_backsteps
 
 Value = dict[str, Any]
 Check = Callable[[Value, Path, str], Iterator[Cause]]

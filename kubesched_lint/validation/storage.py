@@ -21,12 +21,12 @@ from kubesched_lint.validation.causes import (
     not_supported,
     required,
     too_long,
+    without_backsteps,
 )
 from kubesched_lint.validation.claims import VOLUME_MODES, access_modes, claim_spec
 from kubesched_lint.validation.labels import label_name
 from kubesched_lint.validation.metadata import object_meta
 from kubesched_lint.validation.names import dns_label, dns_subdomain, qualified_name, size
-from kubesched_lint.validation.paths import without_backsteps
 from kubesched_lint.validation.quantities import in_resource_list
 from kubesched_lint.validation.sources import csi_driver, known_source, more_than_one
 

@@ -11,12 +11,19 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.validation.causes import Cause, duplicate, field_of, forbidden, invalid, required
+from kubesched_lint.validation.causes import (
+    Cause,
+    descending_and_free,
+    duplicate,
+    field_of,
+    forbidden,
+    invalid,
+    required,
+)
 from kubesched_lint.validation.claims import claim_spec
 from kubesched_lint.validation.environment import VOLUME_FIELDS, field_reference, resource_reference
 from kubesched_lint.validation.metadata import template_meta
 from kubesched_lint.validation.names import dns_label, dns_subdomain
-from kubesched_lint.validation.paths import descending_and_free
 from kubesched_lint.validation.quantities import quantity
 from kubesched_lint.validation.sources import key_to_path, known_source, mode, more_than_one
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint import work
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.record import record
-from kubesched_lint.text import closest
+from kubesched_lint.text import closest, plural
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Path
@@ -159,7 +159,7 @@ def _plain(word: str) -> str:
 
 
 def _nodes(count: int) -> str:
-    return "1 node has" if count == 1 else f"{count} nodes have"
+    return f"{count} {plural(count, 'node has', 'nodes have')}"
 
 
 def _words(r: Requirement) -> str:

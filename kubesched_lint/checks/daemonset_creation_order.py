@@ -9,6 +9,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
+from kubesched_lint.text import plural
 from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.staying import preempts
 from kubesched_lint.world.world import Member, World, once_per_world
@@ -88,7 +89,7 @@ def _evidence(it: Member, daemon: Workload) -> Evidence | None:
 
 
 def _trace(workload: Workload, daemon: Workload, found: _LockedOut) -> tuple[str, ...]:
-    placed = "1 pod is" if found.count == 1 else f"{found.count} pods are"
+    placed = f"{found.count} {plural(found.count, 'pod is', 'pods are')}"
     return (
         f"{workload} comes first: {placed} placed on {found.node}",
         f"the pod of {daemon} for {found.node} stays Pending: {', '.join(found.reasons)}",
@@ -158,7 +159,7 @@ def _too_small(it: Member, daemon: Workload) -> str | None:
         taken = {"pods": most, **{name: most * amount for name, amount in pod.requests.items()}}
         for name, amount in (("pods", 1), *itself.requests.items()):
             if amount > room.get(name, 0) - taken.get(name, 0):
-                pods = "1 pod leaves" if most == 1 else f"{most} pods leave"
+                pods = f"{most} {plural(most, 'pod leaves', 'pods leave')}"
                 return f"{where}, sized without the DaemonSet, has too little {name}: {pods} it no place"
     return None
 

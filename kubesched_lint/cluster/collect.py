@@ -15,6 +15,7 @@ from kubesched_lint.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.record import record, replace
+from kubesched_lint.text import plural
 
 if TYPE_CHECKING:
     from kubesched_lint.model.nodepool import NodePool
@@ -197,7 +198,7 @@ class Collector:
         because = max(counts, key=lambda reason: counts[reason])
         if self._elastic or "sketch" in because:
             return because
-        carry = "carries" if counts[because] == 1 else "carry"
+        carry = plural(counts[because], "carries", "carry")
         return f"{counts[because]:,} of {len(self._nodes):,} nodes {carry} the {because}"
 
 

@@ -23,6 +23,7 @@ from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.capacity import copies, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.scheduler.topology import counted_domains, counted_nodes, least_count, let_in
+from kubesched_lint.text import plural
 
 _FEW_NODES = 64
 """Of more it is not asked what the loss of each does."""
@@ -187,7 +188,7 @@ def most_beside(setting: Setting, number: int, wanted: int, *, moving: bool = Fa
     if changing or found >= len(sizes):
         return Counted(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
     total = sum(sizes[len(sizes) - found :])
-    pods = "the 1 pod" if found == 1 else f"the {found} pods"
+    pods = f"the {found} {plural(found, 'pod')}"
     return Counted(min(total, wanted), f"room for {total} in the domains of {key} of {pods} that its affinity selects")
 
 
@@ -274,7 +275,7 @@ def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
 
 
 def number_of_domains(number: int) -> str:
-    return "1 domain" if number == 1 else f"{number or 'no'} domains"
+    return f"{number or 'no'} {plural(number, 'domain')}"
 
 
 # --- controllers ----------------------------------------------------------------------------------------------------

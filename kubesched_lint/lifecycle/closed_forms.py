@@ -16,6 +16,7 @@ from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import as_checked, diagnose
 from kubesched_lint.scheduler.topology import let_in
+from kubesched_lint.text import plural
 
 
 def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
@@ -41,7 +42,7 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
         loose = sum(room[p] for p in positions(open_ & ~index.with_key(term.topology_key)))
         domains = sum(1 for d in index.domains(term.topology_key).values() if d & open_)
         total = loose + domains
-        takes = "takes" if domains == 1 else "take"
+        takes = plural(domains, "takes", "take")
         return Counted(min(total, wanted), f"{number_of_domains(domains)} of {term.topology_key} {takes} one each")
     if hard:
         constraint = hard[0]

@@ -21,6 +21,7 @@ from kubesched_lint.model.pod import DEFAULT_SCHEDULER, BoundPod, NodeSelectorTe
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
+from kubesched_lint.text import and_more
 
 MOST_GUESTS = 40
 """Pods of others that a story follows; of more none moves."""
@@ -186,8 +187,7 @@ def _is_alike(one: BoundPod, other: BoundPod) -> bool:
 def _guest(group: Sequence[BoundPod]) -> Guest:
     first = group[0]
     if first.owner is None:
-        more = f" and {len(group) - 1} more" if len(group) > 1 else ""
-        name, kind, pod = f"{first.name}{more}", "Pod", first.pod
+        name, kind, pod = f"{first.name}{and_more(len(group) - 1)}", "Pod", first.pod
     else:
         name, kind = first.owner.name, first.owner.kind
         pod = _where_it_runs(first.pod, group) if kind == "DaemonSet" else first.pod

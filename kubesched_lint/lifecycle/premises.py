@@ -9,6 +9,7 @@ from kubesched_lint.lifecycle.groups import untold
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.text import and_more, first_few
 
 _FEW = 3
 _GATED = "the feature gate MaxUnavailableStatefulSet is off by default up to 1.36 (pkg/features/kube_features.go)"
@@ -18,8 +19,7 @@ def _untold(setting: Setting, number: int) -> str:
     """The workload and its neighbours, as far as nobody knows whether their templates change."""
     others = untold(setting, number)
     few = [number] * setting.is_untold(number) + [i for i in others[: _FEW + 1] if i != number][:_FEW]
-    more = len(others) - len(few)
-    return ", ".join(str(setting.workloads[i]) for i in few) + (f" and {more} more" if more else "")
+    return ", ".join(str(setting.workloads[i]) for i in few) + and_more(len(others) - len(few))
 
 
 def premises(setting: Setting, number: int, rivals: Contest) -> Iterator[str]:
@@ -43,9 +43,7 @@ def premises(setting: Setting, number: int, rivals: Contest) -> Iterator[str]:
     if rivals.strong and not rivals.open_:
         yield "pods preempt as the default scheduler does it, and victims are gone at once"
     if setting.leaving:
-        few = ", ".join(f"{b.namespace}/{b.name}" for b in setting.leaving[:_FEW])
-        more = len(setting.leaving) - _FEW
-        yield f"pods that terminate end: {few}{f' and {more} more' if more > 0 else ''}"
+        yield f"pods that terminate end: {first_few([f'{b.namespace}/{b.name}' for b in setting.leaving], _FEW)}"
     yield from _of_guests(setting)
 
 
@@ -53,8 +51,7 @@ def _of_guests(setting: Setting) -> Iterator[str]:
     hosted = guests_of(setting).hosted
     if hosted:
         again = [str(guest.workload) for guest in hosted if guest.workload.kind != "Pod"]
-        more = f" and {len(again) - _FEW} more" if len(again) > _FEW else ""
-        make = f"; {', '.join(again[:_FEW])}{more} make theirs again" if again else ""
+        make = f"; {first_few(again, _FEW)} make theirs again" if again else ""
         yield f"bare pods that are not in the manifests and are evicted do not come back{make}"
     if sum(len(guest.pods) for guest in hosted) < len(setting.objects.pods):
         others = "other pods" if hosted else "pods"

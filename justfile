@@ -25,7 +25,7 @@ generate:
 new-rule slug:
     python scripts/new_rule.py {{slug}}
 
-# The tests with coverage, twice as slow; fails below the floor of pyproject.toml. Needs `pip install -e '.[coverage]'`.
+# The tests with coverage, three times the CPU; fails below the floor of pyproject.toml. Needs `pip install -e '.[coverage]'`.
 coverage *args:
     python -m pytest -n 2 --cov --cov-report=term {{args}}
 

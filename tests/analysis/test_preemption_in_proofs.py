@@ -9,6 +9,7 @@ import pytest
 
 from kubesched_lint.analysis.joint import GROUPS, _placeable, demands_of
 from kubesched_lint.analysis.problem import Problem
+from kubesched_lint.analysis.trial import trials_of
 from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.rulebook.library import Rulebook
@@ -190,7 +191,7 @@ def test_a_pod_of_the_set_that_is_evicted_waits_again() -> None:
 def trial(objects: list[dict[str, Any]], cluster: list[dict[str, Any]]) -> list[int]:
     """Pods that the first trial leaves over, for each workload that lacks some."""
     manifests, known = read(objects, [*cluster, *CLASSES, NAMESPACE])
-    return [left for left, _ in World(manifests.inventory, known).trials[0].values()]
+    return [left for left, _ in trials_of(World(manifests.inventory, known))[0].values()]
 
 
 def daemon(name: str, **spec: Any) -> dict[str, Any]:

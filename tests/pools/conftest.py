@@ -7,6 +7,7 @@ from textwrap import dedent
 
 import pytest
 
+from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.plan import Plan
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.engine.linter import lint
@@ -36,7 +37,7 @@ def facts_of() -> Callable[[str, str], World]:
 
 @pytest.fixture
 def plan_of(facts_of: Callable[[str, str], World]) -> Callable[[str, str], Plan]:
-    return lambda manifests, cluster: facts_of(manifests, cluster).growth
+    return lambda manifests, cluster: growth_plan(facts_of(manifests, cluster))
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from random import Random
 
+from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.plan import NEVER
 from kubesched_lint.findings import Finding
 from kubesched_lint.world.world import World
@@ -73,7 +74,7 @@ def test_no_error_says_that_pods_wait_which_a_growth_places(
         random = Random(seed)
         cluster, manifests = "\n".join(made_cluster(random)), made_set(random, deployment)
         found = [f for f in findings_of(manifests, cluster).values() if f.severity.word == "error"]
-        verdicts = {str(v.workload): v for v in facts_of(manifests, cluster).growth.verdicts}
+        verdicts = {str(v.workload): v for v in growth_plan(facts_of(manifests, cluster)).verdicts}
         waiting += any(v.kind == NEVER for v in verdicts.values())
         for finding in found:
             if any(word in finding.rule for word in _LATER):

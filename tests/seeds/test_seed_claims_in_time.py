@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.read import read_cluster
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import manifest_set
@@ -23,7 +24,7 @@ SEEDS = Path(__file__).parents[2] / "fixtures" / "seeds"
 
 def setting(name: str, cluster: str) -> Setting:
     manifests = read_manifests([str(SEEDS / name)], Options())
-    return World(manifests.inventory, read_cluster(str(SEEDS / cluster))).setting
+    return setting_of(World(manifests.inventory, read_cluster(str(SEEDS / cluster))))
 
 
 def counts(story: Story) -> set[tuple[int, ...]]:

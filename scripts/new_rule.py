@@ -93,18 +93,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.facts import Facts
 from kubesched_lint.findings import Hazard, pattern
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.world.world import Member
 
 
-def check(workload: Workload, facts: Facts, *, least: int) -> Iterator[Hazard]:
-    replicas = facts.replicas(workload)
-    if replicas < least:
+def check(it: Member, *, least: int) -> Iterator[Hazard]:
+    if it.replicas < least:
         yield Hazard(
-            at=workload.replicas_path,
-            evidence=pattern(f"{replicas} < {least}"),
-            values={"replicas": replicas, "least": least},
+            at=it.workload.replicas_path,
+            evidence=pattern(f"{it.replicas} < {least}"),
+            values={"replicas": it.replicas, "least": least},
         )
 '''
 

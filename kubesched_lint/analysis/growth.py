@@ -93,7 +93,7 @@ def with_spares(world: World, most: int) -> World | None:
             nodes[node.name] = replace(node, allocatable=template.offered)
             take(template, limits)
     now = world.without_pools
-    return World(now.manifests, grown(now.cluster or world.cluster, Plan(nodes=tuple(nodes.values()))), world.premises)
+    return now.on(grown(now.cluster or world.cluster, Plan(nodes=tuple(nodes.values()))))
 
 
 def take(template: Template, left: dict[str, int]) -> None:

@@ -36,7 +36,7 @@ def setting_of(world: World) -> Setting:
     assert cluster is not None, "a simulation needs nodes"
     amid = amid_rollout(world)
     if amid:
-        world = World(without(world.manifests, amid), cluster, world.premises)
+        world = world.with_manifests(without(world.manifests, amid))
     ordered = [w for w in world.order.workloads if w.kind != "CronJob"]
     bare = {(w.namespace, w.name) for w in ordered if w.kind == "Pod"}
     running = {i: by_revision(w, _its_own(world.member(w), bare), cluster) for i, w in enumerate(ordered)}

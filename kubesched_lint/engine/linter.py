@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.analysis.settled import settled
+from kubesched_lint.analysis.worlds import without_suspended
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.applies import (
     argues_of_pods,
@@ -96,7 +97,7 @@ def _lint(
                 *(run.namesakes.notes() if run.namesakes else ()),
                 *no_longer_served(manifests.unread, options.kubernetes_version),
                 *_lack_notes(world),
-                *work.tried(lambda: [*_pool_notes(run.standing(world))], ["what the pools would add is left out"]),
+                *work.tried(lambda: [*_pool_notes(without_suspended(world))], ["what the pools would add is left out"]),
             ),
         ),
     )
@@ -177,7 +178,7 @@ class _Run:
         if rule.each not in ("workload", "set") or not rests_on_nodes(rule) or not self.refused:
             yield from self._of_made_pods(rule, world)
             return
-        taken = self._facts_of(self._taken, world)
+        taken = self._world_of(self._taken, world)
         if rule.each == "set":
             yield from self._of_made_pods(rule, taken)
             return
@@ -207,7 +208,7 @@ class _Run:
             return
         from kubesched_lint.analysis.held import premise, premise_of_others
 
-        now = self.standing(world)
+        now = without_suspended(world)
         for judged in self._confirmed(rule, world):
             if judged.finding.evidence.kind not in ("proof", "witness"):
                 yield judged
@@ -221,16 +222,6 @@ class _Run:
     def held(self) -> tuple[Workload, ...]:
         """Paused Deployments, suspended Jobs and CronJobs: usually none."""
         return tuple(w for w in self.manifests.inventory.workloads if w.held)
-
-    @cached_property
-    def _made_now(self) -> Inventory:
-        from kubesched_lint.analysis.held import without
-
-        return without(self.manifests.inventory, self.held)
-
-    def standing(self, world: World) -> World:
-        """The set without what is held."""
-        return self._facts_of(self._made_now, world) if self.held else world
 
     def _confirmed(self, rule: Rule, world: World) -> Iterator[Judged]:
         """What one rule says, of a set in which each object is defined once."""
@@ -280,7 +271,7 @@ class _Run:
         assert self.namesakes is not None
         key = (self.namesakes.view(source), id(world))
         if key not in self._views:
-            self._views[key] = tuple(self._facts_of(manifests, world) for manifests in self.namesakes.seen_from(source))
+            self._views[key] = tuple(self._world_of(manifests, world) for manifests in self.namesakes.seen_from(source))
         return self._views[key]
 
     def as_meant(self, judged: Judged, world: World) -> World:
@@ -288,7 +279,7 @@ class _Run:
         meant = (judged.workload and judged.workload.source) or judged.hazard.source
         return world if self.namesakes is None or meant is None else self._seen_from(meant, world)[0]
 
-    def _facts_of(self, manifests: Inventory, world: World) -> World:
+    def _world_of(self, manifests: Inventory, world: World) -> World:
         """The world of a part of the set on the same nodes."""
         key = (id(manifests), id(world))
         if key not in self._parts:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.settled import settled
+from kubesched_lint.analysis.worlds import without_suspended
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet
@@ -68,7 +69,7 @@ def _scene(manifests: ManifestSet, cluster: Cluster, options: Options, findings:
     if world.pools and world.cluster is not None:
         from kubesched_lint.analysis.growth import grown
 
-        added, now = growth_plan(world).nodes, world.without_pools
+        plan, now = growth_plan(without_suspended(world)), world.without_pools
         assert now.cluster is not None
-        world = World(now.manifests, grown(now.cluster, growth_plan(world)), premises)
+        added, world = plan.nodes, now.on(grown(now.cluster, plan))
     return scene(world, findings, cluster.inventory.nodes, added)

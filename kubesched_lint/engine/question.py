@@ -8,7 +8,6 @@ from kubesched_lint.analysis.beside import MOST_PODS, Turn, place_rest
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.lacks import lacks_of
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
 from kubesched_lint.engine.naming import Subject, find
@@ -72,7 +71,7 @@ def _copy(
     lacks = lacks_of(world.member(workload))
     workload = known
     away = () if question.keep_running else running
-    state = _state(manifests, cluster, away, question)
+    state = _state(world, away)
     state.storage = storage_to_be(world)
     pod = world.member(workload).pod
     notes = [f"not known is {what}; taken as fine" for what in decision.unknown]
@@ -174,7 +173,8 @@ def _pod_of_the_snapshot(
     subject: Subject, bound: BoundPod, question: Question, manifests: Inventory, cluster: Cluster
 ) -> Explanation:
     """A waiting pod as it is; a bound one as if it came anew."""
-    state = _state(manifests, cluster, (bound,), question)
+    world = World(manifests, cluster, Premises(question.apply_order, question.kubernetes_version))
+    state = _state(world, (bound,))
     everything = (*cluster.inventory.workloads, *manifests.workloads)
     mine = next((w for w in everything if any(p is bound for p in cluster.running.pods_of(w))), None)
     owner = owner_selector(mine, bound.pod.labels) if mine is not None else None
@@ -202,11 +202,12 @@ class _Copies:
         return pod_with_claims(workload, pod, ordinal)
 
 
-def _state(manifests: Inventory, cluster: Cluster, without: tuple[BoundPod, ...], question: Question) -> ClusterState:
-    live = cluster.inventory
-    gone = {id(bound) for bound in without}
-    objects = replace(manifests.over(live), pods=tuple(p for p in live.pods if id(p) not in gone))
-    return ClusterState(NodeIndex(live.nodes), objects, kubernetes_version=question.kubernetes_version)
+def _state(world: World, away: Sequence[BoundPod]) -> ClusterState:
+    """The nodes that exist, with all running pods but those that are ``away``."""
+    gone = {id(bound) for bound in away}
+    objects = replace(world.objects, pods=tuple(p for p in world.objects.pods if id(p) not in gone))
+    index = world.without_pools.index
+    return ClusterState(index, objects, kubernetes_version=world.premises.kubernetes_version)
 
 
 def _notes(workload: Workload, pod: Pod, running: tuple[BoundPod, ...], question: Question) -> Iterator[str]:

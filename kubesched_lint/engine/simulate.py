@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.held import amid_rollout, without
+from kubesched_lint.analysis.held import amid_rollout
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.analysis.settled import settled
 from kubesched_lint.analysis.well_known import untold_label
+from kubesched_lint.analysis.worlds import grown_world, without_suspended
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet
@@ -143,14 +144,14 @@ def _simulated(
     never_ready: Collection[str],
     scale: Collection[str],
 ) -> Outlook:
-    grown = _grown(world)
+    grown = grown_world(world)
     setting = _asked(setting_of(grown), never_ready, scale)
     events = tuple(dict.fromkeys((*events, *scale_events(setting.scaled))))
     _check_events((*events, *([pictured] if pictured else [])), (*EVENTS, *scale_events(setting.scaled)))
     simulation = Simulation(setting, effort)
     numbers = [i for i, w in enumerate(setting.workloads) if only is None or w.ref in only]
     rows = tuple(established_cells(tuple(_rows(simulation, events, numbers)), simulation, grown))
-    standing = _standing(world)
+    standing = without_suspended(world)
     if world.pools:
         rows = _with_pools(world, rows, events, effort, never_ready, scale)
     rows = tuple(replace(row, cells=tuple(_judged(cell, cluster, world) for cell in row.cells)) for row in rows)
@@ -243,21 +244,6 @@ def _untold(cell: Cell, missing: str) -> Cell:
 
 def _assuming(cell: Cell, premise: str) -> Cell:
     return cell if cell.verdict == NONE else replace(cell, proven=False, assumes=(*cell.assumes, premise))
-
-
-def _grown(world: World) -> World:
-    """On the nodes of today and those that the pools add for this set."""
-    if not world.pools or world.cluster is None:
-        return world
-    from kubesched_lint.analysis.growth import grown, growth_plan
-
-    return World(world.manifests, grown(world.cluster, growth_plan(_standing(world))), world.premises)
-
-
-def _standing(world: World) -> World:
-    """Without paused and suspended workloads: pools add no nodes for pods that nobody makes."""
-    held = [w for w in world.manifests.workloads if w.held]
-    return World(without(world.manifests, held), world.cluster, world.premises) if held else world
 
 
 def _check_events(events: Sequence[str], known: Sequence[str]) -> None:

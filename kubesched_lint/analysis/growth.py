@@ -16,9 +16,8 @@ from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Pl
 from kubesched_lint.analysis.preferences import relaxed
 from kubesched_lint.analysis.trial import Queued, queued_pods, scheduled_pod
 from kubesched_lint.analysis.wanted import pods_of_the_set
-from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodepools.templates import Template, fits_limits
+from kubesched_lint.cluster.nodepools.templates import fits_limits, take
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, only, positions
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import pinned
@@ -60,47 +59,6 @@ def planned_growth(world: World, seed: int) -> Plan:
     if wanted > MOST_PODS:
         return Plan(skipped=f"growth is planned for at most {MOST_PODS:,} pods; these manifests make {wanted:,}")
     return _Growth(world, seed).plan()
-
-
-def grown(cluster: Cluster, plan: Plan) -> Cluster:
-    """The cluster with the nodes of a plan as if they were there."""
-    if not plan.nodes:
-        return cluster
-    nodes = (*cluster.inventory.nodes, *plan.nodes)
-    return replace(cluster, inventory=replace(cluster.inventory, nodes=nodes))
-
-
-def with_spares(world: World, most: int) -> World | None:
-    """On the nodes of a plan and further ones of every kind, as limits allow; without pools from there on.
-
-    None if the pools could add more than ``most``.
-    """
-    potential, plan = world.potential, growth_plan(world)
-    if world.cluster is None or not potential.complete or len(potential.nodes) > most:
-        return None
-    left = {pool: dict(limits) for pool, limits in plan.left.items()}
-    nodes = {node.name: node for node in plan.nodes}
-    kinds: dict[int, int] = {}
-    ranked = []
-    for node in potential.nodes:  # the first of each kind, then the second …
-        kind = id(potential.by_name[node.name])
-        kinds[kind] = kinds.get(kind, 0) + 1
-        ranked.append((kinds[kind], node))
-    for _, node in sorted(ranked, key=lambda pair: pair[0]):
-        template = potential.by_name[node.name].template
-        limits = left.get(template.pool.name, {})
-        if node.name not in nodes and fits_limits(template, limits) != 0:
-            nodes[node.name] = replace(node, allocatable=template.offered)
-            take(template, limits)
-    now = world.without_pools
-    return now.on(grown(now.cluster or world.cluster, Plan(nodes=tuple(nodes.values()))))
-
-
-def take(template: Template, left: dict[str, int]) -> None:
-    """Counts one more node against what limits leave."""
-    size = template.shape.capacity or template.shape.allocatable or {}
-    for name in left:
-        left[name] -= 1 if name == "nodes" else size.get(name, 0)
 
 
 @dataclass(slots=True)

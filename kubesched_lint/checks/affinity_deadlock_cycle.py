@@ -9,7 +9,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.premises import SET_PREMISES
+from kubesched_lint.world.premises import SET_PREMISES, proves_absence
 from kubesched_lint.world.world import Member
 
 _MOST_TOLD = 8
@@ -25,7 +25,7 @@ def check(it: Member) -> Iterator[Hazard]:
     text = _told(circle)
     yield Hazard(
         at=terms[0].path,
-        evidence=proof(text, assumes=SET_PREMISES) if it.world.proves_absence else pattern(text),
+        evidence=proof(text, assumes=SET_PREMISES) if proves_absence(it.world) else pattern(text),
         values={"others": circle[1:], "replicas": it.replicas},
         related=tuple(
             Place(w.pod.required_affinity[0].path, f"{w} requires the next of the circle", w.source, w.ref)

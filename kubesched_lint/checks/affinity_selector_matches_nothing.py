@@ -9,7 +9,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import make_preferred
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.world.premises import SET_PREMISES
+from kubesched_lint.world.premises import SET_PREMISES, proves_absence
 from kubesched_lint.world.running import running_match
 from kubesched_lint.world.world import Member
 
@@ -27,7 +27,7 @@ def check(it: Member) -> Iterator[Hazard]:
         text = f"{target} can never start, and no other pod answers this affinity"
         yield Hazard(
             at=terms[0].path,
-            evidence=proof(text, assumes=SET_PREMISES) if it.world.proves_absence else pattern(text),
+            evidence=proof(text, assumes=SET_PREMISES) if proves_absence(it.world) else pattern(text),
             values={**values, "target": str(target)},
             related=(where,),
             variant="waits",
@@ -41,7 +41,7 @@ def check(it: Member) -> Iterator[Hazard]:
         text = f"no single pod matches all {len(terms)} terms, as one pod must"
     yield Hazard(
         at=at.path,
-        evidence=proof(text, demand=1, supply=0, assumes=SET_PREMISES) if it.world.proves_absence else pattern(text),
+        evidence=proof(text, demand=1, supply=0, assumes=SET_PREMISES) if proves_absence(it.world) else pattern(text),
         values={**values, "selector": str(at.selector or "nothing"), "terms": len(terms)},
         variant="" if lonely else "together",
     )

@@ -12,6 +12,7 @@ from kubesched_lint.manifests.changes import Put, Rename
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.recognise import placeholder_of, rendered_text, value_at
 from kubesched_lint.validation.causes import Cause, field_of
+from kubesched_lint.validation.refusals import Refusals, refusals
 from kubesched_lint.validation.validate import Verdict
 from kubesched_lint.world.world import World
 
@@ -25,12 +26,19 @@ _GONE = 404
 _UNDECODED = 400
 
 
+def refusals_of(world: World, document: Document) -> Refusals:
+    """What the API server of this version says against a document."""
+    if world.refused is not None:
+        return world.refused.get(id(document), ())
+    return tuple(refusals(document.value, world.premises.kubernetes_version))
+
+
 def check(document: Document, world: World) -> Iterator[Hazard]:
     if document.meta.get("resourceVersion"):
         return  # a server stored it, so one accepted it
     seen: set[Path] = set()
     left = ""
-    for cause, verdict in world.refusals(document):
+    for cause, verdict in refusals_of(world, document):
         if document.unrendered and _is_rendered_away(document, cause, verdict.code):
             left = left or ("" if verdict.code == _UNDECODED else f"{cause.field}: {_in_short(cause)}")
             continue

@@ -67,7 +67,7 @@ def _scene(manifests: ManifestSet, cluster: Cluster, options: Options, findings:
     world = World(manifests.inventory, settled(cluster), premises)
     added: tuple[Node, ...] = ()
     if world.pools and world.cluster is not None:
-        from kubesched_lint.analysis.growth import grown
+        from kubesched_lint.analysis.worlds import grown
 
         plan, now = growth_plan(without_suspended(world)), world.without_pools
         assert now.cluster is not None

@@ -277,7 +277,7 @@ def _with_pools(
     scale: Collection[str],
 ) -> tuple[Row, ...]:
     """What ends badly on the planned nodes is asked again with all that pools could add in the midst of an event."""
-    from kubesched_lint.analysis.growth import with_spares
+    from kubesched_lint.analysis.worlds import with_spares
 
     spare = with_spares(world, _MOST_SPARE)
     again: Sequence[Row] = rows

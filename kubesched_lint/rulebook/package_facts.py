@@ -38,6 +38,7 @@ _WITH_THE_WORLD = {
     "nearest_node": "analysis.nearest:nearest_node",
     "nearest_priority_class": "analysis.nearest:nearest_priority_class",
     "nodes_carry": "analysis.nearest:nodes_carry",
+    "refusals": "checks.api_would_reject:refusals_of",
     "running_match": "world.running:running_match",
 }
 _OF_THE_WORLD = {
@@ -54,6 +55,7 @@ _OF_THE_WORLD = {
     "node_premise": "world.premises:node_premise",
     "others": "world.running:pods_of_others",
     "place_names": "world.claims:place_names",
+    "proves_absence": "world.premises:proves_absence",
     "running": "world.running:all_running_pods",
     "setting": "analysis.setting:setting_of",
     "state": "world.running:lasting_state",

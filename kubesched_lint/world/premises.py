@@ -9,6 +9,11 @@ SET_PREMISES = ("no other pods are made than those of the manifests and the snap
 """On what a proof about other pods stands."""
 
 
+def proves_absence(world: World) -> bool:
+    """Whether we may say that no pod matches: all running pods and all manifests were seen."""
+    return world.knows_running_pods and world.premises.set_is_complete
+
+
 @once_per_world
 def node_premise(world: World) -> str:
     """What every proof that counts nodes assumes of them."""

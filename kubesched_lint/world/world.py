@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.cluster import Cluster
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.nodeset import NodeSet
-    from kubesched_lint.manifests.document import Document
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.node import Node
     from kubesched_lint.model.nodepool import NodePool
@@ -110,14 +109,6 @@ class World:
         """Kinds of which the set or the cluster holds an object."""
         ours = kinds_in(self.manifests)
         return ours if self.cluster is None else ours | kinds_in(self.cluster.inventory)
-
-    def refusals(self, document: Document) -> Refusals:
-        """What the API server of this version says against a document."""
-        if self.refused is not None:
-            return self.refused.get(id(document), ())
-        from kubesched_lint.validation.refusals import refusals
-
-        return tuple(refusals(document.value, self.premises.kubernetes_version))
 
     @cached_property
     def objects(self) -> Inventory:
@@ -287,11 +278,6 @@ class World:
             return False
         beside = self.cluster.is_elastic_beside(self.manifests.node_pools)
         return beside or (bool(self.pools) and not self.potential.complete)
-
-    @property
-    def proves_absence(self) -> bool:
-        """Whether we may say that no pod matches: all running pods and all manifests were seen."""
-        return self.knows_running_pods and self.premises.set_is_complete
 
 
 class Member:

@@ -222,6 +222,13 @@ def fits_limits(template: Template, left: Mapping[str, int]) -> int | None:
     return max(0, min(counts)) if counts else None
 
 
+def take(template: Template, left: dict[str, int]) -> None:
+    """Counts one more node against what limits leave."""
+    size = template.shape.capacity or template.shape.allocatable or {}
+    for name in left:
+        left[name] -= 1 if name == "nodes" else size.get(name, 0)
+
+
 def limits_left(pool: NodePool, nodes: Iterable[Node]) -> Mapping[str, int]:
     """What the limits of a pool leave beside those nodes of the cluster that are its own, at least its minimum."""
     left = dict(pool.limits)

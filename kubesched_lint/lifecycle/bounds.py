@@ -82,7 +82,7 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
         if ceiling is not None:
             yield ceiling
     for term in pod.required_affinity:
-        if not any(_may_select(setting, term, pod, other) for other in setting.pods) and not _runs(setting, term, pod):
+        if not setting.selection.of(term, pod.namespace) and not _runs(setting, term, pod):
             yield Counted(0, f"no pod that its affinity on {term.topology_key} selects")
     total = sum(room.values())
     if total < wanted:
@@ -107,13 +107,10 @@ def _shuns_its_like(setting: Setting, number: int) -> bool:
     apart = {t.topology_key for t in pod.required_anti_affinity if setting.selects(t, pod, pod)}
     if not apart.intersection(t.topology_key for t in pod.required_affinity) or setting.running.get(number):
         return False
-    others = [p for i, p in enumerate(setting.pods) if i != number]
-    others += [b.pod for pods in (setting.objects.pods, *setting.running.values(), setting.leaving) for b in pods]
+    if any(i != number for i in setting.selection.of_all(pod.required_affinity, pod.namespace)):
+        return False
+    others = [b.pod for pods in (setting.objects.pods, *setting.running.values(), setting.leaving) for b in pods]
     return not any(all(setting.selects(t, pod, p) for t in pod.required_affinity) for p in others)
-
-
-def _may_select(setting: Setting, term: PodAffinityTerm, holder: Pod, other: Pod) -> bool:
-    return setting.selects(term, holder, other)
 
 
 def _runs(setting: Setting, term: PodAffinityTerm, holder: Pod) -> bool:
@@ -145,9 +142,10 @@ def _spread_ceiling(
 def _others_counted(setting: Setting, number: int, constraint: SpreadConstraint) -> bool:
     pod, selector = setting.pods[number], constraint.selector
     assert selector is not None
-    ours = [p for i, p in enumerate(setting.pods) if i != number]
+    if any(i != number for i in setting.selection.of(selector, pod.namespace)):
+        return True
     theirs = {id(b.pod): b.pod for b in setting.objects.pods}
-    return any(p.namespace == pod.namespace and selector.matches(p.labels) for p in (*ours, *theirs.values()))
+    return any(p.namespace == pod.namespace and selector.matches(p.labels) for p in theirs.values())
 
 
 def domain_room(
@@ -174,7 +172,7 @@ def most_beside(setting: Setting, number: int, wanted: int, *, moving: bool = Fa
     def draws(other: Pod) -> bool:
         return all(setting.selects(t, pod, other) for t in pod.required_affinity)
 
-    hosts = [i for i, other in enumerate(setting.pods) if draws(other)]
+    hosts = setting.selection.of_all(pod.required_affinity, pod.namespace)
     guests = sum(draws(bound.pod) for bound in setting.objects.pods)
     running = sum(draws(bound.pod) for pods in setting.running.values() for bound in pods)
     found = sum(_hosting(setting, i, moving=moving) for i in hosts) + guests * (2 if moving else 1) + running

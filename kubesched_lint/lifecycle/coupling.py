@@ -46,44 +46,87 @@ def selecting(pods: Sequence[Pod], state: ClusterState) -> Iterator[tuple[int, i
 
     Of a term that many hold, those whom it selects are paired with its first holder; every other one with one of them.
     """
-    labelled = _labelled(pods)
-    met: dict[tuple[_Asked, str], list[int]] = {}
+    selection = Selection(pods, state)
+    met: set[tuple[_Asked, str]] = set()
     for a, holder in enumerate(pods):
         selectors = (c.selector for c in holder.spread if c.is_hard and c.selector is not None)
         every: tuple[_Asked, ...] = (*holder.required_affinity, *holder.required_anti_affinity, *selectors)
         for asked in every:
-            found = met.get((asked, holder.namespace))
-            if found is None:
-                found = met[asked, holder.namespace] = list(_selected(asked, holder, pods, labelled, state))
-                yield from ((a, b) for b in found if b != a)
-            else:
-                yield from islice(((a, b) for b in found if b != a), 1)
+            found = ((a, b) for b in selection.of(asked, holder.namespace) if b != a)
+            yield from islice(found, 1 if (asked, holder.namespace) in met else None)
+            met.add((asked, holder.namespace))
 
 
-def _labelled(pods: Sequence[Pod]) -> dict[tuple[str, str], list[int]]:
-    found: dict[tuple[str, str], list[int]] = {}
-    for i, pod in enumerate(pods):
-        for label in pod.labels.items():
-            found.setdefault(label, []).append(i)
-    return found
+class Selection:
+    """Which of some pods a term or a selector selects: looked up by label, and each question asked once."""
+
+    def __init__(self, pods: Sequence[Pod], state: ClusterState) -> None:
+        self._pods = pods
+        self._state = state
+        self._found: dict[tuple[_Asked, str], tuple[int, ...]] = {}
+        self._same: dict[tuple[int, ...], tuple[int, ...]] = {}
+        """Many terms may select the same pods."""
+        self._labelled: dict[tuple[str, str], list[int]] = {}
+        for i, pod in enumerate(pods):
+            for label in pod.labels.items():
+                self._labelled.setdefault(label, []).append(i)
+
+    def of(self, asked: _Asked, namespace: str) -> tuple[int, ...]:
+        """The numbers of those that a term or selector of a pod in the namespace selects, ascending."""
+        found = self._found.get((asked, namespace))
+        if found is None:
+            found = tuple(self._selected(asked, namespace))
+            found = self._found[asked, namespace] = self._same.setdefault(found, found)
+        return found
+
+    def of_all(self, terms: Sequence[PodAffinityTerm], namespace: str) -> tuple[int, ...]:
+        """Of those that every one of the terms selects."""
+        found, *others = (self.of(term, namespace) for term in terms)
+        for more in others:
+            kept = set(more)
+            found = tuple(i for i in found if i in kept)
+        return found
+
+    def _selected(self, asked: _Asked, namespace: str) -> Iterator[int]:
+        selector = asked if isinstance(asked, Selector) else asked.selector
+        candidates: Sequence[int] = () if selector is None else range(len(self._pods))
+        for label in labels_needed(selector):
+            candidates = min(candidates, self._labelled.get(label, ()), key=len)
+        work.spend(len(candidates))
+        for i in candidates:
+            pod = self._pods[i]
+            if isinstance(asked, Selector):
+                if namespace == pod.namespace and asked.matches(pod.labels):
+                    yield i
+            elif selects_pod(asked, namespace, pod, self._state):
+                yield i
 
 
-def _selected(
-    asked: _Asked,
-    holder: Pod,
-    pods: Sequence[Pod],
-    labelled: dict[tuple[str, str], list[int]],
-    state: ClusterState,
-) -> Iterator[int]:
-    selector = asked if isinstance(asked, Selector) else asked.selector
-    candidates: Sequence[int] = () if selector is None else range(len(pods))
+class Selecting:
+    """Whose required anti-affinity selects a pod, found by a label that the term needs."""
+
+    def __init__(self, holders: Sequence[Pod], state: ClusterState) -> None:
+        self._state = state
+        self._needing: dict[tuple[str, str], list[tuple[int, PodAffinityTerm, str]]] = {}
+        self._others: list[tuple[int, PodAffinityTerm, str]] = []
+        """Terms that need no one label."""
+        for i, holder in enumerate(holders):
+            for term in holder.required_anti_affinity:
+                label = next(labels_needed(term.selector), None)
+                held = self._others if label is None else self._needing.setdefault(label, [])
+                held.append((i, term, holder.namespace))
+
+    def of(self, pod: Pod) -> Iterator[tuple[int, PodAffinityTerm]]:
+        """Each term that selects the pod, with the number of its holder."""
+        for held in (self._others, *(self._needing.get(label, ()) for label in pod.labels.items())):
+            work.spend(len(held))
+            for i, term, namespace in held:
+                if selects_pod(term, namespace, pod, self._state):
+                    yield i, term
+
+
+def labels_needed(selector: Selector | None) -> Iterator[tuple[str, str]]:
+    """Labels that whatever the selector matches has."""
     for requirement in selector.requirements if selector is not None else ():
-        if requirement.operator == "In" and len(requirement.values) == 1:  # all that match have this label
-            candidates = min(candidates, labelled.get((requirement.key, requirement.values[0]), ()), key=len)
-    work.spend(len(candidates))
-    for b in candidates:
-        if isinstance(asked, Selector):
-            if holder.namespace == pods[b].namespace and asked.matches(pods[b].labels):
-                yield b
-        elif selects_pod(asked, holder.namespace, pods[b], state):
-            yield b
+        if requirement.operator == "In" and len(requirement.values) == 1:
+            yield requirement.key, requirement.values[0]

@@ -54,6 +54,8 @@ class Courses:
         self.effort = effort
         self._is_played = is_played
         self._told: dict[tuple[tuple[int, ...], int], Telling] = {}
+        self._pods_of: dict[tuple[int, ...], int] = {}
+        """By members the pods of all of them."""
         self._given_up: set[int] = set()
         """Turns that take too much work."""
 
@@ -66,7 +68,7 @@ class Courses:
         setting = self.setting
         if setting.workloads[number].kind == "DaemonSet" and len(setting.nodes) > MOST_DAEMONS:
             return []
-        if max(most_pods(setting, i) for i in range(len(setting.workloads))) > MOST_RUN:
+        if self._largest > MOST_RUN:
             return []
         if turn and (turn in self._given_up or self._is_too_large(number)):
             return []
@@ -82,11 +84,26 @@ class Courses:
     def _is_too_large(self, number: int) -> bool:
         """Whether a turn would cost too much: at each step the controllers of all workloads are asked."""
         members = self._members(number, 1)
-        return len(members) * sum(most_pods(self.setting, i) for i in members) > MOST_ASKED
+        found = self._pods_of.get(members)
+        if found is None:
+            found = self._pods_of[members] = sum(most_pods(self.setting, i) for i in members)
+        return len(members) * found > MOST_ASKED
 
     def _members(self, number: int, turn: int) -> tuple[int, ...]:
-        everybody = tuple(range(len(self.setting.workloads)))
-        return everybody if self._size <= (MOST_IN_TURN if turn else FEW_RUN) else acquaintances(self.setting, number)
+        return (
+            self._everybody
+            if self._size <= (MOST_IN_TURN if turn else FEW_RUN)
+            else acquaintances(self.setting, number)
+        )
+
+    @cached_property
+    def _everybody(self) -> tuple[int, ...]:
+        return tuple(range(len(self.setting.workloads)))
+
+    @cached_property
+    def _largest(self) -> int:
+        """Pods of the largest workload."""
+        return max(most_pods(self.setting, i) for i in range(len(self.setting.workloads)))
 
     @cached_property
     def _size(self) -> int:

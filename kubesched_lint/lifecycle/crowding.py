@@ -48,6 +48,10 @@ class Crowd:
     """The nodes, parted by what is free on them and who of ``rivals`` may go there."""
     of: Mapping[int, tuple[Rival, ...]]
     """Those of one workload, by its place in the setting."""
+    alike: tuple[tuple[tuple[int, Rival], ...], ...]
+    """The same as in ``rivals``, those together that ask for as much on the same nodes."""
+    alike_of: Mapping[int, Sequence[int]]
+    """By a workload's place in the setting, the places in ``alike`` where its pods are."""
     sums: dict[tuple[int, str], tuple[int, int]]
     """(place of a kind, resource) → what all may ask for on one node of the kind: who has to be there, who may."""
 
@@ -109,10 +113,11 @@ def _near(setting: Setting, number: int, own: int, among: NodeSet) -> _Near | No
     wants = {"pods": 1, **{name: amount for name, amount in pod.requests.items() if amount}}
     if not among or not any(_may_run_short(setting, r, each, own, among) for r, each in wants.items()):
         return None
-    near = [r for r in _beside(setting, number, own) if r.nodes & among]
+    beside = [(r, times) for r, times in _beside(setting, number, own) if r.nodes & among]
+    near = [_together(r, times) for r, times in beside]
     fixed = [r for r in near if r.everywhere]
     parts = [(kind, here) for kind, nodes in enumerate(crowd_of(setting).kinds) if (here := nodes & among)]
-    many = len(parts) * len(near) > MOST_PAIRS
+    many = len(parts) * sum(times for _, times in beside) > MOST_PAIRS
     apart = tuple(r for r in crowd_of(setting).of.get(number, ()) if r.pod is pod)
     own_rivals = [r for r in near if r.pod is pod]
     kinds = [
@@ -271,15 +276,30 @@ def takers_of_ports(setting: Setting, number: int, among: NodeSet) -> int:
     )
 
 
-def _beside(setting: Setting, number: int, own: int) -> Iterator[Rival]:
-    """Whom a pod of the workload has beside it, ``own`` of its like among them."""
-    work.spend(20 + len(crowd_of(setting).rivals) + len(crowd_of(setting).kinds))
+def _beside(setting: Setting, number: int, own: int) -> Iterator[tuple[Rival, int]]:
+    """Whom a pod of the workload has beside it, ``own`` of its like among them, and how many are alike."""
+    crowd = crowd_of(setting)
+    work.spend(20 + 2 * len(crowd.alike) + len(crowd.kinds))
     pod, workload, nodes = setting.pods[number], setting.workloads[number], setting.usable[number]
-    yield from (r for i, r in crowd_of(setting).rivals if i != number or r.pod is not pod)
+    among_own = crowd.alike_of.get(number, ())
+    for place, alike in enumerate(crowd.alike):
+        if place in among_own:
+            others = [r for i, r in alike if i != number or r.pod is not pod]
+            if others:
+                yield others[0], len(others)
+        else:
+            yield alike[0][1], len(alike)
     if workload.kind != "DaemonSet":
-        yield Rival(pod, own, nodes, own)
+        yield Rival(pod, own, nodes, own), 1
     elif daemon_bounds(workload.strategy, 1)[0]:  # beside a surging pod its elder stays
-        yield Rival(pod, len(setting.nodes), nodes, 1, everywhere=True)
+        yield Rival(pod, len(setting.nodes), nodes, 1, everywhere=True), 1
+
+
+def _together(rival: Rival, times: int) -> Rival:
+    """So many that are alike as one: whatever is counted of them grows with their number."""
+    if times == 1:
+        return rival
+    return Rival(rival.pod, times * rival.count, rival.nodes, times * rival.on_each, rival.everywhere)
 
 
 @once_per_setting
@@ -294,7 +314,24 @@ def crowd_of(setting: Setting) -> Crowd:
     of: dict[int, tuple[Rival, ...]] = {}
     for number, rival in rivals:
         of[number] = (*of.get(number, ()), rival)
-    return Crowd(rivals, demand, tuple(_kinds(setting, rivals, demand)), of, {})
+    kinds = tuple(_kinds(setting, rivals, demand))
+    alike, alike_of = _alike(rivals)
+    return Crowd(rivals, demand, kinds, of, alike, alike_of, {})
+
+
+def _alike(
+    rivals: Sequence[tuple[int, Rival]],
+) -> tuple[tuple[tuple[tuple[int, Rival], ...], ...], Mapping[int, Sequence[int]]]:
+    """Rivals in groups, and by workload the places of the groups that its own are in."""
+    groups: dict[Hashable, list[tuple[int, Rival]]] = {}
+    for number, r in rivals:
+        key = (frozenset(r.pod.requests.items()), r.nodes, r.count, r.on_each, r.everywhere)
+        groups.setdefault(key, []).append((number, r))
+    places: dict[int, list[int]] = {}
+    for place, alike in enumerate(groups.values()):
+        for number in {number for number, _ in alike}:
+            places.setdefault(number, []).append(place)
+    return tuple(map(tuple, groups.values())), places
 
 
 def _kinds(setting: Setting, rivals: Sequence[tuple[int, Rival]], demand: Mapping[str, int]) -> Iterable[NodeSet]:

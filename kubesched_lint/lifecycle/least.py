@@ -7,16 +7,16 @@ node more stays open, no pod waits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_domains
-from kubesched_lint.lifecycle.crowding import Rival, crowd_of, fillable, fillable_domains, takers_of_ports
+from kubesched_lint.lifecycle.crowding import fillable, fillable_domains, takers_of_ports
 from kubesched_lint.lifecycle.hints import is_blind
 from kubesched_lint.lifecycle.new_volumes import made_anywhere
-from kubesched_lint.lifecycle.quotas import quota_short
+from kubesched_lint.lifecycle.rivals import counted, drawing, made_again, repelling
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.record import replace
@@ -123,7 +123,7 @@ def _ask(setting: Setting, number: int, wanted: int, open_: NodeSet, fewer: int)
     wide_spreads = [c for c in spreads if not index.one_node_each(c.topology_key)]
     wide_apart = [t for t in apart if not index.one_node_each(t.topology_key)]
     guests, shut = 0, 0
-    for key, rival in _repelling(setting, number):
+    for key, rival in repelling(setting, number):
         if index.one_node_each(key):
             guests += min(rival.count, (rival.nodes & open_).bit_count())
         else:
@@ -131,8 +131,8 @@ def _ask(setting: Setting, number: int, wanted: int, open_: NodeSet, fewer: int)
             shut += sum(sorted(sizes, reverse=True)[: rival.count])
     for constraint in spreads:
         if index.one_node_each(constraint.topology_key):
-            counted = _counted_others(setting, number, constraint)
-            guests += sum(min(r.count, r.on_each * (r.nodes & open_).bit_count()) for r in counted)
+            held = counted(setting, number, constraint)
+            guests += sum(min(r.count, r.on_each * (r.nodes & open_).bit_count()) for r in held)
             open_ &= ~_holding(setting, number, constraint)
     wide = len(wide_spreads) + len(wide_apart) + bool(shut) + bool(pod.required_affinity)
     if wide > 1 or (pod.required_affinity and near):
@@ -150,25 +150,6 @@ def _near_apart(setting: Setting, pod: Pod) -> PodAffinityTerm | None:
 # --- who else looks, and who is looked at -----------------------------------------------------------------------------
 
 
-def _rivals(setting: Setting, number: int) -> Iterator[Rival]:
-    """Pods of other workloads, and those of another revision of this one that run already."""
-    return (r for i, r in crowd_of(setting).rivals if i != number or r.pod is not setting.pods[number])
-
-
-def _repelling(setting: Setting, number: int) -> Iterator[tuple[str, Rival]]:
-    """``(topology key, pods)`` for each required anti-affinity between this workload and others, either way round."""
-    pod = setting.pods[number]
-    for rival in () if pod.node_name else _rivals(setting, number):
-        yield from (
-            (t.topology_key, rival) for t in rival.pod.required_anti_affinity if setting.selects(t, rival.pod, pod)
-        )
-        yield from ((t.topology_key, rival) for t in pod.required_anti_affinity if setting.selects(t, pod, rival.pod))
-
-
-def _counted_others(setting: Setting, number: int, constraint: SpreadConstraint) -> list[Rival]:
-    return [r for r in _rivals(setting, number) if _is_counted(setting.pods[number], r.pod, constraint)]
-
-
 def _is_counted(holder: Pod, other: Pod, constraint: SpreadConstraint) -> bool:
     selector = constraint.selector
     if selector is None or selector.is_empty or other.namespace != holder.namespace:
@@ -184,7 +165,7 @@ def _holding(setting: Setting, number: int, constraint: SpreadConstraint) -> Nod
 
 
 def _counts_others(setting: Setting, number: int, constraint: SpreadConstraint) -> bool:
-    return bool(_counted_others(setting, number, constraint) or _holding(setting, number, constraint))
+    return bool(counted(setting, number, constraint) or _holding(setting, number, constraint))
 
 
 def _counts_any(setting: Setting, number: int, constraint: SpreadConstraint) -> bool:
@@ -294,12 +275,12 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
         return Counted(0, "a pod that waits may overlook that one of another namespace has come")
     if not matches(pod) and not any(
         _is_sure(ask, i, without, gone=gone)
-        for i in _others_that(setting, number, matches)
+        for i in made_again(setting, number, terms)
         if not setting.usable[i] & ~index.with_key(key)
     ):
         return Counted(0, "required pod affinity depends on where others land")
     reach = ask.open_ if matches(pod) else 0
-    for rival in (r for r in _rivals(setting, number) if matches(r.pod)):
+    for rival in drawing(setting, number, terms):
         reach |= rival.nodes
     for bound in setting.objects.pods:
         if bound.node in index.positions and matches(bound.pod):
@@ -331,13 +312,14 @@ def _opens_by_itself(ask: _Ask, *, remade_early: bool, mixed: bool) -> bool:
     if mixed and workload.kind == "Deployment" and workload.strategy.type != "Recreate":
         return False
     pod = setting.pods[number]
-    others = [r.pod for r in _rivals(setting, number)]
-    others += [bound.pod for bound in (*setting.objects.pods, *setting.leaving)]
+    others = (bound.pod for bound in (*setting.objects.pods, *setting.leaving))
 
     def matches(other: Pod) -> bool:
         return all(setting.selects(t, pod, other) for t in pod.required_affinity)
 
-    return matches(pod) and not any(map(matches, others))
+    if not matches(pod) or next(drawing(setting, number, pod.required_affinity), None) is not None:
+        return False
+    return not any(map(matches, others))
 
 
 def _least_alone(ask: _Ask) -> Counted:
@@ -348,14 +330,6 @@ def _least_alone(ask: _Ask) -> Counted:
         home &= ask.setting.index.with_key(key)
     sure = home.bit_count() > ask.closed(0, home, ask.shut + ask.fewer) + ask.shut + ask.fewer
     return Counted(int(sure), f"a single pod needs no other for its affinity, and {home.bit_count()} nodes let it in")
-
-
-def _others_that(setting: Setting, number: int, matches: Callable[[Pod], bool]) -> Iterator[int]:
-    """Workloads whose controller makes a pod again when it is gone, and that do not look for others themselves."""
-    for i, (workload, pod) in enumerate(zip(setting.workloads, setting.pods, strict=True)):
-        kept = workload.kind in ("Deployment", "ReplicaSet", "StatefulSet") and not workload.held
-        if i != number and kept and i not in quota_short(setting) and not pod.required_affinity and matches(pod):
-            yield i
 
 
 def _is_sure(ask: _Ask, other: int, without: NodeSet, *, gone: bool) -> bool:
@@ -386,7 +360,7 @@ def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
         return Counted(0, "its volumes may tie it to where they are")
     open_ = diagnose(pod, setting.cluster).feasible & labelled_nodes((c for c in pod.spread if c.is_hard), index)
     guests = 0
-    for key, rival in _repelling(setting, number):
+    for key, rival in repelling(setting, number):
         if not index.one_node_each(key):
             return Counted(0, "pods of others may repel it")
         guests += min(rival.count, (rival.nodes & open_).bit_count())

@@ -16,6 +16,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.controllers.pdb import covers
+from kubesched_lint.lifecycle.coupling import Selection
 from kubesched_lint.lifecycle.events import Story, revision_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
@@ -214,6 +215,11 @@ class Setting:
 
     def selects(self, term: PodAffinityTerm, holder: Pod, other: Pod) -> bool:
         return selects_pod(term, holder.namespace, other, self.cluster)
+
+    @cached_property
+    def selection(self) -> Selection:
+        """Whose pods a term or a selector selects."""
+        return Selection(self.pods, self.cluster)
 
     def _per_node(self, workload: Workload) -> int:
         return 2 if daemon_bounds(workload.strategy, 1)[0] else 1

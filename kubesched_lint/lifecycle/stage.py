@@ -72,10 +72,15 @@ class Stage:
             self.symmetry = Symmetry.none(len(index))
         self.standing = Standing(cast, len(index))
         self._daemons: dict[int, Daemons] = {}
-        self._may_miss: tuple[int, bool] = (-1, False)
+        self._may_miss = False
+        self._asked_of = 0
+        """Of how many revisions ``_may_miss`` tells."""
         self._base = self.cluster.storage
         self._shown: tuple[Held, ...] = ((),) * len(index)
         self._shown_volumes: object = None
+        self._claimed: dict[tuple[str, str], Claim] = {}
+        """The claims of so many slots, but for those that are there already."""
+        self._slots_claimed = 0
         self._placed: dict[tuple[int, int], list[Placement]] = {}
         self._pods: dict[tuple[int, int], Pod] = {}
         self._scoring: dict[int, Scoring] = {}
@@ -131,10 +136,10 @@ class Stage:
 
     def may_miss(self) -> bool:
         """Whether a waiting pod of the cast can overlook that it could run now."""
-        if self._may_miss[0] != self.cast.size:
-            pods = (pod for revisions in self.cast.pods for pod in revisions)
-            self._may_miss = (self.cast.size, may_miss(pods, self.cluster))
-        return self._may_miss[1]
+        if self._asked_of < self.cast.size:
+            self._may_miss = self._may_miss or may_miss(self.cast.joined[self._asked_of :], self.cluster)
+            self._asked_of = self.cast.size
+        return self._may_miss
 
     def daemons(self, wish: Wish) -> Daemons:
         """One DaemonSet on these nodes, for as long as its wish is the same."""
@@ -257,8 +262,11 @@ class Stage:
                 here.append(self.cluster.place(pod, position))
 
     def _storage(self, state: State) -> Storage:
-        claims = {(c.namespace, c.name): c for slot in range(len(self.cast.slots)) for c in self._claims(slot)}
-        claims = {key: c for key, c in claims.items() if key not in self._base.claims}
+        claims, slots = self._claimed, len(self.cast.slots)
+        for slot in range(self._slots_claimed, slots):
+            found = (((c.namespace, c.name), c) for c in self._claims(slot))
+            claims.update((key, claim) for key, claim in found if key not in self._base.claims)
+        self._slots_claimed = slots
         storage = self._base.with_objects(claims=claims.values()) if claims else self._base
         if state.volumes:
             bound = []

@@ -59,6 +59,8 @@ class Cast:
         self.revisions: list[list[Workload]] = []
         self.pods: list[list[Pod]] = []
         """The admitted pod of each revision."""
+        self.joined: list[Pod] = []
+        """The same in the order in which they came."""
         self.owners: list[list[Selector | None]] = []
         """The selector that default spread constraints use."""
         self.slots: list[Slot] = []
@@ -77,6 +79,7 @@ class Cast:
         """Add a workload; its number."""
         self.revisions.append([workload])
         self.pods.append([pod])
+        self.joined.append(pod)
         self.owners.append([owner])
         return len(self.revisions) - 1
 
@@ -84,6 +87,7 @@ class Cast:
         """Add a revision to a workload; the revision's number."""
         self.revisions[number].append(workload)
         self.pods[number].append(pod)
+        self.joined.append(pod)
         self.owners[number].append(owner)
         return len(self.revisions[number]) - 1
 
@@ -134,7 +138,7 @@ class Cast:
     @property
     def size(self) -> int:
         """Revisions of all workloads so far."""
-        return sum(map(len, self.pods))
+        return len(self.joined)
 
 
 class Wish(NamedTuple):

@@ -8,6 +8,7 @@ from random import Random
 
 from kubesched_lint import work
 from kubesched_lint.lifecycle.motion import Motion, Move
+from kubesched_lint.lifecycle.scene import Scene
 from kubesched_lint.lifecycle.world import State, Step, settled
 
 Extra = Callable[[State], Iterator[Move]]
@@ -36,6 +37,8 @@ class Exploration:
     parents: dict[State, tuple[State, Step] | None] = field(default_factory=dict)
     """Each canonical state seen, with one it was first reached from."""
     complete: bool = True
+    told: dict[int, tuple[State, Scene]] = field(default_factory=dict)
+    """Of seeded courses, by ``id`` of a final: it, and the course that leads there."""
 
     @property
     def states(self) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from kubesched_lint import work
+from kubesched_lint.lifecycle.scene import Scene
 from kubesched_lint.lifecycle.telling import End
-from kubesched_lint.lifecycle.trace import Scene, trace
+from kubesched_lint.lifecycle.trace import trace
 from kubesched_lint.lifecycle.verdicts import Witness
 from kubesched_lint.lifecycle.world import Cast, State, Step
 
@@ -36,6 +38,12 @@ def _happening(scene: Scene, where: str) -> str:
 
 
 def _line(scene: Scene, name: str) -> str:
+    if name not in scene.lines:
+        scene.lines[name] = _told(scene, name)
+    return scene.lines[name]
+
+
+def _told(scene: Scene, name: str) -> str:
     newest = _newest(scene)
     told = []
     before = scene.start
@@ -68,6 +76,7 @@ def _newest(scene: Scene) -> Newest:
     cast = scene.stage.cast
     slots = {step.slot for step, _ in scene.steps if step.slot >= 0}
     for state in (scene.start, scene.end):
+        work.spend((len(state.bound) + len(state.waiting)) // 4)
         slots.update(_present(state))
     found: dict[int, int] = {}
     for slot in slots:

@@ -11,26 +11,11 @@ from collections.abc import Sequence
 from kubesched_lint import work
 from kubesched_lint.lifecycle.events import Phase
 from kubesched_lint.lifecycle.explore import all_moves
-from kubesched_lint.lifecycle.stage import Stage
+from kubesched_lint.lifecycle.scene import Scene
 from kubesched_lint.lifecycle.world import State, Step, settled
-from kubesched_lint.record import record
 
-_STEPS = 20
-"""What it costs to tell one state of a trace."""
-
-
-@record
-class Scene:
-    """One phase of a trace: its steps, each with the state it led to; node positions are those of ``stage``."""
-
-    name: str
-    stage: Stage
-    start: State
-    steps: tuple[tuple[Step, State], ...]
-
-    @property
-    def end(self) -> State:
-        return self.steps[-1][1] if self.steps else self.start
+_STEPS, _AT_ONCE = 20, 8
+"""What it costs to tell one state of a trace, and one more for so many queues of pods in it."""
 
 
 def trace(phases: Sequence[Phase], final: State) -> tuple[Scene, ...]:
@@ -42,9 +27,10 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[Scene, ...]:
     target = final
     targets = [final]
     for phase in reversed(phases):
-        path = _path(phase, target)
+        known = _known(phase, target)
+        path = _path(phase, target) if known is None else [known.start]
         paths.append(path)
-        before = set(phase.origins.values())
+        before = phase.origins.values() if len(phase.origins) == 1 else set(phase.origins.values())
         if len(before) == 1:  # to find the start again costs as much as all that controllers create
             (origin,) = before
         else:
@@ -54,7 +40,9 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[Scene, ...]:
     at = target
     scenes: list[Scene] = []
     for phase, path, wanted in zip(phases, reversed(paths), reversed(targets[:-1]), strict=True):
-        scene = _walk(phase, at, path)
+        scene = _known(phase, wanted) or _walk(phase, at, path)
+        if phase.sampled:  # many traces begin with the same course
+            phase.found.told[id(wanted)] = (wanted, scene)
         scenes.append(scene)
         at = settled(scene.end)
         if at != wanted and all(len(s.start.bound) == len(at.bound) for s in scenes):
@@ -63,6 +51,12 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[Scene, ...]:
             scenes = [_renamed(s, to) for s in scenes]
             at = wanted
     return tuple(scenes)
+
+
+def _known(phase: Phase, final: State) -> Scene | None:
+    """The course that leads there, where it was told before."""
+    told = phase.found.told.get(id(final))
+    return told[1] if told is not None and told[0] is final else None
 
 
 def _renamed(scene: Scene, to: Sequence[int]) -> Scene:
@@ -91,7 +85,7 @@ def _path(phase: Phase, final: State) -> list[State]:
     path = [state]
     while (parent := phase.found.parents[path[-1]]) is not None:
         path.append(parent[0])
-    work.spend(_STEPS * len(path))
+        work.spend(_STEPS + len(path[-1].waiting) // _AT_ONCE)
     return path[::-1]
 
 

@@ -92,11 +92,17 @@ def make(folder: Path, count: int) -> None:
 
 def cpu(work: Callable[[], object]) -> float:
     """Seconds, the best of three, each with nothing remembered from before."""
-    from kubesched_lint.manifests import places, plain
+    from kubesched_lint.manifests import fast_reader, places
 
     best = float("inf")
     for _ in range(3):
-        for remembered in (plain.head_of, plain.tail_of, plain.line_of, places._in_plain, places._lines):
+        for remembered in (
+            fast_reader.head_of,
+            fast_reader.tail_of,
+            fast_reader.line_of,
+            places._in_plain,
+            places._lines,
+        ):
             remembered.cache_clear()
         gc.collect()
         start = time.process_time()
@@ -114,12 +120,12 @@ def measure(folder: str) -> bool:
     """Prints the table; whether every goal was met."""
     import yaml
 
-    from kubesched_lint.manifests.building import tree
     from kubesched_lint.manifests.document import Document
     from kubesched_lint.manifests.files import find_files
+    from kubesched_lint.manifests.full_reader import tree
     from kubesched_lint.manifests.inputs import InputFile
     from kubesched_lint.manifests.loader import documents_of
-    from kubesched_lint.manifests.parting import parts
+    from kubesched_lint.manifests.split import parts
     from kubesched_lint.model.decode.objects import is_read
 
     files = [file for file in find_files([folder]) if isinstance(file, InputFile)]

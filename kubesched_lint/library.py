@@ -20,7 +20,7 @@ from kubesched_lint.record import frozen_record
 from kubesched_lint.rulebook.library import Rulebook
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.simulate import Outlook
+    from kubesched_lint.engine.simulate import SimulationReport
     from kubesched_lint.lifecycle.verdicts import Cell
     from kubesched_lint.manifests.loader import Entry
 
@@ -185,7 +185,7 @@ def simulate(
     return Simulation(tuple(outcomes), outlook.errors, outlook.notes)
 
 
-def _outcome(outlook: Outlook, subject: ObjectRef, cell: Cell) -> Outcome:
+def _outcome(outlook: SimulationReport, subject: ObjectRef, cell: Cell) -> Outcome:
     return Outcome(
         object=subject,
         event=cell.event,

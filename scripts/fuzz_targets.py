@@ -26,9 +26,9 @@ def held(path: str, line: int, column: int, text: str) -> None:
 
 
 def text_of(data: bytes) -> str:
-    from kubesched_lint.manifests import parting
+    from kubesched_lint.manifests import split
 
-    found = parting.text_of("x", data)
+    found = split.text_of("x", data)
     return found if isinstance(found, str) else ""
 
 

@@ -24,7 +24,7 @@ from random import Random
 from types import CodeType, FunctionType, ModuleType
 
 from kubesched_lint.engine import refuting
-from kubesched_lint.engine.on_text import lint_example
+from kubesched_lint.engine.lint_text import lint_example
 from kubesched_lint.findings import ObjectRef, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.rulebook.examples import Example

@@ -6,7 +6,7 @@ claims that a StatefulSet makes with each pod, pvcEvaluator.Usage.
 
 from __future__ import annotations
 
-from kubesched_lint.manifests.recognise import value_at
+from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.model.policy import QuotaScope, ResourceQuota
 from kubesched_lint.model.quota import asked

@@ -9,7 +9,7 @@ from kubesched_lint.analysis.nearest import nearest_key, nearest_name
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.manifests.changes import Append, Change, Put, Remove, Rename
-from kubesched_lint.manifests.recognise import value_at
+from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.model.node import HOSTNAME, Node, Taint
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.settled import usable_when_settled
-from kubesched_lint.cluster.passing import passing_of
+from kubesched_lint.analysis.transient import usable_when_settled
+from kubesched_lint.cluster.transient import passing_of
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.world import Member

@@ -33,7 +33,7 @@ from kubesched_lint.text import plural
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
     from kubesched_lint.engine.baseline import Change, Entry
-    from kubesched_lint.engine.session import Checked
+    from kubesched_lint.engine.session import LintRun
     from kubesched_lint.rulebook.library import Rulebook
 
 app = typer.Typer(
@@ -223,7 +223,7 @@ def _line(change: Change) -> str:
     return visible("  ".join((*parts, *([f"({change.why})"] if change.why else []))))
 
 
-def _run(paths: list[str], settings: Settings, rulebook: Rulebook, baseline: str | None) -> Checked:
+def _run(paths: list[str], settings: Settings, rulebook: Rulebook, baseline: str | None) -> LintRun:
     """Ends the run when something cannot be read: half a set has half of its findings."""
     from kubesched_lint.engine.session import Request, checked
     from kubesched_lint.rulebook.library import UnknownRuleError

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import typer
 
 from kubesched_lint.engine import fixing
-from kubesched_lint.engine.desk import Sheet, WriteError, write
 from kubesched_lint.engine.fixing import Mended, placed
-from kubesched_lint.engine.session import Checked
+from kubesched_lint.engine.session import LintRun
+from kubesched_lint.engine.workspace import OpenFile, WriteError, write
 from kubesched_lint.manifests.inputs import STDIN
 from kubesched_lint.printing import is_obeyed, tell, write_bytes
 from kubesched_lint.record import replace
@@ -39,7 +39,7 @@ def asked(paths: Sequence[str], *, diff: bool, fix: bool, unsafe: bool) -> Mendi
     return Mending(fix, unsafe)
 
 
-def mend(run: Checked, mending: Mending, rulebook: Rulebook, again: Callable[[], Checked]) -> tuple[Checked, int]:
+def mend(run: LintRun, mending: Mending, rulebook: Rulebook, again: Callable[[], LintRun]) -> tuple[LintRun, int]:
     """The run to report, and the least exit code: 1 for a diff, 2 for a file that could not be written."""
     import gc
 
@@ -49,7 +49,7 @@ def mend(run: Checked, mending: Mending, rulebook: Rulebook, again: Callable[[],
     return _written(run, mended, again) if mending.write else (_shown(run, mended), int(bool(mended.sheets)))
 
 
-def _shown(run: Checked, mended: Mended) -> Checked:
+def _shown(run: LintRun, mended: Mended) -> LintRun:
     """Prints what would change. The run with the fixes in its findings."""
     for sheet in mended.sheets:
         _print(sheet)
@@ -61,7 +61,7 @@ def _shown(run: Checked, mended: Mended) -> Checked:
     return replace(run, report=replace(run.report, findings=tuple(findings)))
 
 
-def _written(run: Checked, mended: Mended, again: Callable[[], Checked]) -> tuple[Checked, int]:
+def _written(run: LintRun, mended: Mended, again: Callable[[], LintRun]) -> tuple[LintRun, int]:
     """Writes what can be mended. The run as it is afterwards."""
     failed = 0
     for sheet in mended.sheets:
@@ -77,7 +77,7 @@ def _written(run: Checked, mended: Mended, again: Callable[[], Checked]) -> tupl
     return (again() if mended.sheets else run), (2 if failed else 0)
 
 
-def _print(sheet: Sheet) -> None:
+def _print(sheet: OpenFile) -> None:
     """The diff as it is, for a patch that was changed fits no file; or not at all. Raises OutputError."""
     lines = list(_diff(sheet))
     if any(is_obeyed(line.removesuffix("\n").removesuffix("\r")) for line in lines):
@@ -101,7 +101,7 @@ def _tell(verb: str, mended: Mended) -> None:
     tell(f"{verb} {count} of {of}{where}{more}")
 
 
-def _diff(sheet: Sheet) -> Iterator[str]:
+def _diff(sheet: OpenFile) -> Iterator[str]:
     """Unified, with the path as it was given: ``patch -p0`` and ``git apply -p0`` take it."""
     from difflib import unified_diff
 

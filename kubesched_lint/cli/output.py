@@ -17,12 +17,12 @@ from kubesched_lint.report.writers import Target, write
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.panorama import Panorama
-    from kubesched_lint.engine.session import Checked
+    from kubesched_lint.engine.report_extras import ReportExtras
+    from kubesched_lint.engine.session import LintRun
 
 
 def show(
-    run: Checked,
+    run: LintRun,
     chosen: Sequence[Target],
     rulebook: Rulebook,
     color: str,
@@ -49,7 +49,7 @@ def show(
     write(run.report, chosen, screen, plain, sys.stdout)
 
 
-def _panorama(run: Checked) -> Panorama | None:
+def _panorama(run: LintRun) -> ReportExtras | None:
     import gc
 
     gc.enable()  # a simulation, unlike a lint, leaves cycles behind
@@ -63,7 +63,7 @@ def _folder() -> str:
         return ""
 
 
-def _lines(run: Checked, path: str) -> Sequence[str]:
+def _lines(run: LintRun, path: str) -> Sequence[str]:
     if path.endswith(RENDERED):  # no file has it
         text = (d.rendering.text for d in run.manifests.documents if d.path == path and d.rendering is not None)
         return next((found.split("\n") for found in text), ())

@@ -93,8 +93,8 @@ def simulate(
     from kubesched_lint.engine.session import read_manifests
     from kubesched_lint.engine.simulate import simulate as simulated
     from kubesched_lint.lifecycle.courses import Effort
-    from kubesched_lint.report.outlook import as_html_fragment, as_json, as_text
     from kubesched_lint.report.palette import terminal_width, wants_color
+    from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text
     from kubesched_lint.rulebook.own import rulebook_with
 
     settings = settle(context, paths, rulebook_with())

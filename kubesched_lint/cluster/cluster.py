@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kubesched_lint.cluster.passing import Passing, passing_of, settled_node
+from kubesched_lint.cluster.transient import Passing, passing_of, settled_node
 from kubesched_lint.findings import one_line
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.record import frozen_record, replace

@@ -10,7 +10,7 @@ from kubesched_lint.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.record import replace
 
 if TYPE_CHECKING:
-    from kubesched_lint.cluster.wire import PodParts, Wire
+    from kubesched_lint.cluster.pod_json import PodJsonDecoder, PodParts
 
 _OVER = ("Succeeded", "Failed")
 
@@ -26,7 +26,7 @@ class PodReader:
         self._pods: dict[bytes, Pod] = {}
         self._owners: dict[tuple[str, str, str], Owner] = {}
         self._texts: dict[str, str] = {}
-        self._wire: Wire | None = None
+        self._wire: PodJsonDecoder | None = None
 
     def value(self, value: Value) -> BoundPod | None:
         """A Pod as plain values; None when it is over. Raises DecodeError."""
@@ -38,9 +38,9 @@ class PodReader:
     def json(self, document: Any) -> BoundPod | None:
         """A Pod as JSON (bytes or a msgspec.Raw); None when it is over. Raises DecodeError."""
         if self._wire is None:
-            from kubesched_lint.cluster.wire import Wire
+            from kubesched_lint.cluster.pod_json import PodJsonDecoder
 
-            self._wire = Wire()
+            self._wire = PodJsonDecoder()
         parts = self._wire.pod(document)
         if parts is None:  # something has an unexpected type: the careful way says what and where, or copes
             return self.value(self._wire.plain(document))

@@ -44,7 +44,7 @@ class Kept:
 
 
 @record
-class Shelf:
+class CacheFolder:
     """The entries in one folder, which is the user's own, or else is not used."""
 
     folder: str
@@ -128,13 +128,13 @@ def _remove(folder: int, name: str) -> None:
         pass
 
 
-def shelf(environ: Mapping[str, str]) -> Shelf | None:
+def shelf(environ: Mapping[str, str]) -> CacheFolder | None:
     """In ``KUBESCHED_LINT_CACHE_DIR``, else among the user's caches; None for a user who has no home."""
     given = environ.get("KUBESCHED_LINT_CACHE_DIR")
     if given:
-        return Shelf(given)
+        return CacheFolder(given)
     caches = environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Shelf(os.path.join(caches, "kubesched-lint")) if os.path.isabs(caches) else None
+    return CacheFolder(os.path.join(caches, "kubesched-lint")) if os.path.isabs(caches) else None
 
 
 def files_of_cluster(path: str | None) -> tuple[tuple[str, bytes], ...] | None:

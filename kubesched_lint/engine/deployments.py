@@ -13,7 +13,7 @@ from typing import Any
 
 from kubesched_lint.engine.agreement import Agreement, Answer
 from kubesched_lint.engine.recorded import Deployment, Phase, Seen
-from kubesched_lint.engine.simulate import Outlook
+from kubesched_lint.engine.simulate import SimulationReport
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.record import record
@@ -33,7 +33,7 @@ class Foretold:
 
     usual: Report
     strict: Report
-    outlook: Outlook
+    outlook: SimulationReport
 
     @property
     def errors(self) -> list[Finding]:

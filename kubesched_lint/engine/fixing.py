@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from kubesched_lint.analysis.remedy import Remedy, is_fixed
-from kubesched_lint.analysis.settled import settled
+from kubesched_lint.analysis.transient import settled
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.engine.desk import Desk, Sheet
 from kubesched_lint.engine.judged import Judged
 from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet
 from kubesched_lint.engine.suppression import suppress
+from kubesched_lint.engine.workspace import OpenFile, Workspace
 from kubesched_lint.findings import Edit, Finding, Fix, Location, ObjectRef, Path, Report, Severity, Source, Span
 from kubesched_lint.manifests.changes import ChangeError, Put, Remove, Rename
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.parting import text_of
+from kubesched_lint.manifests.split import text_of
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.world import Premises, World
@@ -45,7 +45,7 @@ Placed = tuple[str, Location, str]
 class Mended:
     """``sheets`` are the files that would differ; ``fixes`` those taken for findings of the report as it was given."""
 
-    sheets: tuple[Sheet, ...] = ()
+    sheets: tuple[OpenFile, ...] = ()
     fixed: int = 0
     findings: int = 0
     """Open findings before."""
@@ -74,26 +74,26 @@ def mend(
     wanted = [finding for finding in report.findings if finding.suppressed is None]
     closed: dict[str, str] = {}
     while True:
-        bench = _Bench(cluster, options, rulebook, frozenset(map(told, wanted)), unsafe)
-        mended = _mended(bench, Desk(manifests, closed=closed), len(wanted), unsafe)
+        search = _FixSearch(cluster, options, rulebook, frozenset(map(told, wanted)), unsafe)
+        mended = _mended(search, Workspace(manifests, closed=closed), len(wanted), unsafe)
         objections = {sheet.path: words for sheet in mended.sheets if (words := sheet.objection())}
         if not objections:
             return mended
         closed = {**closed, **objections}
 
 
-def _mended(bench: _Bench, desk: Desk, findings: int, unsafe: bool) -> Mended:
-    start = bench.seen(desk)
-    result = bench.mended(start, unsafe=unsafe)
-    taken = dict(bench.fixes)
-    further = result if unsafe else bench.mended(result, unsafe=True, most=_MOST_TO_COUNT)
+def _mended(search: _FixSearch, workspace: Workspace, findings: int, unsafe: bool) -> Mended:
+    start = search.seen(workspace)
+    result = search.mended(start, unsafe=unsafe)
+    taken = dict(search.fixes)
+    further = result if unsafe else search.mended(result, unsafe=True, most=_MOST_TO_COUNT)
     return Mended(
-        sheets=result.desk.differing,
-        fixed=bench.count(start) - bench.count(result),
+        sheets=result.workspace.differing,
+        fixed=search.count(start) - search.count(result),
         findings=findings,
-        unsafe=bench.count(result) - bench.count(further),
-        counted=not bench.is_spent,
-        refused=bench.refused(result),
+        unsafe=search.count(result) - search.count(further),
+        counted=not search.is_spent,
+        refused=search.refused(result),
         fixes=taken,
     )
 
@@ -124,13 +124,13 @@ class _Offer:
         """Whether paths of other remedies may mean something else when this one is through."""
         return any(isinstance(change, Remove) for change in self.remedy.changes)
 
-    def made(self, desk: Desk) -> Desk:
-        """The desk with the change. Raises ChangeError."""
-        return desk.changed(self.path, self.number, self.remedy.changes)
+    def made(self, workspace: Workspace) -> Workspace:
+        """The workspace with the change. Raises ChangeError."""
+        return workspace.changed(self.path, self.number, self.remedy.changes)
 
-    def size(self, desk: Desk) -> int:
+    def size(self, workspace: Workspace) -> int:
         """How many bytes are read to make it."""
-        sheet = desk.sheets[self.path]
+        sheet = workspace.sheets[self.path]
         return 0 if sheet is None else len(sheet.data) * len(self.remedy.changes)
 
 
@@ -166,7 +166,7 @@ def _key(judged: Judged, remedy: Remedy) -> tuple[Told, Path, str]:
 class _State:
     """Files, and what the linter says of them."""
 
-    desk: Desk
+    workspace: Workspace
     judged: tuple[Judged, ...]
     world: World
     open: tuple[Finding, ...]
@@ -207,7 +207,7 @@ class _State:
         return all(subject != finding.object for _, subject in self._worse_than(before))
 
 
-class _Bench:
+class _FixSearch:
     """Cluster, options and rules of the run, and what has been tried on it."""
 
     def __init__(
@@ -238,10 +238,10 @@ class _Bench:
         """Open findings among those that are wanted gone."""
         return sum(number for key, number in state.counts.items() if key in self._wanted)
 
-    def seen(self, desk: Desk) -> _State:
-        """What the linter says of the files as they are on the desk."""
+    def seen(self, workspace: Workspace) -> _State:
+        """What the linter says of the files as they are on the workspace."""
         self._trials += 1
-        manifests = desk.manifests
+        manifests = workspace.manifests
         report, judged = lint(manifests, self._cluster, self._options, self._rules)
         own = suppress(report, manifests, self._book, self._rules, self._options)
         every = own
@@ -251,7 +251,7 @@ class _Bench:
         complete = manifests.is_complete and not self._options.partial
         premises = Premises(self._options.apply_order, self._options.kubernetes_version, complete)
         return _State(
-            desk,
+            workspace,
             judged,
             World(manifests.inventory, self._settled, premises),
             tuple(f for f in own.findings if f.suppressed is None),
@@ -264,23 +264,23 @@ class _Bench:
         """After every remedy that helps and does no harm, in at most so many trials; the safe ones alone, or all."""
         self._last = min(self._trials + most, MOST_TRIALS)
         while not self.is_spent:
-            desk, batch = self._batch(state, unsafe)
+            workspace, batch = self._batch(state, unsafe)
             if not batch:
                 break
-            state = self._with(replace(state, desk=desk), batch)
+            state = self._with(replace(state, workspace=workspace), batch)
         return state
 
-    def _batch(self, state: _State, unsafe: bool) -> tuple[Desk, list[_Offer]]:
+    def _batch(self, state: _State, unsafe: bool) -> tuple[Workspace, list[_Offer]]:
         """For each finding the first remedy not tried yet, and for each object those of one rule alone.
 
         What mends one finding may mend another: how a rollout goes comes last, for it hangs on all the rest. A word
         corrected comes before something added, and nothing in the same object behind what may shift its paths.
         """
-        desk, batch = state.desk, []
+        workspace, batch = state.workspace, []
         claimed: dict[tuple[str, int], str] = {}
         for judged, remedy, document in sorted(self._untried(state, unsafe), key=lambda found: _rank(found[1])):
             try:
-                desk, number = desk.open(document)
+                workspace, number = workspace.open(document)
             except ChangeError as reason:
                 self._refuse(judged, remedy, reason)
                 continue
@@ -289,7 +289,7 @@ class _Bench:
                 batch.append(offer)
                 if offer.shifts:
                     claimed[offer.path, number] = ""
-        return desk, batch
+        return workspace, batch
 
     def _untried(self, state: _State, unsafe: bool) -> Iterator[tuple[Judged, Remedy, Document]]:
         spoken = {placed(finding) for finding in state.open}
@@ -314,21 +314,21 @@ class _Bench:
 
     def _with(self, before: _State, batch: Sequence[_Offer]) -> _State:
         """With all of a batch, or else with what of each half of it will do."""
-        desk, made, fixes = before.desk, [], {}
+        workspace, made, fixes = before.workspace, [], {}
         for offer in batch:
             try:
                 if self._read > MOST_CHARACTERS:
                     raise ChangeError("this is as much as is changed at once: fix again to go on")
-                after_this = offer.made(desk)
+                after_this = offer.made(workspace)
                 self._read += offer.size(after_this)
-                fixes[placed(offer.judged.finding)] = _fix(offer, desk, after_this)
-                desk = after_this
+                fixes[placed(offer.judged.finding)] = _fix(offer, workspace, after_this)
+                workspace = after_this
                 made.append(offer)
             except ChangeError as reason:
                 self._refuse(offer.judged, offer.remedy, reason)
         if not made or self.is_spent:
             return before
-        after = self.seen(desk.reread(self._options.namespace))
+        after = self.seen(workspace.reread(self._options.namespace))
         gone = Counter(told(offer.judged.finding) for offer in made)
         helps = all(after.counts[key] <= before.counts[key] - number for key, number in gone.items())
         if helps and after.is_no_worse_than(before):
@@ -384,7 +384,7 @@ def _source(judged: Judged) -> Source | None:
     return judged.hazard.source or (judged.workload.source if judged.workload else None)
 
 
-def _fix(offer: _Offer, before: Desk, after: Desk) -> Fix | None:
+def _fix(offer: _Offer, before: Workspace, after: Workspace) -> Fix | None:
     """As a report has it: None in a file that was changed before, whose lines are no longer those of the report."""
     sheet, made = before.sheets[offer.path], after.sheets[offer.path]
     if sheet is None or made is None or sheet.data != sheet.first:

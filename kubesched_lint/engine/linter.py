@@ -8,7 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from kubesched_lint import work
-from kubesched_lint.analysis.settled import settled
+from kubesched_lint.analysis.transient import settled
 from kubesched_lint.analysis.worlds import without_suspended
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.applies import (
@@ -42,7 +42,7 @@ from kubesched_lint.rulebook.rule import Check
 from kubesched_lint.world.world import Premises, World
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.namesakes import Namesakes
+    from kubesched_lint.engine.duplicate_definitions import DuplicateDefinitions
     from kubesched_lint.model.inventory import Inventory
 
 _TOO_MANY_NODES = "not examined: the pools could make more nodes for this set than are looked at"
@@ -287,13 +287,13 @@ class _Run:
         return self._parts[key]
 
     @cached_property
-    def namesakes(self) -> Namesakes | None:
+    def namesakes(self) -> DuplicateDefinitions | None:
         """What is defined more than once; None where nothing is, which is usual."""
         if not self.manifests.inventory.has_namesakes:
             return None
-        from kubesched_lint.engine.namesakes import Namesakes
+        from kubesched_lint.engine.duplicate_definitions import DuplicateDefinitions
 
-        return Namesakes(self.manifests.inventory)
+        return DuplicateDefinitions(self.manifests.inventory)
 
     def _judgements(self, rule: Rule, world: World, only: Workload | None = None) -> Iterator[Judged]:
         """What one rule says, of all workloads or of one. A check that raises is one error; the others still run."""

@@ -41,7 +41,7 @@ class Question:
 
 def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:
     """Why the named pod lands where it does. Raises NamingError, and ClusterError where the nodes are not known."""
-    from kubesched_lint.engine.namesakes import one_of_each
+    from kubesched_lint.engine.duplicate_definitions import one_of_each
 
     if not cluster.knows_nodes:
         raise ClusterError(cluster.path, 0, 0, "the snapshot holds no nodes (they were not captured): nobody can tell")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from kubesched_lint.engine.baseline import Entry
     from kubesched_lint.engine.changed import Changes
-    from kubesched_lint.engine.panorama import Panorama
+    from kubesched_lint.engine.report_extras import ReportExtras
     from kubesched_lint.manifests.inputs import InputFile, Progress
 
 
@@ -67,7 +67,7 @@ class Request:
 
 
 @record
-class Material:
+class Inputs:
     """What a run reads: its files at once, everything else when somebody asks for it."""
 
     request: Request
@@ -80,7 +80,7 @@ class Material:
         namespace, version = self.options.namespace, self.options.kubernetes_version
         files: Iterable[InputFile | Skipped | InputError] = self._drained()
         if self.request.jobs > 1:
-            from kubesched_lint.engine.parallel import is_worthwhile, read_together
+            from kubesched_lint.engine.read_parallel import is_worthwhile, read_together
 
             files = known = list(files)
             if is_worthwhile(known):
@@ -101,12 +101,12 @@ class Material:
 
 
 @record
-class Checked:
+class LintRun:
     """The report of a run, and what it was made from: read only now, where a kept report spared that."""
 
     report: Report
     options: Options
-    material: Material
+    material: Inputs
     gone: tuple[Entry, ...] = ()
     """What the baseline holds and the manifests no longer show."""
 
@@ -118,11 +118,11 @@ class Checked:
     def cluster(self) -> Cluster | None:
         return self.material.opened[0]
 
-    def panorama(self) -> Panorama | None:
+    def panorama(self) -> ReportExtras | None:
         """The matrix and the picture of the cluster; simulates, so that only formats which show it ask."""
         if self.cluster is None:
             return None
-        from kubesched_lint.engine.panorama import panorama
+        from kubesched_lint.engine.report_extras import panorama
 
         return panorama(self.manifests, self.cluster, self.options, self.report.findings)
 
@@ -132,7 +132,7 @@ def check(request: Request, options: Options, rulebook: Rulebook) -> Report:
     return checked(request, options, rulebook).report
 
 
-def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
+def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
     """Reads, lints and suppresses. Raises UnknownRuleError for a rule that is not there, ChangedError, BaselineError.
 
     A cluster that cannot be read is one error of the report; the manifests are then checked without one.
@@ -147,10 +147,10 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
 
         read = list(files)
         written = {file.path for file in read if isinstance(file, InputFile) and file.rendering is None}
-        material = Material(request, options, read)
+        material = Inputs(request, options, read)
         report = _kept_or_made(material, read, rulebook)
     else:
-        material = Material(request, options, files)
+        material = Inputs(request, options, files)
         report = _made(material, rulebook)
         written = {document.path for document in material.manifests.documents if document.rendering is None}
     gone: tuple[Entry, ...] = ()
@@ -160,7 +160,7 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> Checked:
     report = report if changes is None else _narrowed(changes, report, material.manifests, options.namespace)
     report = report if request.mending else _noting_fixes(report, rulebook, written)
     report = _saying_what_is_weaker(report, judged, changes, request)
-    return Checked(report, options, material, gone)
+    return LintRun(report, options, material, gone)
 
 
 def _saying_what_is_weaker(report: Report, judged: Report, changes: Changes | None, request: Request) -> Report:
@@ -193,12 +193,12 @@ def _noting_fixes(report: Report, rulebook: Rulebook, written: Container[str]) -
     return replace(report, summary=replace(report.summary, notes=(*report.summary.notes, note)))
 
 
-def _made(material: Material, rulebook: Rulebook) -> Report:
+def _made(material: Inputs, rulebook: Rulebook) -> Report:
     manifests, (cluster, problem) = material.manifests, material.opened
     return report_on(manifests, cluster, problem, material.options, rulebook, material.request.paths)
 
 
-def _kept_or_made(material: Material, files: Sequence[InputFile | Skipped | InputError], rulebook: Rulebook) -> Report:
+def _kept_or_made(material: Inputs, files: Sequence[InputFile | Skipped | InputError], rulebook: Rulebook) -> Report:
     """From the cache, or for it; a cluster that cannot be read is asked for again the next time."""
     from kubesched_lint.engine.cache import Kept, files_of_cluster, is_worthwhile, key_of, shelf
 
@@ -291,7 +291,7 @@ def read_baseline(path: str, rulebook: Rulebook) -> tuple[Entry, ...]:
 
 
 def _known(
-    report: Report, entries: tuple[Entry, ...], material: Material, rulebook: Rulebook
+    report: Report, entries: tuple[Entry, ...], material: Inputs, rulebook: Rulebook
 ) -> tuple[Report, tuple[Entry, ...]]:
     """The report held against a baseline, and the entries that are gone: with errors of the input nobody can say."""
     from kubesched_lint.engine.baseline import held_against, told

@@ -8,7 +8,7 @@ from kubesched_lint import work
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.held import amid_rollout
 from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.analysis.settled import settled
+from kubesched_lint.analysis.transient import settled
 from kubesched_lint.analysis.well_known import untold_label
 from kubesched_lint.analysis.worlds import grown_world, without_suspended
 from kubesched_lint.cluster.cluster import Cluster
@@ -54,7 +54,7 @@ class WorkloadSkew:
 
 
 @record
-class Outlook:
+class SimulationReport:
     """All that a report of ``simulate`` may show."""
 
     workloads: tuple[Workload, ...]
@@ -89,7 +89,7 @@ def simulate(
     only: Collection[ObjectRef] | None = None,
     never_ready: Collection[str] = (),
     scale: Collection[str] = (),
-) -> Outlook:
+) -> SimulationReport:
     """The whole matrix, or its rows for ``only`` some workloads. Raises ValueError for an event that is not one. Pure.
 
     ``never_ready`` names workloads, as NAMESPACE/NAME, of which the pods that an event makes never become ready;
@@ -121,7 +121,7 @@ def _cut_short(
     only: Collection[ObjectRef] | None,
     pictured: str,
     reason: str,
-) -> Outlook:
+) -> SimulationReport:
     """Nothing is known of any event."""
     workloads = tuple(w for w in world.order.workloads if w.kind != "CronJob")
     rows = [
@@ -129,7 +129,9 @@ def _cut_short(
         for i, w in enumerate(workloads)
         if only is None or w.ref in only
     ]
-    return Outlook(workloads, tuple(events), tuple(rows), pictured=pictured, errors=manifests.errors, notes=(reason,))
+    return SimulationReport(
+        workloads, tuple(events), tuple(rows), pictured=pictured, errors=manifests.errors, notes=(reason,)
+    )
 
 
 def _simulated(
@@ -143,7 +145,7 @@ def _simulated(
     only: Collection[ObjectRef] | None,
     never_ready: Collection[str],
     scale: Collection[str],
-) -> Outlook:
+) -> SimulationReport:
     grown = grown_world(world)
     setting = _asked(setting_of(grown), never_ready, scale)
     events = tuple(dict.fromkeys((*events, *scale_events(setting.scaled))))
@@ -162,7 +164,7 @@ def _simulated(
     unmissing = [i for i in numbers if i not in missing]
     skewed = work.tried(lambda: tuple(_skews(setting, effort, unmissing)), None)
     left_out = [what for what, told in (("the picture", drawn), ("the skews", skewed)) if told is None]
-    return Outlook(
+    return SimulationReport(
         setting.workloads,
         tuple(events),
         rows,
@@ -184,7 +186,7 @@ def _defined_once(manifests: Inventory) -> tuple[Inventory, tuple[str, ...]]:
     """One world at a time: of an object that is defined more than once, one definition, and which."""
     if not manifests.has_namesakes:
         return manifests, ()
-    from kubesched_lint.engine.namesakes import one_of_each
+    from kubesched_lint.engine.duplicate_definitions import one_of_each
 
     return one_of_each(manifests)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Severity, Skip
+from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.recognise import may_be_open, unfilled, value_at
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.judged import Judged

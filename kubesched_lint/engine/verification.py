@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.engine.agreement import Agreement
-from kubesched_lint.engine.cases import CaseError, kind_of, placed_cases
+from kubesched_lint.engine.recordings import CaseError, kind_of, placed_cases
 from kubesched_lint.model.decode.fields import DecodeError
 
 Judge = Callable[[Mapping[str, Any], Agreement, str | None], Iterator[dict[str, object]]]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.findings import InputError, Path, one_line
-from kubesched_lint.manifests.aside import affordable, set_aside
+from kubesched_lint.manifests.classify import braces, placeholder_of, rendered_text, value_at
 from kubesched_lint.manifests.document import Document, Skipped
-from kubesched_lint.manifests.recognise import braces, placeholder_of, rendered_text, value_at
+from kubesched_lint.manifests.drop_value import affordable, set_aside
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object
 from kubesched_lint.record import record

@@ -81,7 +81,7 @@ def chart_rendering(text: str, how: str, find: Callable[[str], Written | None]) 
 
 def _starts(text: str) -> Iterator[tuple[int, str]]:
     """The name is empty for a document that names none, which belongs to no template."""
-    from kubesched_lint.manifests.parting import parts
+    from kubesched_lint.manifests.split import parts
 
     for part in parts(text):
         lines = part.text.split("\n", 2)

@@ -82,7 +82,7 @@ class Document:
     def value(self) -> dict[str, Any]:
         """The object as plain values: read again, and kept, where it has been released."""
         if not self.held:
-            from kubesched_lint.manifests.plain import read_plain
+            from kubesched_lint.manifests.fast_reader import read_plain
 
             self.held.append(read_plain(self.text))
         return self.held[0]

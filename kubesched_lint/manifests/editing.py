@@ -10,10 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.manifests.building import BuildError, build
 from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename, applied, pruned
-from kubesched_lint.manifests.nodes import BLOCKS, LARGEST, Node, end_of, every, parsed, way_to
-from kubesched_lint.manifests.phrasing import (
+from kubesched_lint.manifests.format import (
     block,
     column,
     dash_before,
@@ -24,6 +22,8 @@ from kubesched_lint.manifests.phrasing import (
     scalar,
     style_of,
 )
+from kubesched_lint.manifests.full_reader import BuildError, build
+from kubesched_lint.manifests.nodes import BLOCKS, LARGEST, Node, end_of, every, parsed, way_to
 from kubesched_lint.record import record
 
 _HASH = re.compile(r"(?<![^ \t\n])#")

@@ -43,15 +43,15 @@ class Fragment:
 @lru_cache(maxsize=256)
 def fragments(path: str, text: str) -> tuple[Fragment, ...]:
     """The documents of a file that can be read."""
-    from kubesched_lint.manifests.parting import parts
+    from kubesched_lint.manifests.split import parts
 
     found = (fragment(path, part.text, part.line) for part in parts(text))
     return tuple(one for one in found if one is not None)
 
 
 def fragment(path: str, text: str, line: int, indent: int = 0) -> Fragment | None:
-    from kubesched_lint.manifests.building import BuildError, build
-    from kubesched_lint.manifests.plain import NotPlainError, read_plain
+    from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
+    from kubesched_lint.manifests.full_reader import BuildError, build
 
     try:
         return Fragment(path, text, line, read_plain(text), True, indent)

@@ -14,7 +14,7 @@ from kubesched_lint.record import record
 
 if TYPE_CHECKING:
     from kubesched_lint.manifests.charts import ChartRendering
-    from kubesched_lint.manifests.origins import KustomizeRendering
+    from kubesched_lint.manifests.provenance import KustomizeRendering
 
 SUFFIXES = (".yaml", ".yml", ".json")
 LARGEST = 16 * 1024 * 1024

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from kubesched_lint.manifests.building import MOST_DEPTH, BuildError, build
+from kubesched_lint.manifests.full_reader import MOST_DEPTH, BuildError, build
 from kubesched_lint.manifests.scalars import shown
 
 _BLANK = " \t\r\n"

@@ -41,8 +41,8 @@ def text_to_read(data: bytes) -> str:
 
 def documents_of(text: str) -> list[dict[str, Any]] | None:
     """The objects of a text; None where one of its documents is none."""
-    from kubesched_lint.manifests.building import BuildError
-    from kubesched_lint.manifests.parting import parts
+    from kubesched_lint.manifests.full_reader import BuildError
+    from kubesched_lint.manifests.split import parts
 
     try:
         values = [value for part in parts(text) if (value := _value(part.text)) is not None]
@@ -70,7 +70,7 @@ def listing(data: bytes) -> tuple[frozenset[str], frozenset[str]]:
 
 def value_of(data: bytes) -> Any:
     """The first document of a kustomization; None where it cannot be read."""
-    from kubesched_lint.manifests.building import BuildError
+    from kubesched_lint.manifests.full_reader import BuildError
 
     try:
         return _value(text_to_read(data))
@@ -79,12 +79,12 @@ def value_of(data: bytes) -> Any:
 
 
 def _value(text: str) -> Any:
-    from kubesched_lint.manifests.plain import NotPlainError, read_plain
+    from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
 
     try:
         return read_plain(text)
     except NotPlainError:
-        from kubesched_lint.manifests.building import build
+        from kubesched_lint.manifests.full_reader import build
 
         return build(text)
 

@@ -8,13 +8,7 @@ from typing import Any
 
 from kubesched_lint.files import content
 from kubesched_lint.findings import InputError, Path
-from kubesched_lint.manifests.document import Document, Skipped, Unread
-from kubesched_lint.manifests.files import find_files
-from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, STDIN, InputFile, standard_input
-from kubesched_lint.manifests.parting import Part, broken_byte, is_json, parts, text_of
-from kubesched_lint.manifests.places import span_of
-from kubesched_lint.manifests.plain import NotPlainError, read_plain
-from kubesched_lint.manifests.recognise import (
+from kubesched_lint.manifests.classify import (
     HELM,
     breaks_by_template,
     holds_pod_template,
@@ -26,6 +20,12 @@ from kubesched_lint.manifests.recognise import (
     patch_reason,
     wraps_pod_template,
 )
+from kubesched_lint.manifests.document import Document, Skipped, Unread
+from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
+from kubesched_lint.manifests.files import find_files
+from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, STDIN, InputFile, standard_input
+from kubesched_lint.manifests.places import span_of
+from kubesched_lint.manifests.split import Part, broken_byte, is_json, parts, text_of
 
 __all__ = ["Entry", "FastReader", "InputFile", "IsRead", "documents", "documents_of", "find_files", "source_lines"]
 
@@ -94,7 +94,7 @@ class _Reader:
 
     def json(self, text: str) -> Iterator[Entry]:
         """One JSON value after another; what is none may still be YAML in braces, or a template."""
-        from kubesched_lint.manifests.building import BuildError
+        from kubesched_lint.manifests.full_reader import BuildError
         from kubesched_lint.manifests.jsontext import has_comment, objects
 
         broken = broken_byte(self._path, Part(text, 1))
@@ -156,7 +156,7 @@ class _Reader:
 
     def _unusual(self, index: int, part: Part, suspect: bool, counted: Unread | None) -> Iterator[Entry]:
         """A document that only the complete reader can read, or nobody."""
-        from kubesched_lint.manifests.building import BuildError, tree
+        from kubesched_lint.manifests.full_reader import BuildError, tree
 
         broken = broken_byte(self._path, part)
         if broken is not None:

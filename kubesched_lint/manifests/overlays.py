@@ -10,7 +10,7 @@ from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import RENDERED, Skipped, Written
 from kubesched_lint.manifests.inputs import LARGEST, Applied, InputFile, Progress
 from kubesched_lint.manifests.kustomize_tree import AS_IT_STANDS, Tree, shown, tree_of
-from kubesched_lint.manifests.origins import KustomizeRendering
+from kubesched_lint.manifests.provenance import KustomizeRendering
 from kubesched_lint.manifests.rendering import Rendered, RenderError, Tool, kustomizer, render, render_copy
 from kubesched_lint.record import replace
 
@@ -84,7 +84,7 @@ def rendered(tree: Tree, tool: Tool) -> InputFile | Skipped | InputError:
 
 
 def _sources(tree: Tree) -> tuple[tuple[Written, ...], tuple[Written, ...]]:
-    from kubesched_lint.manifests.parting import text_of
+    from kubesched_lint.manifests.split import text_of
 
     both = []
     for pairs in (tree.kustomizations.items(), sorted(tree.files.items())):
@@ -147,7 +147,7 @@ def charted(folder: str, tool: Tool) -> InputFile | Skipped | InputError:
 def piped(file: InputFile) -> InputFile:
     """Standard input, with the templates that it came from when Helm has written it."""
     from kubesched_lint.manifests.charts import chart_rendering
-    from kubesched_lint.manifests.parting import text_of
+    from kubesched_lint.manifests.split import text_of
 
     text = text_of(file.path, file.data)
     if not isinstance(text, str):
@@ -168,7 +168,7 @@ def _template(name: str) -> Written | None:
 
 def written(path: str, folder: str) -> Written | None:
     """A file that the output of a tool names, if it lies in the repository of ``folder``."""
-    from kubesched_lint.manifests.parting import text_of
+    from kubesched_lint.manifests.split import text_of
 
     try:
         data = content(path, LARGEST, root=root_of(folder) or os.path.realpath(folder))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from kubesched_lint.findings import Path, Span
 
 if TYPE_CHECKING:
-    from kubesched_lint.manifests.building import Node
-    from kubesched_lint.manifests.plain_places import Items, Range
+    from kubesched_lint.manifests.fast_places import Items, Range
+    from kubesched_lint.manifests.full_reader import Node
 
 _MOST_VALUES = 2_000_000
 _REMEMBERED = 1 << 14
@@ -43,7 +43,7 @@ def _in_tree(text: str, path: Path, key: bool) -> _Ends | None:
 @lru_cache(maxsize=_REMEMBERED)
 def _in_plain(text: str, path: Path, key: bool) -> Range:
     """Many findings point to few places: a DaemonSet's name is told of with all that comes before it."""
-    from kubesched_lint.manifests.plain_places import find
+    from kubesched_lint.manifests.fast_places import find
 
     lines, known = _lines(text)
     place, named = find(lines, path, known)
@@ -97,7 +97,7 @@ def _root(text: str) -> Node | None:
     """None where there is none, and for a text of so many values that to place them all would fill the memory."""
     if text.count(",") + text.count("\n") > _MOST_VALUES:
         return None
-    from kubesched_lint.manifests.building import BuildError, tree
+    from kubesched_lint.manifests.full_reader import BuildError, tree
 
     try:
         return tree(text, places=True).root
@@ -107,7 +107,7 @@ def _root(text: str) -> Node | None:
 
 def _end(node: Node, text: str) -> int:
     """libyaml ends block values where the next token begins: theirs is with the last of their text."""
-    from kubesched_lint.manifests.building import EXACT, LITERAL
+    from kubesched_lint.manifests.full_reader import EXACT, LITERAL
 
     while True:
         start, end, inside, kind = node

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from kubesched_lint.manifests.changes import Change, ChangeError, applied
 from kubesched_lint.manifests.nodes import BLOCKS
-from kubesched_lint.manifests.parting import is_json
+from kubesched_lint.manifests.split import is_json
 from kubesched_lint.record import record
 
 _MARKER = re.compile(r"^---(?=[ \t\n]|\Z)", re.MULTILINE)

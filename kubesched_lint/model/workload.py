@@ -7,8 +7,8 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import ObjectRef, Path, Source
+from kubesched_lint.manifests.classify import value_at
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.recognise import value_at
 from kubesched_lint.record import record
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from kubesched_lint.engine.simulate import Outlook
+from kubesched_lint.engine.simulate import SimulationReport
 from kubesched_lint.findings import Finding, Fix, InputError, Report, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.printing import escaped, visible
 from kubesched_lint.record import record
-from kubesched_lint.report.behind import event_title, needs_a_word, verdict_words
 from kubesched_lint.report.causes import Cause, causes, ordered
+from kubesched_lint.report.cell_details import event_title, needs_a_word, verdict_words
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer, open_findings
 from kubesched_lint.report.words import annotated, explanation, relative
@@ -177,7 +177,7 @@ def _excerpt(finding: Finding, context: RenderContext) -> Iterator[str]:
 # --- the matrix -------------------------------------------------------------------------------------------------------
 
 
-def _matrix(outlook: Outlook, context: RenderContext, notes: Sequence[str]) -> Iterator[_Block]:
+def _matrix(outlook: SimulationReport, context: RenderContext, notes: Sequence[str]) -> Iterator[_Block]:
     """Rows in which something is not fine, then what is behind it."""
     rows = [row for row in outlook.rows if any(map(needs_a_word, row.cells))]
     fine = len(outlook.rows) - len(rows)
@@ -197,7 +197,7 @@ def _matrix(outlook: Outlook, context: RenderContext, notes: Sequence[str]) -> I
         yield _Block(f"\n<details><summary>Why: {subject}</summary>\n\n{told}\n</details>\n", 1)
 
 
-def _reasons(outlook: Outlook, cells: Sequence[Cell], context: RenderContext) -> Iterator[str]:
+def _reasons(outlook: SimulationReport, cells: Sequence[Cell], context: RenderContext) -> Iterator[str]:
     """Events with one reason are told together; the courses are for the terminal and the page."""
     groups: dict[object, list[Cell]] = {}
     for cell in cells:

@@ -10,7 +10,7 @@ from kubesched_lint.record import record
 from kubesched_lint.version import __version__
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.panorama import Panorama
+    from kubesched_lint.engine.report_extras import ReportExtras
 
 
 @record
@@ -36,7 +36,7 @@ def _no_card(slug: str) -> CardView | None:
     return None
 
 
-def _no_cluster() -> Panorama | None:
+def _no_cluster() -> ReportExtras | None:
     return None
 
 
@@ -63,7 +63,7 @@ class RenderContext:
     """The folder that formats with relative paths start from; empty: paths stay as they are."""
     files: Callable[[], Sequence[str]] = _no_files
     """The files that were read, those without findings among them."""
-    panorama: Callable[[], Panorama | None] = _no_cluster
+    panorama: Callable[[], ReportExtras | None] = _no_cluster
     verbose: bool = False
     """Below the findings: which rules were skipped, and each known finding, where otherwise they are counted."""
     quiet: bool = False

@@ -30,7 +30,7 @@ _MARK = re.compile(
 
 
 @record
-class Setting:
+class ExampleOptions:
     """How an example is linted. ``elastic`` None: as the nodes themselves tell."""
 
     apply_order: str = "kubectl"
@@ -71,7 +71,7 @@ class Example:
     marks: tuple[Mark, ...] = ()
     cluster: str | None = None
     cluster_line: int = 0
-    setting: Setting = field(default_factory=Setting)
+    setting: ExampleOptions = field(default_factory=ExampleOptions)
 
     def __str__(self) -> str:
         return f"{self.slug}:{self.line}"
@@ -95,7 +95,7 @@ def examples(card: Card) -> tuple[Example, ...]:
     found: list[Example] = []
     cluster: Fence | None = None
     told: tuple[Mark, ...] = ()
-    setting = Setting()
+    setting = ExampleOptions()
     for fence in card.fences:
         if not fence.closed:
             raise CardError(card.path, fence.line - 1, "this fence is never closed")
@@ -106,7 +106,7 @@ def examples(card: Card) -> tuple[Example, ...]:
             told = tuple(_marks(card, fence, CLUSTER))
             if told and card.front.value.get("each") != "node":
                 raise CardError(card.path, fence.line, "marks belong into manifests, not into the cluster")
-            cluster, setting = fence, _setting(card, fence, words[1:], Setting())
+            cluster, setting = fence, _setting(card, fence, words[1:], ExampleOptions())
         elif words[:1] == ("fragment",):
             _must_be_yaml(card, fence)
         else:
@@ -254,7 +254,7 @@ def _marks(card: Card, fence: Fence, path: str = MANIFEST) -> Iterator[Mark]:
             yield Mark(kind, number, rest.strip(), slug, severity, path)
 
 
-def _setting(card: Card, fence: Fence, words: Iterable[str], base: Setting) -> Setting:
+def _setting(card: Card, fence: Fence, words: Iterable[str], base: ExampleOptions) -> ExampleOptions:
     setting = base
     for word in words:
         match word.split("=", 1):

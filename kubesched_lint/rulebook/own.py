@@ -24,8 +24,8 @@ def rulebook_with(folders: Sequence[str] = ()) -> Rulebook:
 def _joined(folders: Sequence[str]) -> Rulebook:
     """The shipped rules, those of installed packages and those of ``folders``."""
     from kubesched_lint.rulebook.frontmatter import CardError
+    from kubesched_lint.rulebook.loading import card_files, usable
     from kubesched_lint.rulebook.packages import rulebook_packages
-    from kubesched_lint.rulebook.shelf import card_files, usable
 
     rules: dict[str, Rule] = dict(Rulebook.shipped().rules)
     homes: dict[str, File] = {}

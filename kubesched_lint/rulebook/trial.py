@@ -12,7 +12,7 @@ from kubesched_lint.rulebook.card import Card
 from kubesched_lint.rulebook.examples import Example, Lint, coverage_faults, examples, failures
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
-from kubesched_lint.rulebook.shelf import usable
+from kubesched_lint.rulebook.loading import usable
 
 
 @dataclass(frozen=True)

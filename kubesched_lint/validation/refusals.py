@@ -23,7 +23,7 @@ def refusals(obj: dict[Any, Any], version: str) -> Iterator[tuple[Cause, Verdict
 
 def _further(obj: dict[Any, Any], verdict: Verdict, version: str) -> Iterator[tuple[Cause, Verdict]]:
     """What decoding stumbles over next: wrong types, then unknown fields. Rules are asked of what decodes only."""
-    from kubesched_lint.manifests.aside import affordable, set_aside
+    from kubesched_lint.manifests.drop_value import affordable, set_aside
 
     value = obj
     told = {cause.path for cause in verdict.causes}

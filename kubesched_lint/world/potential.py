@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, wishes_of
 from kubesched_lint.cluster.nodepools.templates import Template, limits_left, templates
-from kubesched_lint.cluster.nodepools.wishes import Wishes, wishes_of
 from kubesched_lint.cluster.nodeset import EMPTY, positions
 from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
 from kubesched_lint.model.inventory import Inventory
@@ -114,7 +114,7 @@ def potential_of(pools: Sequence[NodePool], live: Inventory, asked: Asked) -> Po
     )
 
 
-def _wishes(asked: Asked) -> Wishes:
+def _wishes(asked: Asked) -> LabelDemand:
     """The labels that pods, volumes and classes ask for."""
     terms = [term for volume in asked.volumes for term in volume.node_terms or ()]
     topologies = [(r.key, r.values) for term in terms for r in term.expressions if r.operator == "In"]
@@ -174,7 +174,7 @@ def room_beside(allocatable: Resources | None, daemons: Iterable[Pod]) -> Resour
 # --- how many of which ----------------------------------------------------------------------------------------------
 
 
-def _alike(offers: Sequence[Offer], wishes: Wishes) -> Iterator[list[Offer]]:
+def _alike(offers: Sequence[Offer], wishes: LabelDemand) -> Iterator[list[Offer]]:
     """Offers that pods cannot tell apart by label or taint, together; the largest first."""
     alike: dict[tuple[object, ...], list[Offer]] = {}
     for offer in offers:

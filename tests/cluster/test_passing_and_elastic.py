@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.cluster.passing import passing_taint
 from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.cluster.transient import passing_taint
 from kubesched_lint.model.node import Taint
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.engine import cache
-from kubesched_lint.engine.cache import Kept, Shelf, shelf
+from kubesched_lint.engine.cache import CacheFolder, Kept, shelf
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.session import Request, checked
 from kubesched_lint.findings import Report, Summary
@@ -141,7 +141,7 @@ def test_half_an_entry_is_never_taken_for_one(place: Path) -> None:
     data = Path("kept", entry).read_bytes()
     for length in range(0, len(data), 97):
         Path("kept", entry).write_bytes(data[:length])
-        assert Shelf("kept").find(entry.removesuffix(".report"), datetime.now(UTC)) is None
+        assert CacheFolder("kept").find(entry.removesuffix(".report"), datetime.now(UTC)) is None
     assert lint() == whole
 
 
@@ -161,15 +161,15 @@ def test_the_age_of_a_snapshot_is_told_as_of_now(place: Path) -> None:
     from kubesched_lint.cluster.cluster import Description
 
     kept = Kept(Report(summary=Summary(files=1)), Description("3 nodes", "", "2026-11-20T00:00:00Z", True))
-    Shelf("kept").keep("a" * 40, kept)
+    CacheFolder("kept").keep("a" * 40, kept)
     for day, age in ((22, "2 days"), (25, "5 days")):
-        found = Shelf("kept").find("a" * 40, datetime(2026, 11, day, tzinfo=UTC))
+        found = CacheFolder("kept").find("a" * 40, datetime(2026, 11, day, tzinfo=UTC))
         assert found is not None
         assert found.summary.cluster == f"3 nodes, captured {age} ago"
 
 
 def test_the_folder_stays_within_its_bound_and_the_longest_unused_go_first(place: Path) -> None:
-    small = Shelf("kept", largest=4_000)
+    small = CacheFolder("kept", largest=4_000)
     report = Kept(Report(summary=Summary(notes=("x" * 900,))), None)
     for number in range(12):
         small.keep(f"{number:040}", report)
@@ -184,7 +184,7 @@ def test_the_folder_stays_within_its_bound_and_the_longest_unused_go_first(place
 def test_only_what_is_ours_is_removed(place: Path) -> None:
     Path("kept").mkdir()
     Path("kept/thesis.txt").write_text("x" * 10_000)
-    Shelf("kept", largest=10).keep("a" * 40, Kept(Report(), None))
+    CacheFolder("kept", largest=10).keep("a" * 40, Kept(Report(), None))
     assert entries() == ["thesis.txt"]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.engine.desk import Sheet, WriteError, write
+from kubesched_lint.engine.workspace import OpenFile, WriteError, write
 
 ROOT = Path(__file__).parents[2]
 ZONES = ROOT / "fixtures/clusters/three-zones.yaml"
@@ -140,7 +140,7 @@ def test_permissions_and_line_ends_stay(tmp_path: Path) -> None:
 def test_a_file_that_has_changed_since_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "web.yaml"
     file.write_text("somebody was faster\n")
-    sheet = Sheet(str(file), WEB.encode(), WEB_FIXED.encode(), (), in_kustomization=False, unrendered=False)
+    sheet = OpenFile(str(file), WEB.encode(), WEB_FIXED.encode(), (), in_kustomization=False, unrendered=False)
     with pytest.raises(WriteError, match=r"web\.yaml has changed since it was read: it is left alone"):
         write(sheet)
     assert file.read_text() == "somebody was faster\n"
@@ -148,7 +148,7 @@ def test_a_file_that_has_changed_since_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_gone_is_told_in_one_line(tmp_path: Path) -> None:
-    sheet = Sheet(str(tmp_path / "x.yaml"), b"a", b"b", (), in_kustomization=False, unrendered=False)
+    sheet = OpenFile(str(tmp_path / "x.yaml"), b"a", b"b", (), in_kustomization=False, unrendered=False)
     with pytest.raises(WriteError, match=r"x\.yaml cannot be written: no such file"):
         write(sheet)
     assert os.listdir(tmp_path) == []
@@ -234,7 +234,7 @@ def test_fixing_stays_out_of_the_way_of_an_ordinary_run(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom kubesched_lint.cli.app import app\n"
         "try:\n    app(['lint', '--no-config', 'web.yaml'])\nexcept SystemExit:\n    pass\n"
-        "print([m for m in sys.modules if 'fix' in m or 'edit' in m or 'desk' in m and 'kubesched' in m])"
+        "print([m for m in sys.modules if 'fix' in m or 'edit' in m or 'workspace' in m and 'kubesched' in m])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from kubesched_lint.manifests.building import build
 from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename, applied
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.editing import splice_of
+from kubesched_lint.manifests.full_reader import build
 from kubesched_lint.manifests.loader import documents
-from kubesched_lint.manifests.parting import is_json
 from kubesched_lint.manifests.second_reader import Made, objection
 from kubesched_lint.manifests.splicing import spliced
+from kubesched_lint.manifests.split import is_json
 
 WORDS = ["a", "web", "1.0", "yes", "x: y", "it's", 'say "x"', "# no", "0x10", "", "two words", "-", "é", "null", "- a"]
 KEYS = ["a", "b", "kind", "topology.kubernetes.io/zone", "on", "1", "matchLabels", "x y"]

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.engine import desk as engine_desk
-from kubesched_lint.engine.desk import Sheet
+from kubesched_lint.engine import workspace as engine_desk
 from kubesched_lint.engine.fixing import Mended, mend
 from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import manifest_set
 from kubesched_lint.engine.suppression import suppress
+from kubesched_lint.engine.workspace import OpenFile
 from kubesched_lint.manifests.changes import Append, Change, Put
 from kubesched_lint.manifests.editing import Splice, splice_of
 from kubesched_lint.manifests.loader import documents
@@ -168,5 +168,5 @@ def test_nothing_of_it_is_loaded_where_nothing_is_fixed(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_not_touched_has_nothing_to_read() -> None:
-    sheet = Sheet("x.yaml", WEB.encode(), WEB.encode(), (), in_kustomization=False, unrendered=False)
+    sheet = OpenFile("x.yaml", WEB.encode(), WEB.encode(), (), in_kustomization=False, unrendered=False)
     assert sheet.objection() == ""

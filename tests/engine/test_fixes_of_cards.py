@@ -17,7 +17,7 @@ from kubesched_lint.engine.suppression import suppress
 from kubesched_lint.findings import Finding
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.rulebook.examples import CLUSTER, Example, Setting, examples, rules_for
+from kubesched_lint.rulebook.examples import CLUSTER, Example, ExampleOptions, examples, rules_for
 from kubesched_lint.rulebook.library import Rulebook
 
 BOOK = Rulebook.shipped()
@@ -110,11 +110,11 @@ def cases(slug: str) -> Iterator[Example]:
     yield from (example for example in FURTHER if example.slug == slug)
 
 
-class Desk:
+class Workspace:
     """An example as a file on disk."""
 
     def __init__(self, example: Example, folder: Path) -> None:
-        setting: Setting = example.setting
+        setting: ExampleOptions = example.setting
         self.file = folder / f"{example.slug}-{example.line}.yaml"
         self.file.write_text(example.manifest)
         self.rules = rules_for(example, BOOK)
@@ -148,7 +148,7 @@ class Desk:
 def test_the_hazard_is_gone_and_none_has_come(slug: str, tmp_path: Path) -> None:
     gone = {False: 0, True: 0}
     for example in cases(slug):
-        desk = Desk(example, tmp_path)
+        desk = Workspace(example, tmp_path)
         before = Counter(map(told, desk.findings(example.manifest.encode())))
         for unsafe in (False, True):
             mended = desk.mended(unsafe=unsafe)
@@ -187,12 +187,12 @@ def test_what_unsafe_fixes_would_mend_is_counted_at_a_bounded_cost(
 ) -> None:
     monkeypatch.setattr("kubesched_lint.engine.fixing._MOST_TO_COUNT", 1)
     example = next(iter(cases("affinity-deadlock-cycle")))
-    mended = Desk(example, tmp_path).mended(unsafe=False)
+    mended = Workspace(example, tmp_path).mended(unsafe=False)
     assert (mended.unsafe, mended.counted) == (2, False)
     monkeypatch.setattr("kubesched_lint.engine.fixing._MOST_TO_COUNT", 3)
-    mended = Desk(example, tmp_path).mended(unsafe=False)
+    mended = Workspace(example, tmp_path).mended(unsafe=False)
     assert (mended.unsafe, mended.counted) == (2, True)
     monkeypatch.setattr("kubesched_lint.engine.fixing.MOST_TRIALS", 1)
-    mended = Desk(example, tmp_path).mended(unsafe=True)
+    mended = Workspace(example, tmp_path).mended(unsafe=True)
     assert mended.fixed == 0
     assert mended.refused == ("after 1 trials the rest is left as it is: fix again to go on",)

@@ -6,11 +6,11 @@ from pathlib import Path as File
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.engine.namesakes import one_of_each
+from kubesched_lint.engine.duplicate_definitions import one_of_each
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.question import Question, answer
 from kubesched_lint.engine.reading import ManifestSet, manifest_set
-from kubesched_lint.engine.simulate import Outlook, simulate
+from kubesched_lint.engine.simulate import SimulationReport, simulate
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 
@@ -52,11 +52,11 @@ def read(files: dict[str, str]) -> ManifestSet:
     return found
 
 
-def told(files: dict[str, str]) -> Outlook:
+def told(files: dict[str, str]) -> SimulationReport:
     return simulate(read(files), three_zones(), Options(), ("deploy",))
 
 
-def texts(outlook: Outlook) -> list[tuple[str, str]]:
+def texts(outlook: SimulationReport) -> list[tuple[str, str]]:
     return [(outlook.workloads[r.number].name, r.cells[0].text) for r in outlook.rows]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.engine import parallel
+from kubesched_lint.engine import read_parallel
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.session import Request, check
 from kubesched_lint.findings import Report
@@ -69,8 +69,8 @@ def alone(folder: str) -> Report:
 
 @pytest.fixture
 def little_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "_ENOUGH", 1)
-    monkeypatch.setattr(parallel, "_CHUNK", 8 << 10)
+    monkeypatch.setattr(read_parallel, "_ENOUGH", 1)
+    monkeypatch.setattr(read_parallel, "_CHUNK", 8 << 10)
 
 
 @pytest.fixture
@@ -79,24 +79,26 @@ def handed_over(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     monkeypatch.setattr(Future, "cancel", lambda self: False)
     brought: list[bool] = []
 
-    def noted(self: parallel._Reading, number: int, real: Callable[..., object] = parallel._Reading._brought) -> object:
+    def noted(
+        self: read_parallel._Reading, number: int, real: Callable[..., object] = read_parallel._Reading._brought
+    ) -> object:
         read = real(self, number)
         brought.append(read is not None)
         return read
 
-    monkeypatch.setattr(parallel._Reading, "_brought", noted)
+    monkeypatch.setattr(read_parallel._Reading, "_brought", noted)
     return brought
 
 
 def stumbling(monkeypatch: pytest.MonkeyPatch, stumble: Callable[[], object]) -> None:
     """What happens to another process when it comes to one of the files."""
 
-    def read(file: InputFile, version: str, real: Callable[..., Any] = parallel._read) -> Any:
+    def read(file: InputFile, version: str, real: Callable[..., Any] = read_parallel._read) -> Any:
         if file.path.endswith("list.yaml"):
             stumble()
         return real(file, version)
 
-    monkeypatch.setattr(parallel, "_read", read)
+    monkeypatch.setattr(read_parallel, "_read", read)
 
 
 def fails() -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from kubesched_lint.engine.cluster_diagram import FULL, MOST_DRAWN, TAINTED, UNMATCHED, USABLE, Domain
 from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.panorama import Panorama
-from kubesched_lint.engine.scene import FULL, MOST_DRAWN, TAINTED, UNMATCHED, USABLE, Domain
-from kubesched_lint.engine.session import Checked, Request, checked
+from kubesched_lint.engine.report_extras import ReportExtras
+from kubesched_lint.engine.session import LintRun, Request, checked
 from kubesched_lint.rulebook.library import Rulebook
 
 ZONES = ("eu-west-1a", "eu-west-1b", "eu-west-1c")
@@ -48,7 +48,7 @@ spec:
 
 def seen(
     folder: Path, *, count: int = 2, replicas: int = 6, key: str = "topology.kubernetes.io/zone"
-) -> tuple[Checked, Panorama]:
+) -> tuple[LintRun, ReportExtras]:
     manifest, cluster = folder / "web.yaml", folder / "cluster.yaml"
     manifest.write_text(WEB.replace("REPLICAS", str(replicas)).replace("KEY", key))
     cluster.write_text(CLUSTER.replace("COUNT", str(count)))
@@ -158,7 +158,7 @@ def test_there_is_no_panorama_without_a_cluster(tmp_path: Path) -> None:
 def test_where_not_all_workloads_are_told_those_with_findings_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kubesched_lint.engine.panorama.MOST_ROWS", 10)
+    monkeypatch.setattr("kubesched_lint.engine.report_extras.MOST_ROWS", 10)
     container = 'containers: [{name: c, image: "a:1", resources: {requests: {cpu: 1m}}}]'
     calm = (
         f"apiVersion: v1\nkind: Pod\nmetadata: {{name: calm{i}, namespace: shop}}\nspec:\n  {container}\n"

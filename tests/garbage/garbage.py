@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import documents
-from kubesched_lint.manifests.parting import text_of
+from kubesched_lint.manifests.split import text_of
 from kubesched_lint.model.decode.objects import is_read
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.manifests.building import build
+from kubesched_lint.manifests.full_reader import build
 from tests.garbage.garbage import FIXTURES, STYLES, disturbed, drawn, is_inside, mutated, snapshot, written
 
 SKETCHES = [f.read_bytes() for f in sorted((*FIXTURES.glob("pools/*.yaml"), *FIXTURES.glob("clusters/*.yaml")))]

@@ -25,7 +25,7 @@ from kubesched_lint.engine.reading import ManifestSet, manifest_set
 from kubesched_lint.findings import Report
 from kubesched_lint.lifecycle import matrix
 from kubesched_lint.lifecycle.verdicts import UNKNOWN
-from kubesched_lint.manifests import building
+from kubesched_lint.manifests import full_reader
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.workload import Workload
@@ -244,7 +244,7 @@ def test_the_shipped_rules_do_not_need_the_limit_on_ordinary_manifests() -> None
 def test_a_document_of_too_many_values_is_one_error_and_the_other_files_are_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(building, "MOST_PARTS", 200)
+    monkeypatch.setattr(full_reader, "MOST_PARTS", 200)
     text = {"a.yaml": SHAPES["flow-list"].make(400).manifests, "b.yaml": stream([workload("fine")])}
     report = kubesched_lint.lint(text=text)
     (error,) = report.errors

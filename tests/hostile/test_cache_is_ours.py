@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.engine.cache import Kept, Shelf
+from kubesched_lint.engine.cache import CacheFolder, Kept
 from kubesched_lint.findings import Report, Summary
 
 ROOT = Path(__file__).parents[2]
@@ -23,13 +23,13 @@ REPORT = Report(summary=Summary(files=3, notes=("as it was",)))
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "cache"
-    Shelf(str(folder)).keep(KEY, Kept(REPORT, None))
+    CacheFolder(str(folder)).keep(KEY, Kept(REPORT, None))
     assert found(folder) == REPORT
     return folder
 
 
 def found(folder: Path, key: str = KEY) -> Report | None:
-    return Shelf(str(folder)).find(key, NOW)
+    return CacheFolder(str(folder)).find(key, NOW)
 
 
 def entry(folder: Path) -> Path:
@@ -74,7 +74,7 @@ def test_an_entry_under_another_name_is_not_that_report(folder: Path) -> None:
 def test_a_folder_that_others_may_enter_is_not_used(folder: Path, mode: int) -> None:
     folder.chmod(mode)
     assert found(folder) is None
-    Shelf(str(folder)).keep("aa", Kept(REPORT, None))
+    CacheFolder(str(folder)).keep("aa", Kept(REPORT, None))
     assert len(list(folder.iterdir())) == 1, "nothing is written there"
     assert folder.stat().st_mode & 0o7777 == mode
 
@@ -83,7 +83,7 @@ def test_a_folder_that_others_may_enter_is_not_used(folder: Path, mode: int) -> 
 def test_a_folder_of_somebody_else_is_not_used(folder: Path) -> None:
     os.chown(folder, 12345, -1)
     assert found(folder) is None
-    Shelf(str(folder)).keep("aa", Kept(REPORT, None))
+    CacheFolder(str(folder)).keep("aa", Kept(REPORT, None))
     assert len(list(folder.iterdir())) == 1
 
 
@@ -91,7 +91,7 @@ def test_a_link_to_a_folder_is_not_followed(folder: Path, tmp_path: Path) -> Non
     link = tmp_path / "link"
     link.symlink_to(folder)
     assert found(link) is None
-    Shelf(str(link)).keep("aa", Kept(REPORT, None))
+    CacheFolder(str(link)).keep("aa", Kept(REPORT, None))
     assert len(list(folder.iterdir())) == 1
 
 
@@ -107,7 +107,7 @@ def test_to_keep_replaces_a_link_and_not_what_it_names(folder: Path, tmp_path: P
     file.unlink()
     (tmp_path / "precious").write_text("as it was")
     file.symlink_to(tmp_path / "precious")
-    Shelf(str(folder)).keep(KEY, Kept(REPORT, None))
+    CacheFolder(str(folder)).keep(KEY, Kept(REPORT, None))
     assert (tmp_path / "precious").read_text() == "as it was"
     assert found(folder) == REPORT
 
@@ -123,7 +123,7 @@ def test_to_make_room_removes_links_and_not_what_they_name(folder: Path, tmp_pat
     (tmp_path / "precious").write_text("as it was" * 1000)
     for number in range(20):
         (folder / f"{number}.report").symlink_to(tmp_path / "precious")
-    Shelf(str(folder), largest=100).keep("aa", Kept(REPORT, None))
+    CacheFolder(str(folder), largest=100).keep("aa", Kept(REPORT, None))
     assert (tmp_path / "precious").exists()
 
 

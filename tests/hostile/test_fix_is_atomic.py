@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.engine.desk import Sheet, WriteError, write
+from kubesched_lint.engine.workspace import OpenFile, WriteError, write
 
 ROOT = Path(__file__).parents[2]
 OLD = b"old\n" * 400_000
@@ -34,8 +34,8 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def sheet(path: str = "web.yaml", data: bytes = NEW) -> Sheet:
-    return Sheet(path, OLD, data, (), False, False)
+def sheet(path: str = "web.yaml", data: bytes = NEW) -> OpenFile:
+    return OpenFile(path, OLD, data, (), False, False)
 
 
 def in_child(work: Callable[[], object]) -> int:
@@ -85,7 +85,7 @@ def test_at_whatever_line_it_is_killed_the_file_is_old_or_new(file: Path) -> Non
 
         def trace(frame: FrameType, event: str, argument: Any) -> Any:
             nonlocal met
-            if not frame.f_code.co_filename.endswith(("desk.py", "writing.py")):
+            if not frame.f_code.co_filename.endswith(("workspace.py", "writing.py")):
                 return None
             met += 1
             if met == line:
@@ -146,7 +146,7 @@ def test_two_at_once_leave_one_of_the_two(file: Path) -> None:
 def test_a_file_that_another_program_holds_is_left_alone(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import fcntl
 
-    monkeypatch.setattr("kubesched_lint.engine.desk._TRIES", 2)
+    monkeypatch.setattr("kubesched_lint.engine.workspace._TRIES", 2)
     with file.open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(WriteError, match="another program has locked it"):
@@ -167,16 +167,16 @@ def test_a_file_that_has_changed_since_it_was_read_is_left_alone(file: Path, cha
 
 def test_a_file_that_is_replaced_while_we_write_is_left_alone(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the same bytes even: it is another file, and may have other permissions."""
-    from kubesched_lint.engine import desk
+    from kubesched_lint.engine import workspace
 
-    kept = desk.kept
+    kept = workspace.kept
 
     def meanwhile(new: Any) -> None:
         kept(new)
         (file.parent / "other").write_bytes(OLD)
         os.replace(file.parent / "other", file)
 
-    monkeypatch.setattr("kubesched_lint.engine.desk.kept", meanwhile)
+    monkeypatch.setattr("kubesched_lint.engine.workspace.kept", meanwhile)
     with pytest.raises(WriteError, match="has changed since it was read"):
         write(sheet())
     assert file.read_bytes() == OLD

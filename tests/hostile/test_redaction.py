@@ -275,11 +275,11 @@ def test_a_word_of_ones_own_costs_each_guess() -> None:
 def test_every_key_that_the_linter_knows_stays() -> None:
     """A label that some rule or some cloud's autoscaler is told by must not become a pseudonym."""
     from kubesched_lint.analysis.well_known import TAINTS
-    from kubesched_lint.cluster import elastic, passing
+    from kubesched_lint.cluster import elastic, transient
     from kubesched_lint.model import node
 
-    known = {*TAINTS, *elastic._LABELS, *elastic._ANNOTATIONS, *passing._KEYS, *node.CSI_ZONES}
-    known |= {prefix + "x" for prefix in passing._PREFIXES} | {"node.cilium.io/agent-not-ready"}
+    known = {*TAINTS, *elastic._LABELS, *elastic._ANNOTATIONS, *transient._KEYS, *node.CSI_ZONES}
+    known |= {prefix + "x" for prefix in transient._PREFIXES} | {"node.cilium.io/agent-not-ready"}
     ours = Redactor(b"k")
     for key in known:
         shown = ours.label_key(key)

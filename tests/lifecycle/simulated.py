@@ -13,7 +13,7 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import manifest_set
-from kubesched_lint.engine.simulate import Outlook, simulate
+from kubesched_lint.engine.simulate import SimulationReport, simulate
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import Cell
@@ -68,12 +68,12 @@ def snapshot(*objects: Value, kinds: Iterable[str]) -> Cluster:
 
 def told(
     cluster: Cluster, *objects: Value, events=EVENTS, pictured: str = "", never_ready=(), scale=(), **effort: Any
-) -> Outlook:
+) -> SimulationReport:
     text = "---\n".join(yaml.safe_dump(o) for o in objects)
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
     return simulate(found, cluster, Options(), events, Effort(**effort), pictured, never_ready=never_ready, scale=scale)
 
 
-def cell(outlook: Outlook, name: str, event: str) -> Cell:
+def cell(outlook: SimulationReport, name: str, event: str) -> Cell:
     row = next(r for r in outlook.rows if outlook.workloads[r.number].name == name)
     return next(c for c in row.cells if c.event == event)

@@ -7,7 +7,7 @@ import pytest
 from kubesched_lint.controllers.pdb import lets_unready_go
 from kubesched_lint.lifecycle.verdicts import BAD, FINE
 from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.report.outlook import as_json, as_text
+from kubesched_lint.report.simulation_report import as_json, as_text
 from tests.lifecycle.simulated import asking, cell, other, sketch, told, workload
 
 

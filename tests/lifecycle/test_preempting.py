@@ -17,7 +17,7 @@ from kubesched_lint.lifecycle.telling import with_new_template
 from kubesched_lint.lifecycle.trace import replays, trace
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.report.outlook import as_text
+from kubesched_lint.report.simulation_report import as_text
 from tests.lifecycle import tiny_explorer
 from tests.lifecycle.made_settings import nodes
 from tests.lifecycle.made_settings import workload as made

@@ -14,7 +14,7 @@ from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, Node
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quota import asked, canonical, in_words, unsaid
-from kubesched_lint.report.outlook import as_text
+from kubesched_lint.report.simulation_report import as_text
 from tests.lifecycle.simulated import asking, cell, other, sketch, told, workload
 from tests.lifecycle.test_what_runs_already import running
 

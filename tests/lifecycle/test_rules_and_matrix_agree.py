@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.engine.lint_text import lint_example
 from kubesched_lint.engine.linter import lint
-from kubesched_lint.engine.on_text import lint_example
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import manifest_set
-from kubesched_lint.engine.simulate import Outlook, simulate
+from kubesched_lint.engine.simulate import SimulationReport, simulate
 from kubesched_lint.findings import Finding
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import FINE, NONE
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.report.outlook import as_text
+from kubesched_lint.report.simulation_report import as_text
 from kubesched_lint.rulebook.examples import Example
 from kubesched_lint.rulebook.rule import cards_folder
 from kubesched_lint.rulebook.trial import Trial
@@ -35,7 +35,7 @@ ABOUT_NODES = {"nodes", "pods", "storage", "pools"}
 PLACING = [rule for rule in TRIAL.book.select(profile="strict") if ABOUT_NODES & {*rule.needs, *rule.uses}]
 
 
-def told(example: Example, *events: str) -> Outlook:
+def told(example: Example, *events: str) -> SimulationReport:
     options = Options(namespace=example.setting.namespace, apply_order=example.setting.apply_order)
     assert example.cluster is not None
     cluster = cluster_from([("c.yaml", example.cluster.encode())], "c.yaml", elastic=example.setting.elastic)
@@ -43,7 +43,7 @@ def told(example: Example, *events: str) -> Outlook:
     return simulate(found, cluster, options, events or EVENTS, Effort(states=300))
 
 
-def contradicted(findings: Iterable[Finding], outlook: Callable[[], Outlook]) -> tuple[int, list[str]]:
+def contradicted(findings: Iterable[Finding], outlook: Callable[[], SimulationReport]) -> tuple[int, list[str]]:
     """How many proofs of placement were compared, and those of whose workload the matrix calls every event fine."""
     proofs = [f for f in findings if f.evidence.kind == "proof"]
     compared, wrong = 0, []

@@ -10,28 +10,28 @@ import pytest
 from kubesched_lint.cluster.read import read_cluster
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.session import read_manifests
-from kubesched_lint.engine.simulate import Outlook, simulate
+from kubesched_lint.engine.simulate import SimulationReport, simulate
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import Cell
-from kubesched_lint.report.outlook import as_html_fragment, as_json, as_text
+from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 SEEDS = FIXTURES / "seeds"
 
 
-def outlook(path: Path, cluster: Path, events=EVENTS, pictured: str = "", **effort: int) -> Outlook:
+def outlook(path: Path, cluster: Path, events=EVENTS, pictured: str = "", **effort: int) -> SimulationReport:
     options = Options()
     return simulate(
         read_manifests([str(path)], options), read_cluster(str(cluster)), options, events, Effort(**effort), pictured
     )
 
 
-def seed(name: str, cluster: str = "cluster.yaml", **more) -> Outlook:
+def seed(name: str, cluster: str = "cluster.yaml", **more) -> SimulationReport:
     return outlook(SEEDS / name, SEEDS / name / cluster, **more)
 
 
-def cell(told: Outlook, workload: str, event: str) -> Cell:
+def cell(told: SimulationReport, workload: str, event: str) -> Cell:
     row = next(r for r in told.rows if told.workloads[r.number].name == workload)
     return next(c for c in row.cells if c.event == event)
 
@@ -197,7 +197,7 @@ def test_large_clusters_are_told_by_counting_without_a_search(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def shop() -> Outlook:
+def shop() -> SimulationReport:
     return outlook(FIXTURES / "shop", THREE, pictured="zone-loss")
 
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.simulate import Outlook
+from kubesched_lint.engine.simulate import SimulationReport
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.picture import Box, Picture
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS
 from kubesched_lint.report.cells import width
 from kubesched_lint.report.cluster_picture import drawn, letter
-from kubesched_lint.report.outlook import as_text
 from kubesched_lint.report.palette import Palette
+from kubesched_lint.report.simulation_report import as_text
 from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, other, sketch, told, workload
 
 
 @pytest.fixture(scope="module")
-def zones() -> Outlook:
+def zones() -> SimulationReport:
     """Six that must each have a zone, of three; a budget that lets none go; one that fits."""
     scaler = other(
         "HorizontalPodAutoscaler",

@@ -6,7 +6,7 @@ import pytest
 
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN
-from kubesched_lint.report.outlook import as_text
+from kubesched_lint.report.simulation_report import as_text
 from tests.lifecycle.simulated import asking, cell, sketch, told, workload
 
 ARM = {"nodeSelector": {"kubernetes.io/arch": "arm64"}}

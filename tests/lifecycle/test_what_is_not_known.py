@@ -9,13 +9,13 @@ import pytest
 from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import manifest_set
-from kubesched_lint.engine.simulate import Outlook
+from kubesched_lint.engine.simulate import SimulationReport
 from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.report.outlook import as_text
+from kubesched_lint.report.simulation_report import as_text
 from kubesched_lint.rulebook.own import rulebook_with
 from tests.lifecycle.simulated import apart, asking, cell, other, sketch, snapshot, told, workload
 from tests.lifecycle.test_storage_verdicts import EVERYTHING, NODES, claim, mounting, stateful, storage_class
@@ -33,7 +33,7 @@ def without(*kinds: str) -> tuple[str, ...]:
     return tuple(kind for kind in EVERYTHING if kind not in kinds)
 
 
-def said(outlook: Outlook, name: str) -> list[tuple[str, bool]]:
+def said(outlook: SimulationReport, name: str) -> list[tuple[str, bool]]:
     row = next(r for r in outlook.rows if outlook.workloads[r.number].name == name)
     return [(c.verdict, c.proven) for c in row.cells if c.verdict != NONE]
 

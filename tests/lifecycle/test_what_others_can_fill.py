@@ -136,7 +136,7 @@ def test_an_ordinary_healthy_set_is_proven_fine():
 
 
 def test_where_the_search_was_cut_short_the_option_that_lets_it_go_on_is_named():
-    from kubesched_lint.report.outlook import as_text
+    from kubesched_lint.report.simulation_report import as_text
 
     objects = [workload("Deployment", name, 9, asking(cpu)) for name, cpu in (("a", "900m"), ("b", "1600m"))]
     outlook = told(sketch(2, "abc", "4"), *objects, states=20)

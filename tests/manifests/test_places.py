@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubesched_lint.findings import Path, Span
-from kubesched_lint.manifests.building import build
 from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
+from kubesched_lint.manifests.full_reader import build
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.manifests.places import span_of
-from kubesched_lint.manifests.plain import NotPlainError, read_plain
 from tests.manifests import yaml_texts
 from tests.manifests.test_two_readers import paths
 

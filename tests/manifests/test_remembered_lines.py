@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.manifests import plain
-from kubesched_lint.manifests.plain import IS_TRUSTED, TAILS, NotPlainError, read_plain
+from kubesched_lint.manifests import fast_reader
+from kubesched_lint.manifests.fast_reader import IS_TRUSTED, TAILS, NotPlainError, read_plain
 
 pytestmark = pytest.mark.skipif(not IS_TRUSTED, reason="the complete reader reads all under this interpreter")
 
 
 def test_it_begins_anew_when_it_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain, "_REMEMBERED", 8)
+    monkeypatch.setattr(fast_reader, "_REMEMBERED", 8)
     for n in range(50):
         assert read_plain(f'a: "{n}"\nb: {n}\nc: x{n}\n') == {"a": str(n), "b": n, "c": f"x{n}"}
         assert len(TAILS) <= 8

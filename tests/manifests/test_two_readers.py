@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 
 from kubesched_lint.findings import Path
-from kubesched_lint.manifests.building import BuildError, build
+from kubesched_lint.manifests.fast_reader import IS_TRUSTED, NotPlainError, read_plain
+from kubesched_lint.manifests.full_reader import BuildError, build
 from kubesched_lint.manifests.places import span_of
-from kubesched_lint.manifests.plain import IS_TRUSTED, NotPlainError, read_plain
 from tests.manifests.yaml_texts import documents, odd_texts
 
 EXAMPLES = File(__file__).parents[2]

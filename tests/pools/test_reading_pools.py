@@ -9,8 +9,8 @@ import pytest
 
 from kubesched_lint.analysis.plan import LIMITED, Plan
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, wishes_of
 from kubesched_lint.cluster.nodepools.templates import Template, fits_limits, is_open, region_of, shapes, templates
-from kubesched_lint.cluster.nodepools.wishes import Wishes, wishes_of
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.findings import Finding
 from kubesched_lint.model.nodepool import NodePool
@@ -62,8 +62,8 @@ def only_pool(*texts: str) -> NodePool:
     return pool
 
 
-def made(pool: NodePool, wishes: Wishes | None = None) -> list[Template]:
-    return list(templates(pool, wishes or Wishes(), ()))
+def made(pool: NodePool, wishes: LabelDemand | None = None) -> list[Template]:
+    return list(templates(pool, wishes or LabelDemand(), ()))
 
 
 def test_the_sketch_of_the_issue_makes_two_kinds_of_nodes() -> None:

@@ -10,7 +10,7 @@ import pytest
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import manifest_set
-from kubesched_lint.engine.simulate import Outlook, _helped, simulate
+from kubesched_lint.engine.simulate import SimulationReport, _helped, simulate
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.verdicts import BAD, UNKNOWN, Cell
 from kubesched_lint.manifests.loader import documents
@@ -29,13 +29,13 @@ pools:
 """
 
 
-def outlook(manifests: str, cluster: str, *events: str) -> Outlook:
+def outlook(manifests: str, cluster: str, *events: str) -> SimulationReport:
     known = cluster_from([("cluster.yaml", dedent(cluster).encode())], "cluster.yaml")
     found = manifest_set(documents("set.yaml", manifests.encode(), is_read), "default")
     return simulate(found, known, Options(), events)
 
 
-def verdicts(told: Outlook) -> dict[str, str]:
+def verdicts(told: SimulationReport) -> dict[str, str]:
     (row,) = told.rows
     return {cell.event: cell.verdict for cell in row.cells}
 

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from kubesched_lint.engine.agreement import Agreement, Disagreement
-from kubesched_lint.engine.cases import DEPLOYMENTS, kind_of, read_cases
+from kubesched_lint.engine.recordings import DEPLOYMENTS, kind_of, read_cases
 from kubesched_lint.engine.verification import judge_of
 
 HERE = Path(__file__).parent

@@ -18,7 +18,7 @@ from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet, manifest_set
 from kubesched_lint.engine.session import report_on
-from kubesched_lint.engine.simulate import Outlook, simulate
+from kubesched_lint.engine.simulate import SimulationReport, simulate
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell
 from kubesched_lint.manifests.loader import documents
@@ -71,7 +71,7 @@ class Row:
         return report_on(manifests, cluster, (), OPTIONS, Rulebook.shipped())
 
     @cached_property
-    def outlook(self) -> Outlook:
+    def outlook(self) -> SimulationReport:
         return simulate(*self.given, OPTIONS, ["deploy"])
 
     @cached_property

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.session import Checked, Request, checked
+from kubesched_lint.engine.session import LintRun, Request, checked
 from kubesched_lint.findings import Finding, Location, ObjectRef, Related, Report, Severity, Span, pattern
 from kubesched_lint.report.context import CardView, RenderContext
 from kubesched_lint.report.html.page import render
@@ -67,7 +67,7 @@ def browser() -> Iterator[Browser]:
     started.close()
 
 
-def page_of(run: Checked, file: Path) -> Path:
+def page_of(run: LintRun, file: Path) -> Path:
     def lines(path: str) -> list[str]:
         return Path(path).read_text().split("\n")
 

@@ -15,7 +15,7 @@ from string import ascii_lowercase
 import pytest
 
 from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.session import Checked, Request, checked
+from kubesched_lint.engine.session import LintRun, Request, checked
 from kubesched_lint.findings import (
     Edit,
     Finding,
@@ -84,7 +84,7 @@ def page(report: Report, context: RenderContext) -> Page:
     return Page("".join(render(report, context)))
 
 
-def run_on(folder: Path, cluster: Path) -> Checked:
+def run_on(folder: Path, cluster: Path) -> LintRun:
     return checked(Request((str(folder),), str(cluster)), Options(), Rulebook.shipped())
 
 

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.session import Checked, Request, checked
+from kubesched_lint.engine.session import LintRun, Request, checked
 from kubesched_lint.findings import (
     Finding,
     InputError,
@@ -59,7 +59,7 @@ def finding(
     return Finding(rule, severity, message, "do this", pattern(), ObjectRef("Deployment", "shop", "web"), place)
 
 
-def shop() -> Checked:
+def shop() -> LintRun:
     """A real run; paths are those of the checkout."""
     request = Request((str(ROOT / "fixtures/shop"),), str(ROOT / "fixtures/clusters/three-zones.yaml"))
     return checked(request, Options(), Rulebook.shipped())

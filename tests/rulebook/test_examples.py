@@ -20,7 +20,15 @@ from kubesched_lint.findings import (
     Suppression,
 )
 from kubesched_lint.rulebook.card import Card, parse_card, to_rule
-from kubesched_lint.rulebook.examples import Example, Mark, Setting, coverage_faults, examples, failures, rules_for
+from kubesched_lint.rulebook.examples import (
+    Example,
+    ExampleOptions,
+    Mark,
+    coverage_faults,
+    examples,
+    failures,
+    rules_for,
+)
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.rule import Rule
@@ -61,8 +69,8 @@ def test_words_after_the_fence_set_how_it_is_linted(card_text: CardText) -> None
         "```yaml\nkind: B": "```yaml fixed skipped\nkind: B",
     }
     first, second = examples(card(card_text(changes)))
-    assert first.setting == Setting("helm", "1.34", "shop", True, "strict", {"reserve": 2})
-    assert second.setting == Setting(elastic=False, skipped=True)
+    assert first.setting == ExampleOptions("helm", "1.34", "shop", True, "strict", {"reserve": 2})
+    assert second.setting == ExampleOptions(elastic=False, skipped=True)
 
 
 @pytest.mark.parametrize(

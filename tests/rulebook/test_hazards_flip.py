@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubesched_lint.engine.on_text import lint_example
+from kubesched_lint.engine.lint_text import lint_example
 from kubesched_lint.findings import Finding, Path, Report
 from kubesched_lint.rulebook.examples import Example, rules_for
 from kubesched_lint.rulebook.rule import cards_folder

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.engine.on_text import lint_example
+from kubesched_lint.engine.lint_text import lint_example
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.session import Request, check
 from kubesched_lint.findings import Report, Severity
 from kubesched_lint.rulebook.cel import language
+from kubesched_lint.rulebook.loading import usable
 from kubesched_lint.rulebook.own import rulebook_with
-from kubesched_lint.rulebook.shelf import usable
 from kubesched_lint.rulebook.trial import Trial
 
 ROOT = Path(__file__).parents[2]

@@ -11,8 +11,8 @@ from kubesched_lint.rulebook._generated import RULES
 from kubesched_lint.rulebook.card import Card, to_rule
 from kubesched_lint.rulebook.examples import coverage_faults, examples
 from kubesched_lint.rulebook.library import Rulebook, cards_folder, checks_folder
+from kubesched_lint.rulebook.loading import card_files, usable_cards
 from kubesched_lint.rulebook.rule import Rule, module_name
-from kubesched_lint.rulebook.shelf import card_files, usable_cards
 
 CARDS, FAULTS = usable_cards(cards_folder())
 FIRST_ARGUMENTS = {

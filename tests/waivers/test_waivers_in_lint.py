@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 
-from kubesched_lint.engine.on_text import lint_example
+from kubesched_lint.engine.lint_text import lint_example
 from kubesched_lint.findings import Report
 from kubesched_lint.report.footer import exit_code
-from kubesched_lint.rulebook.examples import Example, Setting
+from kubesched_lint.rulebook.examples import Example, ExampleOptions
 from kubesched_lint.rulebook.library import Rulebook
 
 CLUSTER = textwrap.dedent("""
@@ -31,7 +31,7 @@ POD = textwrap.dedent("""
 
 def lint(manifest: str, cluster: str | None = CLUSTER, profile: str = "ci") -> Report:
     book = Rulebook.shipped()
-    example = Example("none", "none.md", 1, manifest, cluster=cluster, setting=Setting(profile=profile))
+    example = Example("none", "none.md", 1, manifest, cluster=cluster, setting=ExampleOptions(profile=profile))
     return lint_example(example, book.select(profile), book)
 
 

@@ -24,7 +24,7 @@ from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.question import Question, answer
 from kubesched_lint.engine.reading import ManifestSet, manifest_set
-from kubesched_lint.engine.simulate import Outlook, simulate
+from kubesched_lint.engine.simulate import SimulationReport, simulate
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS
@@ -103,7 +103,7 @@ class Reading:
                 objects = tuple(map(str, one.hazard.together)) or (str(one.finding.object),)
                 yield Claim(one.finding, objects, pending if isinstance(pending, int) else 1)
 
-    def outlook(self, events: tuple[str, ...] = ("deploy",), effort: Effort = LONG) -> Outlook:
+    def outlook(self, events: tuple[str, ...] = ("deploy",), effort: Effort = LONG) -> SimulationReport:
         return simulate(self.manifests, self.cluster, OPTIONS, events, effort)
 
     def cells(self, events: tuple[str, ...] = ("deploy",), effort: Effort = LONG) -> dict[tuple[str, str], Cell]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, cycle
 
+from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.cluster.nodepools.templates import DISK, templates
-from kubesched_lint.cluster.nodepools.wishes import Wishes
 from kubesched_lint.model.node import ZONE, Node
 from kubesched_lint.model.nodepool import NodePool
 
@@ -23,7 +23,7 @@ def standing(pools: Iterable[NodePool], nodes: Sequence[Node]) -> Iterator[Node]
     untold = any(node.allocatable is not None and DISK not in node.allocatable for node in nodes)
     for pool in pools:
         missing = pool.minimum - sum(1 for node in nodes if _may_be_of(node, pool))
-        kinds = tuple(kind for kind in templates(pool, Wishes(), ()) if kind.shape.allocatable is not None)
+        kinds = tuple(kind for kind in templates(pool, LabelDemand(), ()) if kind.shape.allocatable is not None)
         names = (name for number in count(1) if (name := f"{_prefix(pool)}{number}") not in taken)
         for kind, name, _ in zip(cycle(kinds), names, range(missing), strict=False):
             yield kind.named(name, kind.shape.allocatable if untold else kind.offered)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 
 from kubesched_lint.cluster.cluster import NODE_POOL
+from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.cluster.nodepools.shapes import ARCH, INSTANCE_TYPE, cloud_of, shape_named, shapes_of
-from kubesched_lint.cluster.nodepools.wishes import Wishes
 from kubesched_lint.model.labels import Labels, Requirement, go_int
 from kubesched_lint.model.node import HOSTNAME, OS, REGION, ZONE, Node, Taint, with_kept_labels, with_place_names
 from kubesched_lint.model.nodepool import AUTOPILOT, KARPENTER, NodePool, Shape
@@ -91,7 +91,7 @@ def _with_disk(found: Resources | None) -> Resources | None:
     return found if found is None or DISK in found else {**found, DISK: _ANY_DISK}
 
 
-def templates(pool: NodePool, wishes: Wishes, seen_zones: Sequence[str]) -> Iterator[Template]:
+def templates(pool: NodePool, wishes: LabelDemand, seen_zones: Sequence[str]) -> Iterator[Template]:
     """Every kind of node that the pool can make and that some pod could tell from the others.
 
     ``seen_zones`` stand in for those of a pool that tells none, together with the zones that pods ask for.
@@ -134,7 +134,7 @@ def _meets(shape: Shape, requirements: Iterable[Requirement]) -> bool:
     return all(r.matches(shape.labels) for r in requirements if r.key in shape.labels)
 
 
-def _zones(pool: NodePool, wishes: Wishes, seen: Sequence[str]) -> tuple[str | None, ...]:
+def _zones(pool: NodePool, wishes: LabelDemand, seen: Sequence[str]) -> tuple[str | None, ...]:
     if pool.zones is not None:
         return pool.zones
     wanted = [r for r in pool.requirements if r.key == ZONE]
@@ -158,7 +158,7 @@ def region_of(zone: str) -> str:
 
 
 def _choices(
-    pool: NodePool, shape: Shape, wishes: Wishes
+    pool: NodePool, shape: Shape, wishes: LabelDemand
 ) -> Iterator[tuple[Labels, tuple[Taint, ...], tuple[str, ...]]]:
     """Labels and taints of every choice among the values that the pool leaves open, and which keys were chosen."""
     fixed = {} if shape.name == OTHER else {INSTANCE_TYPE: shape.name}
@@ -188,7 +188,7 @@ def _choices(
                 yield {**labels, **apart}, (*pool.taints, *taints), (*chosen, *apart)
 
 
-def _values(pool: NodePool, key: str, wishes: Wishes) -> tuple[str | None, ...]:
+def _values(pool: NodePool, key: str, wishes: LabelDemand) -> tuple[str | None, ...]:
     """The values of a key that can make a difference to some pod; None stands for no label."""
     wanted = [r for r in pool.requirements if r.key == key]
     listed = _listed(wanted, key) or _WELL_KNOWN.get(key, ())

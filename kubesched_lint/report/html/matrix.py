@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from kubesched_lint.engine.simulate import Outlook
+from kubesched_lint.engine.simulate import SimulationReport
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell
-from kubesched_lint.report.behind import behind, event_title, needs_a_word, verdict_words
+from kubesched_lint.report.cell_details import behind, event_title, needs_a_word, verdict_words
 from kubesched_lint.report.html.tags import esc, shortened
 
 _SIGNS = {FINE: "✓", BAD: "✕", DEPENDS: "~", UNKNOWN: "?", NONE: ""}
@@ -19,7 +19,7 @@ _KEY = (
 )
 
 
-def table(outlook: Outlook) -> Iterator[str]:
+def table(outlook: SimulationReport) -> Iterator[str]:
     """Rows with something to tell come first; a hidden row below each holds what is behind its cells."""
     rows = sorted(outlook.rows, key=lambda row: not any(map(needs_a_word, row.cells)))
     common = _common(rows)
@@ -45,7 +45,7 @@ def _common(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(premise for premise in cells[0].assumes if all(premise in cell.assumes for cell in cells))
 
 
-def _row(outlook: Outlook, row: Row, common: Collection[str], *, several: bool) -> Iterator[str]:
+def _row(outlook: SimulationReport, row: Row, common: Collection[str], *, several: bool) -> Iterator[str]:
     """With its file where ``several`` workloads have one name."""
     workload = outlook.workloads[row.number]
     shown = "".join(_cell(cell, f"c{row.number}-{i}") for i, cell in enumerate(row.cells))
@@ -72,7 +72,7 @@ def _cell(cell: Cell, target: str) -> str:
     )
 
 
-def _lines(outlook: Outlook, cell: Cell, common: Collection[str]) -> Iterator[str]:
+def _lines(outlook: SimulationReport, cell: Cell, common: Collection[str]) -> Iterator[str]:
     previous = ""
     for label, text in behind(outlook, cell):
         if label == "assumes" and text in common:

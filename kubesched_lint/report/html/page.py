@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from kubesched_lint.engine.panorama import Panorama
+from kubesched_lint.engine.report_extras import ReportExtras
 from kubesched_lint.findings import Report, Severity
 from kubesched_lint.record import replace
 from kubesched_lint.report.context import RenderContext
@@ -110,7 +110,7 @@ def _section(name: str, title: str, content: Iterable[str], tag: str = "section"
     yield f"</{tag}>\n"
 
 
-def _matrix(seen: Panorama) -> Iterator[str]:
+def _matrix(seen: ReportExtras) -> Iterator[str]:
     if seen.outlook is not None and seen.outlook.rows:
         yield from table(seen.outlook)
     yield from (f'<p class="remark">{esc(note)}.</p>\n' for note in seen.notes)
@@ -146,7 +146,7 @@ def _rules(this: Told, context: RenderContext) -> Iterator[str]:
     yield "</section>\n"
 
 
-def _foot(report: Report, this: Told, seen: Panorama | None, context: RenderContext) -> Iterator[str]:
+def _foot(report: Report, this: Told, seen: ReportExtras | None, context: RenderContext) -> Iterator[str]:
     shown = "".join(f"<dt><kbd>{esc(keys)}</kbd></dt><dd>{esc(words)}</dd>" for keys, words in _KEYS)
     yield f'<dialog id="keys" aria-label="Keys"><h2>Keys</h2><dl>{shown}</dl>'
     yield '<form method="dialog"><button>Close</button></form></dialog>\n'
@@ -156,7 +156,7 @@ def _foot(report: Report, this: Told, seen: Panorama | None, context: RenderCont
     yield f"<script>{_file('page.js')}</script>\n</body>\n</html>\n"
 
 
-def _view(report: Report, this: Told, seen: Panorama) -> object:
+def _view(report: Report, this: Told, seen: ReportExtras) -> object:
     focus = {id(finding): at for finding, at in zip(report.findings, seen.scene.focuses, strict=True)}
     return view(seen.scene, [focus.get(key) for key in this.numbers])
 

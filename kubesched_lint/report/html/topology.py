@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kubesched_lint.engine.scene import FULL, TAINTED, UNMATCHED, USABLE, Focus, Group, Scene
+from kubesched_lint.engine.cluster_diagram import FULL, TAINTED, UNMATCHED, USABLE, ClusterDiagram, Group, Highlight
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.report.html.tags import esc, shortened
 from kubesched_lint.text import and_more, many, plural
@@ -35,7 +35,7 @@ class _Zone:
         return sum(group.count for _, group in self.groups)
 
 
-def picture(scene: Scene) -> Iterator[str]:
+def picture(scene: ClusterDiagram) -> Iterator[str]:
     """The drawing, its legend and the pods that wait."""
     zones = _zones(scene)
     columns = min(len(zones), 3)
@@ -66,7 +66,7 @@ def picture(scene: Scene) -> Iterator[str]:
     yield "".join(f'<p class="remark">{esc(note)}.</p>\n' for note in scene.notes)
 
 
-def _waiting(scene: Scene) -> Iterator[str]:
+def _waiting(scene: ClusterDiagram) -> Iterator[str]:
     for waiting in scene.waiting:
         who = f"{esc(str(scene.workloads[waiting.workload]))} {plural(waiting.pods, 'stays', 'stay')} Pending"
         yield (
@@ -75,14 +75,14 @@ def _waiting(scene: Scene) -> Iterator[str]:
         )
 
 
-def _zones(scene: Scene) -> list[_Zone]:
+def _zones(scene: ClusterDiagram) -> list[_Zone]:
     found: dict[str, list[tuple[int, Group]]] = {}
     for place, group in enumerate(scene.groups):
         found.setdefault(group.zone, []).append((place, group))
     return [_Zone(name, tuple(groups)) for name, groups in found.items()]
 
 
-def _zone(zone: _Zone, x: int, y: int, across: int, tall: int, boxes: int, scene: Scene) -> Iterator[str]:
+def _zone(zone: _Zone, x: int, y: int, across: int, tall: int, boxes: int, scene: ClusterDiagram) -> Iterator[str]:
     name = zone.name or "no zone"
     yield f'<g class="zone" data-zone="{esc(zone.name)}"><rect class="frame" x="{x + 0.5}" y="{y + 0.5}" '
     yield f'width="{across - 1}" height="{tall - 1}" rx="10"/>'
@@ -96,7 +96,7 @@ def _zone(zone: _Zone, x: int, y: int, across: int, tall: int, boxes: int, scene
     yield "</g>\n"
 
 
-def _node(group: Group, place: int, x: int, y: int, wide: int, scene: Scene) -> Iterator[str]:
+def _node(group: Group, place: int, x: int, y: int, wide: int, scene: ClusterDiagram) -> Iterator[str]:
     room = int((wide - 14) / 6.5)
     label = group.names[0] if group.count == 1 else f"{group.count:,} × {_stem(group)}"
     kind = "node passing" if group.mark else "node"
@@ -136,14 +136,14 @@ def _stem(group: Group) -> str:
     return same if len(same) >= 2 else f"{group.names[0]} …"
 
 
-def _tooltip(group: Group, scene: Scene) -> str:
+def _tooltip(group: Group, scene: ClusterDiagram) -> str:
     names = ", ".join(group.names) + (and_more(group.count - len(group.names)) if group.count > 3 else "")
     pods = ", ".join(f"{count:,} × {scene.workloads[number]}" for number, count in group.pods)
     told = (names, group.capacity, group.mark, *(f"taint {taint}" for taint in group.taints), pods)
     return " · ".join(filter(None, told))
 
 
-def _legend(scene: Scene) -> Iterator[str]:
+def _legend(scene: ClusterDiagram) -> Iterator[str]:
     there = sorted({number for group in scene.groups for number, _ in group.pods})
     if not there:
         return
@@ -155,7 +155,7 @@ def _legend(scene: Scene) -> Iterator[str]:
     yield f'<ul class="legend">{items}{more}</ul>\n'
 
 
-def _short_name(scene: Scene, number: int) -> str:
+def _short_name(scene: ClusterDiagram, number: int) -> str:
     ref = scene.workloads[number]
     return f"{ref.namespace}/{ref.name}"
 
@@ -163,7 +163,7 @@ def _short_name(scene: Scene, number: int) -> str:
 # --- what the script needs --------------------------------------------------------------------------------------------
 
 
-def view(scene: Scene, focuses: Sequence[Focus | None]) -> dict[str, Any]:
+def view(scene: ClusterDiagram, focuses: Sequence[Highlight | None]) -> dict[str, Any]:
     """``focuses`` are those of the findings on the page, in its order.
 
     ``reach``: workload → a letter per group; ``say``: workload → what is told of its nodes; ``at``: for each finding
@@ -183,7 +183,7 @@ def view(scene: Scene, focuses: Sequence[Focus | None]) -> dict[str, Any]:
     }
 
 
-def _said(scene: Scene, number: int) -> str:
+def _said(scene: ClusterDiagram, number: int) -> str:
     counts = scene.counts[number]
     told = [f"{scene.workloads[number]} may stand on {counts[USABLE]:,} of {many(sum(counts.values()), 'node')}"]
     for level, one, more in (
@@ -196,7 +196,7 @@ def _said(scene: Scene, number: int) -> str:
     return "; ".join(told) + "."
 
 
-def _focus(scene: Scene, focus: Focus) -> dict[str, Any]:
+def _focus(scene: ClusterDiagram, focus: Highlight) -> dict[str, Any]:
     domains = scene.domains.get(focus, ())
     usable = [domain for domain in domains if domain.usable and domain.value]
     found: dict[str, Any] = {"w": focus.workload, "key": focus.key}

@@ -13,7 +13,7 @@ _OF_THE_SYSTEM = ("kubernetes.io", "k8s.io", "cloud.google.com", "gke.io")
 
 
 @dataclass(frozen=True)
-class Wishes:
+class LabelDemand:
     """``asked`` maps every key that a pod mentions, topology keys included, to the values asked for."""
 
     asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -27,7 +27,7 @@ class Wishes:
         return self.asked.get(key, ())
 
 
-def wishes_of(pods: Iterable[Pod], topologies: Iterable[tuple[str, tuple[str, ...]]] = ()) -> Wishes:
+def wishes_of(pods: Iterable[Pod], topologies: Iterable[tuple[str, tuple[str, ...]]] = ()) -> LabelDemand:
     """The wishes of pods; ``topologies`` are further keys with values, such as the zones of volumes."""
     asked: dict[str, dict[str, None]] = {}
     apart: dict[tuple[tuple[str, str], ...], Labels] = {}
@@ -41,7 +41,7 @@ def wishes_of(pods: Iterable[Pod], topologies: Iterable[tuple[str, tuple[str, ..
         separation = dict(_separation(pod))
         if separation:
             apart[tuple(sorted(separation.items()))] = separation
-    return Wishes({key: tuple(values) for key, values in asked.items()}, tuple(apart.values()))
+    return LabelDemand({key: tuple(values) for key, values in asked.items()}, tuple(apart.values()))
 
 
 def _requirements(pod: Pod) -> Iterator[Requirement]:

@@ -18,8 +18,8 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.editing import splice_of
 from kubesched_lint.manifests.inputs import LARGEST, STDIN, standard_input
 from kubesched_lint.manifests.loader import Entry, documents
-from kubesched_lint.manifests.parting import text_of
 from kubesched_lint.manifests.splicing import spliced
+from kubesched_lint.manifests.split import text_of
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.record import replace
 from kubesched_lint.writing import kept, replacing
@@ -34,7 +34,7 @@ class WriteError(Exception):
 
 
 @dataclass(frozen=True)
-class Sheet:
+class OpenFile:
     """A file: ``first`` are its bytes as they were linted, ``data`` those after the changes made so far.
 
     ``entries`` is what the loader makes of ``data``; its documents are as many as ever. ``made`` are those changes,
@@ -62,7 +62,7 @@ class Sheet:
         number = self._numbers.get((document.line, document.prefix, document.index))
         return number if number is not None and self.documents[number].text == document.text else None
 
-    def changed(self, number: int, change: Change) -> Sheet:
+    def changed(self, number: int, change: Change) -> OpenFile:
         """With one change in the object of document ``number``. Raises ChangeError."""
         document = self.documents[number]
         change = _within(change, document)
@@ -87,35 +87,35 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class Desk:
+class Workspace:
     """A manifest set of which some files lie open: ``sheets`` by path, None for a file that cannot be edited.
 
     ``closed`` says of files why they are not to be edited.
     """
 
     manifests: ManifestSet
-    sheets: Mapping[str, Sheet | None] = field(default_factory=dict)
+    sheets: Mapping[str, OpenFile | None] = field(default_factory=dict)
     closed: Mapping[str, str] = field(default_factory=dict)
 
-    def open(self, document: Document) -> tuple[Desk, int]:
-        """The desk with the file of a document on it, and the document's number there. Raises ChangeError."""
+    def open(self, document: Document) -> tuple[Workspace, int]:
+        """The workspace with the file of a document on it, and the document's number there. Raises ChangeError."""
         if getattr(document, "rendering", None) is not None:
             raise ChangeError("a tool rendered it: change what it was made of")
         if document.path in self.closed:
             raise ChangeError(self.closed[document.path])
-        desk = self
+        workspace = self
         if document.path not in self.sheets:
             mine = [d for d in self.manifests.documents if d.path == document.path]
-            desk = replace(self, sheets={**self.sheets, document.path: _sheet(document.path, mine)})
-        sheet = desk.sheets[document.path]
+            workspace = replace(self, sheets={**self.sheets, document.path: _sheet(document.path, mine)})
+        sheet = workspace.sheets[document.path]
         if sheet is None:
             raise ChangeError("the file has changed since it was read, or is not read as it stands")
         number = sheet.number_of(document)
         if number is None:
             raise ChangeError("the document has just been changed")
-        return desk, number
+        return workspace, number
 
-    def changed(self, path: str, number: int, changes: Iterable[Change]) -> Desk:
+    def changed(self, path: str, number: int, changes: Iterable[Change]) -> Workspace:
         """With changes, one after the other, in one object of an open file. Raises ChangeError."""
         sheet = self.sheets[path]
         assert sheet is not None
@@ -123,8 +123,8 @@ class Desk:
             sheet = sheet.changed(number, change)
         return replace(self, sheets={**self.sheets, path: sheet})
 
-    def reread(self, namespace: str) -> Desk:
-        """The desk with the set as it is with all changes."""
+    def reread(self, namespace: str) -> Workspace:
+        """The workspace with the set as it is with all changes."""
         fresh = {path: iter(sheet.documents) for path, sheet in self.sheets.items() if sheet is not None}
         found = [next(fresh[d.path]) if d.path in fresh else d for d in self.manifests.documents]
         told = {id(error) for _, error in self.manifests.undecoded}
@@ -133,7 +133,7 @@ class Desk:
         return replace(self, manifests=manifest_set(entries, namespace))
 
     @property
-    def differing(self) -> tuple[Sheet, ...]:
+    def differing(self) -> tuple[OpenFile, ...]:
         """The files that are no longer as they were, by path."""
         sheets = (sheet for sheet in self.sheets.values() if sheet is not None and sheet.data != sheet.first)
         return tuple(sorted(sheets, key=lambda sheet: sheet.path))
@@ -153,13 +153,13 @@ def _within(change: Change, document: Document) -> Change:
             return Remove(at)
 
 
-def _sheet(path: str, mine: list[Document]) -> Sheet | None:
+def _sheet(path: str, mine: list[Document]) -> OpenFile | None:
     """The file, if it still reads as the documents that were linted."""
     data = standard_input() if path == STDIN else _bytes(path)
     if data is None:
         return None
     for in_kustomization in (False, True):
-        sheet = Sheet(path, data, data, (), in_kustomization, any(d.unrendered for d in mine))
+        sheet = OpenFile(path, data, data, (), in_kustomization, any(d.unrendered for d in mine))
         sheet = replace(sheet, entries=tuple(sheet.read(data)))
         if _places(sheet.documents) == _places(mine) and _texts(sheet.documents) == _texts(mine):
             return sheet
@@ -182,7 +182,7 @@ def _bytes(path: str) -> bytes | None:
         return None
 
 
-def write(sheet: Sheet) -> None:
+def write(sheet: OpenFile) -> None:
     """Puts the changed bytes in the place of the file, all at once. Raises WriteError, and then nothing has changed.
 
     Owner and permissions stay; hard links to the old file keep it. Nothing is written through a link: where one leads

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.manifests.plain import TAILS, NotPlainError
+from kubesched_lint.manifests.fast_reader import TAILS, NotPlainError
 
 HELM = "Helm source: not YAML before it is rendered (helm template CHART | kubesched-lint lint -)"
 _RENDERED = "lint the rendered output (kubectl kustomize DIR)"

@@ -18,9 +18,9 @@ from kubesched_lint.engine.reading import ManifestSet, manifest_set, refused_of
 from kubesched_lint.engine.workers import Workers, hired, serve
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document, Skipped
+from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
 from kubesched_lint.manifests.inputs import InputFile, amount_to
 from kubesched_lint.manifests.loader import Entry, documents_of
-from kubesched_lint.manifests.plain import NotPlainError, read_plain
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.validation.refusals import Refusals
 

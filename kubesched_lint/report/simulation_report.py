@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.engine.simulate import Outlook
+from kubesched_lint.engine.simulate import SimulationReport
 from kubesched_lint.lifecycle.skew import Skew, skew_of
 from kubesched_lint.lifecycle.verdicts import NONE, Cell
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.printing import json_text, visible
-from kubesched_lint.report.behind_cells import details as behind
-from kubesched_lint.report.behind_cells import shown, title
 from kubesched_lint.report.cells import width, wrapped
+from kubesched_lint.report.cells_in_detail import details as behind
+from kubesched_lint.report.cells_in_detail import shown, title
 from kubesched_lint.report.cluster_picture import drawn, legend
 from kubesched_lint.report.palette import Palette
 
 
-def as_text(outlook: Outlook, *, color: bool = False, details: bool = True, room: int = 0) -> str:
+def as_text(outlook: SimulationReport, *, color: bool = False, details: bool = True, room: int = 0) -> str:
     """For a terminal of ``room`` cells a line (0: as wide as it gets); ends without a newline."""
     return "\n".join(_lines(outlook, Palette(color), details, room))
 
 
-def _lines(outlook: Outlook, palette: Palette, details: bool, room: int) -> Iterator[str]:
+def _lines(outlook: SimulationReport, palette: Palette, details: bool, room: int) -> Iterator[str]:
     if outlook.rows or not outlook.errors:
         yield from _matrix(outlook, palette, room)
     if details:
@@ -46,7 +46,7 @@ def _lines(outlook: Outlook, palette: Palette, details: bool, room: int) -> Iter
 # --- the matrix -----------------------------------------------------------------------------------------------------
 
 
-def _matrix(outlook: Outlook, palette: Palette, room: int) -> Iterator[str]:
+def _matrix(outlook: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
     """Where the terminal is too narrow for all events, they come in several blocks."""
     names = [f"{visible(w.namespace)}/{visible(w.name)}" for w in outlook.workloads]
     heads = [("", ""), *((names[r.number], outlook.workloads[r.number].kind) for r in outlook.rows)]
@@ -94,7 +94,7 @@ def _painted(text: str, cell: Cell, palette: Palette) -> str:
 # --- how to read it -------------------------------------------------------------------------------------------------
 
 
-def _how_to_read(outlook: Outlook, palette: Palette, room: int) -> Iterator[str]:
+def _how_to_read(outlook: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
     """Only what is in this very matrix and under it."""
     terms = dict(_terms([c for row in outlook.rows for c in row.cells]))
     if not terms:
@@ -164,7 +164,7 @@ _WORDS = (
 )
 
 
-def _premises(outlook: Outlook, room: int) -> Iterator[str]:
+def _premises(outlook: SimulationReport, room: int) -> Iterator[str]:
     """What the verdicts rest on; those of some cells only name them."""
     holders: dict[str, list[str]] = {}
     total = 0
@@ -199,7 +199,7 @@ def _skew(workload: Workload, skew: Skew) -> Iterator[str]:
 # --- pictures -------------------------------------------------------------------------------------------------------
 
 
-def _pictures(outlook: Outlook, palette: Palette, room: int) -> Iterator[str]:
+def _pictures(outlook: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
     assert outlook.before is not None
     assert outlook.after is not None
     yield from wrapped(legend(outlook.workloads, (outlook.before, outlook.after)), room, 2)
@@ -212,7 +212,7 @@ def _pictures(outlook: Outlook, palette: Palette, room: int) -> Iterator[str]:
 # --- for machines and pages -----------------------------------------------------------------------------------------
 
 
-def as_json(outlook: Outlook) -> str:
+def as_json(outlook: SimulationReport) -> str:
     """One JSON object: ``workloads``, each with its ``cells``; ``skews``; ``notes`` and ``errors``."""
     value = {
         "workloads": [
@@ -236,7 +236,7 @@ def as_json(outlook: Outlook) -> str:
     return json_text(value, 2)
 
 
-def _cell(outlook: Outlook, cell: Cell) -> dict[str, object]:
+def _cell(outlook: SimulationReport, cell: Cell) -> dict[str, object]:
     place = outlook.place(cell)
     return {
         "event": cell.event,
@@ -258,7 +258,7 @@ def _cell(outlook: Outlook, cell: Cell) -> dict[str, object]:
     }
 
 
-def as_html_fragment(outlook: Outlook) -> str:
+def as_html_fragment(outlook: SimulationReport) -> str:
     """A table to put into a page: each cell has its verdict as class, and what is behind it as title."""
     from kubesched_lint.report.html.tags import esc
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.settled import settled
+from kubesched_lint.analysis.transient import settled
 from kubesched_lint.analysis.worlds import without_suspended
 from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster_diagram import ClusterDiagram, scene
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet
-from kubesched_lint.engine.scene import Scene, scene
-from kubesched_lint.engine.simulate import Outlook, simulate
+from kubesched_lint.engine.simulate import SimulationReport, simulate
 from kubesched_lint.findings import Finding, ObjectRef
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.model.node import Node
@@ -28,20 +28,20 @@ MOST_WORKLOADS = 1_500
 
 
 @record
-class Panorama:
+class ReportExtras:
     """``outlook`` None: the set is too large; ``notes`` say what was left out."""
 
-    outlook: Outlook | None
-    scene: Scene
+    outlook: SimulationReport | None
+    scene: ClusterDiagram
     notes: tuple[str, ...] = ()
 
 
-def panorama(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> Panorama:
+def panorama(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> ReportExtras:
     """The workloads that findings are about come first where not all can be told. Pure."""
     rows, notes = _rows(manifests, len(cluster.inventory.nodes), findings)
     effort = Effort() if len(rows) <= FEW_ROWS else Effort(runs=1, nodes=1)
     outlook = simulate(manifests, cluster, options, effort=effort, only=rows) if rows else None
-    return Panorama(outlook, _scene(manifests, cluster, options, findings), notes)
+    return ReportExtras(outlook, _scene(manifests, cluster, options, findings), notes)
 
 
 def _rows(
@@ -62,7 +62,7 @@ def _rows(
     return frozenset(first), (f"{told}: kubesched-lint simulate tells of all",)
 
 
-def _scene(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> Scene:
+def _scene(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> ClusterDiagram:
     premises = Premises(options.apply_order, options.kubernetes_version, manifests.is_complete and not options.partial)
     world = World(manifests.inventory, settled(cluster), premises)
     added: tuple[Node, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.simulate import Outlook
+from kubesched_lint.engine.simulate import SimulationReport
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Witness
 
 _WORDS = {
@@ -30,7 +30,7 @@ def needs_a_word(cell: Cell) -> bool:
     return cell.verdict not in (FINE, NONE)
 
 
-def behind(outlook: Outlook, cell: Cell) -> Iterator[tuple[str, str]]:
+def behind(outlook: SimulationReport, cell: Cell) -> Iterator[tuple[str, str]]:
     """Pairs of a label and a text; the lines of a course share one label."""
     if cell.why:
         yield "because", cell.why

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from itertools import repeat
 
 from kubesched_lint.findings import Path
-from kubesched_lint.manifests.flow import Part, read_flow
-from kubesched_lint.manifests.plain import (
+from kubesched_lint.manifests.fast_reader import (
     HEADS,
     LINES,
     NOTHING,
@@ -17,6 +16,7 @@ from kubesched_lint.manifests.plain import (
     literal_lines,
     tail_match,
 )
+from kubesched_lint.manifests.flow import Part, read_flow
 from kubesched_lint.record import record
 
 _NUMERIC = frozenset("+-.0123456789")

@@ -61,7 +61,7 @@ class Domain:
 
 
 @record
-class Focus:
+class Highlight:
     """What a finding lights up: its workload, and the topology key of the term that it points to (may be empty)."""
 
     workload: int
@@ -76,7 +76,7 @@ class Waiting:
 
 
 @record
-class Scene:
+class ClusterDiagram:
     workloads: tuple[ObjectRef, ...]
     groups: tuple[Group, ...]
     """By zone, then by size."""
@@ -84,9 +84,9 @@ class Scene:
     """Place of a workload → for each group how far it lets the workload in."""
     counts: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     """Place of a workload → how many nodes of each such kind there are."""
-    domains: Mapping[Focus, tuple[Domain, ...]] = field(default_factory=dict)
+    domains: Mapping[Highlight, tuple[Domain, ...]] = field(default_factory=dict)
     """For focuses with a key; the value is empty for nodes without the key."""
-    focuses: tuple[Focus | None, ...] = ()
+    focuses: tuple[Highlight | None, ...] = ()
     """One for each finding of the report, in its order; None where the object makes no pods."""
     waiting: tuple[Waiting, ...] = ()
     notes: tuple[str, ...] = ()
@@ -96,7 +96,9 @@ class Scene:
         return sum(group.count for group in self.groups)
 
 
-def scene(world: World, findings: Sequence[Finding], today: Sequence[Node] = (), added: Sequence[Node] = ()) -> Scene:
+def scene(
+    world: World, findings: Sequence[Finding], today: Sequence[Node] = (), added: Sequence[Node] = ()
+) -> ClusterDiagram:
     """``world`` is without pools, on settled nodes; ``today`` tells what is passing, ``added`` what pools add. Pure.
 
     With very many groups only the largest are drawn, and a note says so.
@@ -127,7 +129,7 @@ def scene(world: World, findings: Sequence[Finding], today: Sequence[Node] = (),
     if left:
         told = (*told, f"{sum(map(len, left)):,} nodes of {len(left):,} further kinds are not drawn")
     running = _others(world)
-    return Scene(
+    return ClusterDiagram(
         tuple(workload.ref for workload in workloads),
         tuple(_group(its, world.index.nodes, marks, placed, running) for its in drawn),
         {number: tuple(levels[its[0]] for its in drawn) for number, levels in reach.items()},
@@ -144,7 +146,7 @@ def scene(world: World, findings: Sequence[Finding], today: Sequence[Node] = (),
 
 def _focuses(
     findings: Sequence[Finding], workloads: Sequence[Workload], place: Mapping[ObjectRef, int]
-) -> Iterator[Focus | None]:
+) -> Iterator[Highlight | None]:
     known: dict[int, list[tuple[Location, str]]] = {}
     for count, finding in enumerate(findings):
         number = place.get(finding.object)
@@ -154,7 +156,7 @@ def _focuses(
         workload = workloads[number]
         if count < MOST_TERMS and number not in known:
             known[number] = list(_terms(workload))
-        yield Focus(number, _key(finding, known.get(number, ())))
+        yield Highlight(number, _key(finding, known.get(number, ())))
 
 
 def _terms(workload: Workload) -> Iterator[tuple[Location, str]]:
@@ -195,7 +197,7 @@ def _tally(levels: Sequence[str]) -> Mapping[str, int]:
     return {level: levels.count(level) for level in (USABLE, FULL, TAINTED, UNMATCHED)}
 
 
-def _domains(focus: Focus, levels: Sequence[str], world: World) -> tuple[Domain, ...]:
+def _domains(focus: Highlight, levels: Sequence[str], world: World) -> tuple[Domain, ...]:
     index = world.index
     domains = {**index.domains(focus.key), "": index.all & ~index.with_key(focus.key)}
     return tuple(

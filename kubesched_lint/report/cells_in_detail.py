@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.engine.simulate import Outlook
+from kubesched_lint.engine.simulate import SimulationReport
 from kubesched_lint.lifecycle.telling import scaled_to
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Witness
 from kubesched_lint.report.cells import wrapped
@@ -35,7 +35,7 @@ def shown(cells: Sequence[Cell]) -> list[Cell]:
 class Courses:
     """Which courses were printed already, over the whole report."""
 
-    def __init__(self, outlook: Outlook) -> None:
+    def __init__(self, outlook: SimulationReport) -> None:
         witnesses = [w for row in outlook.rows for c in shown(row.cells) for w in (c.worst, c.best) if w is not None]
         self._uses = Counter(w.lines[: _shared(w)] for w in witnesses)
         self._numbers: dict[tuple[str, ...], int] = {}
@@ -62,7 +62,7 @@ def _shared(witness: Witness) -> int:
     return max(len(witness.lines) - 1, 1)
 
 
-def details(outlook: Outlook, palette: Palette, room: int = 0) -> Iterator[str]:
+def details(outlook: SimulationReport, palette: Palette, room: int = 0) -> Iterator[str]:
     """Per workload what is behind its cells; prose is wrapped at ``room`` cells, or not where that is 0."""
     courses = Courses(outlook)
     for row in outlook.rows:
@@ -75,7 +75,7 @@ def details(outlook: Outlook, palette: Palette, room: int = 0) -> Iterator[str]:
                     yield from wrapped(line, room, hang)
 
 
-def _alike(outlook: Outlook, cells: Sequence[Cell]) -> Iterator[list[Cell]]:
+def _alike(outlook: SimulationReport, cells: Sequence[Cell]) -> Iterator[list[Cell]]:
     groups: dict[object, list[Cell]] = {}
     for cell in cells:
         key = (cell.verdict, cell.proven, cell.why, outlook.place(cell), cell.missing)
@@ -83,7 +83,7 @@ def _alike(outlook: Outlook, cells: Sequence[Cell]) -> Iterator[list[Cell]]:
     yield from groups.values()
 
 
-def _group(outlook: Outlook, group: Sequence[Cell], courses: Courses) -> Iterator[tuple[str, int]]:
+def _group(outlook: SimulationReport, group: Sequence[Cell], courses: Courses) -> Iterator[tuple[str, int]]:
     """Lines, each with how far its continuation hangs."""
     first = group[0]
     events = ", ".join(f"{title(c.event)} {c.text}" for c in group)

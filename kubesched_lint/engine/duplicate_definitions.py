@@ -22,7 +22,7 @@ _MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
-class Namesakes:
+class DuplicateDefinitions:
     """The definitions of a set, those of one object together."""
 
     manifests: Inventory
@@ -153,7 +153,7 @@ def one_of_each(manifests: Inventory, source: Source | None = None) -> tuple[Inv
     """
     if not manifests.has_namesakes:
         return manifests, ()
-    namesakes = Namesakes(manifests)
+    namesakes = DuplicateDefinitions(manifests)
     source = source or namesakes.last
     return (manifests, ()) if source is None else namesakes.chosen(source)
 

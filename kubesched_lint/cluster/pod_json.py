@@ -96,7 +96,7 @@ class PodParts(Struct, gc=False):
     status: StatusParts = StatusParts()
 
 
-class Wire:
+class PodJsonDecoder:
     """Decoders that are built once."""
 
     def __init__(self) -> None:

@@ -2,19 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import islice
 
+from kubesched_lint import work
 from kubesched_lint.controllers.pdb import covers
-from kubesched_lint.model.labels import Labels
+from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.world.world import Member, World, once_per_world
+
+_STEPS = 3
+"""What it costs to ask whether a budget covers a pod."""
+_Label = tuple[str, str] | None
+_Alike = tuple[str, Selector]
+"""Namespace and selector: what decides whom a budget covers."""
+
+
+class Budgets:
+    """Those of the set, else of the cluster: asked once for all that cover the same pods, and by a label they want."""
+
+    def __init__(self, world: World) -> None:
+        live = () if world.cluster is None else world.cluster.inventory.budgets
+        self.linted = frozenset(map(id, world.manifests.budgets))
+        self._world = world
+        self._alike: dict[_Alike, list[tuple[int, DisruptionBudget]]] = {}
+        self._group: dict[int, int] = {}
+        self._posted: dict[tuple[str, _Label], list[list[tuple[int, DisruptionBudget]]]] = {}
+        for number, budget in enumerate((*world.manifests.budgets, *live)):
+            if budget.selector is None:
+                continue
+            group = self._alike.setdefault((budget.namespace, budget.selector), [])
+            group.append((number, budget))
+            self._group[id(budget)] = id(group)
+            if len(group) == 1:
+                for label in _posted_under(budget.selector):
+                    self._posted.setdefault((budget.namespace, label), []).append(group)
+        self._first_covered: dict[int, Sequence[Workload]] = {}
+
+    def of(self, workload: Workload) -> Iterator[DisruptionBudget]:
+        """Those that cover its pods, in their order."""
+        if not self._posted:
+            return
+        found: list[tuple[int, DisruptionBudget]] = []
+        labels = self._world.member(workload).pod.labels
+        for label in (None, *labels.items()):
+            for group in self._posted.get((workload.namespace, label), ()):
+                work.spend(_STEPS)
+                if covers(group[0][1], workload.namespace, labels):
+                    found += group
+        for _, budget in sorted(found, key=lambda one: one[0]):
+            work.spend()
+            yield budget
+
+    def first_covered(self, budget: DisruptionBudget) -> Sequence[Workload]:
+        """Two of the workloads whose pods the budget covers, or as many as there are."""
+        if budget.selector is None:
+            return ()
+        group = self._group[id(budget)]
+        if group not in self._first_covered:
+            self._first_covered[group] = tuple(islice(self._covered(budget, budget.selector), 2))
+        return self._first_covered[group]
+
+    def _covered(self, budget: DisruptionBudget, selector: Selector) -> Iterator[Workload]:
+        for label in _posted_under(selector):
+            for workload in self._workloads.get((budget.namespace, label), ()):
+                work.spend(_STEPS)
+                if covers(budget, workload.namespace, self._world.member(workload).pod.labels):
+                    yield workload
+
+    @cached_property
+    def _workloads(self) -> dict[tuple[str, _Label], list[Workload]]:
+        found: dict[tuple[str, _Label], list[Workload]] = {}
+        for workload in self._world.manifests.workloads:
+            for label in (None, *self._world.member(workload).pod.labels.items()):
+                found.setdefault((workload.namespace, label), []).append(workload)
+        return found
+
+
+def _posted_under(selector: Selector) -> Sequence[_Label]:
+    """The labels of which a selected pod has one; None where the selector does not tell."""
+    posting = next((r for r in selector.requirements if r.operator == "In"), None)
+    return (None,) if posting is None else [(posting.key, value) for value in dict.fromkeys(posting.values)]
+
+
+@once_per_world
+def _budgets(world: World) -> Budgets:
+    return Budgets(world)
 
 
 def budgets_of(it: Member) -> Iterator[DisruptionBudget]:
     """Budgets of the set, else of the cluster, that select its pods."""
     seen = set()
-    for budget in it.world.memo(_Budgets).that_cover(it.workload.namespace, it.pod.labels):
+    for budget in _budgets(it.world).of(it.workload):
         if budget.name not in seen:
             seen.add(budget.name)
             yield budget
@@ -22,54 +103,9 @@ def budgets_of(it: Member) -> Iterator[DisruptionBudget]:
 
 def is_linted(budget: DisruptionBudget, world: World) -> bool:
     """Whether a budget is one of the manifests: a finding points at no line of a snapshot."""
-    return id(budget) in world.memo(_linted)
+    return id(budget) in _budgets(world).linted
 
 
 def guards_others(budget: DisruptionBudget, it: Member) -> bool:
     """Whether a budget also selects pods of other workloads: then its sums are not this workload's alone."""
-    return any(workload is not it.workload for workload in it.world.memo(_guarded).get(id(budget), ()))
-
-
-class _Budgets:
-    """The budgets of a world by a label that each asks for, so that a pod is held against few of them."""
-
-    def __init__(self, world: World) -> None:
-        live = () if world.cluster is None else world.cluster.inventory.budgets
-        self._all = (*world.manifests.budgets, *live)
-        self._by_label: dict[tuple[str, str, str], list[int]] = {}
-        self._others: dict[str, list[int]] = {}
-        for number, budget in enumerate(self._all):
-            label = _asked_for(budget)
-            if label is None:
-                self._others.setdefault(budget.namespace, []).append(number)
-            else:
-                self._by_label.setdefault((budget.namespace, *label), []).append(number)
-
-    def that_cover(self, namespace: str, labels: Labels) -> Iterator[DisruptionBudget]:
-        """Budgets that select a pod, in their order: those of the set first."""
-        found = [*self._others.get(namespace, ())]
-        for key, value in labels.items():
-            found += self._by_label.get((namespace, key, value), ())
-        for number in sorted(found):
-            if covers(self._all[number], namespace, labels):
-                yield self._all[number]
-
-
-def _asked_for(budget: DisruptionBudget) -> tuple[str, str] | None:
-    """A label, key and value, without which the budget selects no pod; None where no single one is needed."""
-    requirements = () if budget.selector is None else budget.selector.requirements
-    return next(((r.key, r.values[0]) for r in requirements if r.operator == "In" and len(r.values) == 1), None)
-
-
-def _guarded(world: World) -> dict[int, list[Workload]]:
-    """Budget, by its ``id``, → workloads of the set whose pods it selects."""
-    found: dict[int, list[Workload]] = {}
-    for workload in world.manifests.workloads:
-        labels = world.member(workload).pod.labels
-        for budget in world.memo(_Budgets).that_cover(workload.namespace, labels):
-            found.setdefault(id(budget), []).append(workload)
-    return found
-
-
-def _linted(world: World) -> frozenset[int]:
-    return frozenset(map(id, world.manifests.budgets))
+    return any(other is not it.workload for other in _budgets(it.world).first_covered(budget))

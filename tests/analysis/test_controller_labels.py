@@ -118,5 +118,5 @@ def test_simulate_says_that_it_does_not_follow_such_labels() -> None:
 def test_sets_that_read_no_such_label_have_pods_as_before() -> None:
     text = yaml.safe_dump(workload("StatefulSet", "db", 3)).encode()
     manifests = manifest_set(documents("set.yaml", text, is_read), "default").inventory
-    pod: Any = World(manifests, SNAPSHOT).pod(manifests.workloads[0])
+    pod: Any = World(manifests, SNAPSHOT).member(manifests.workloads[0]).pod
     assert not pod.varying

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubesched_lint import work
@@ -72,6 +72,7 @@ def _each(groups):
     return [group for group in groups for _ in range(group.number)]
 
 
+@settings(deadline=None)
 @given(crowds())
 def test_no_placement_fills_more(crowd):
     kinds, groups, fillers, spared = crowd

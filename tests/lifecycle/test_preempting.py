@@ -280,7 +280,7 @@ def test_a_pod_with_a_volume_of_its_own_goes_back_to_it_when_it_is_driven_out():
     weak = ranked("StatefulSet", "db", 1, "500m", "low", schedulerName="default-scheduler")
     weak["spec"]["volumeClaimTemplates"] = [claim]
     strong = ranked("Deployment", "strong", 2, "2", "high")
-    cluster = nodes_of("1", "1", "3", "2", "3")
+    cluster = nodes_of("1", "1", "2", "2")
     here = cell(told(cluster, *CLASSES, late, weak, strong, events=("deploy",)), "db", "deploy")
     assert not here.proven
 

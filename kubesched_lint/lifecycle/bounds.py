@@ -17,7 +17,7 @@ from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.motion import Motion
 from kubesched_lint.lifecycle.outcomes import Outcome
 from kubesched_lint.lifecycle.quotas import most_pods
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.world import Wish
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.capacity import copies, tightest_resource
@@ -232,8 +232,13 @@ def at_once(setting: Setting, number: int, count: int) -> int:
 
 def _may_come_and_go(setting: Setting, number: int) -> bool:
     """Whether more pods of a workload may have run, one after the other, than it has at any time."""
-    rank, others = setting.pods[number].priority or 0, (p for p in setting.pods if p.preemption_policy != "Never")
-    return setting.workloads[number].kind == "Job" or any((p.priority or 0) > rank for p in others)
+    rank = setting.pods[number].priority or 0
+    return setting.workloads[number].kind == "Job" or _highest_that_preempts(setting) > rank
+
+
+@once_per_setting
+def _highest_that_preempts(setting: Setting) -> float:
+    return max((p.priority or 0 for p in setting.pods if p.preemption_policy != "Never"), default=-inf)
 
 
 def most_on_fewer(setting: Setting, number: int, wanted: int) -> Counted:

@@ -107,22 +107,23 @@ class Selecting:
 
     def __init__(self, holders: Sequence[Pod], state: ClusterState) -> None:
         self._state = state
-        self._needing: dict[tuple[str, str], list[tuple[int, PodAffinityTerm, str]]] = {}
-        self._others: list[tuple[int, PodAffinityTerm, str]] = []
+        self._needing: dict[tuple[str, str], dict[tuple[PodAffinityTerm, str], list[int]]] = {}
+        """By label: each term with the namespace of its holders, and who they are."""
+        self._others: dict[tuple[PodAffinityTerm, str], list[int]] = {}
         """Terms that need no one label."""
         for i, holder in enumerate(holders):
             for term in holder.required_anti_affinity:
                 label = next(labels_needed(term.selector), None)
-                held = self._others if label is None else self._needing.setdefault(label, [])
-                held.append((i, term, holder.namespace))
+                held = self._others if label is None else self._needing.setdefault(label, {})
+                held.setdefault((term, holder.namespace), []).append(i)
 
-    def of(self, pod: Pod) -> Iterator[tuple[int, PodAffinityTerm]]:
-        """Each term that selects the pod, with the number of its holder."""
-        for held in (self._others, *(self._needing.get(label, ()) for label in pod.labels.items())):
-            work.spend(len(held))
-            for i, term, namespace in held:
+    def of(self, pod: Pod) -> Iterator[tuple[PodAffinityTerm, Sequence[int]]]:
+        """Each term that selects the pod, with the numbers of its holders."""
+        for held in (self._others, *(self._needing.get(label, {}) for label in pod.labels.items())):
+            work.spend(2 * len(held))
+            for (term, namespace), holders in held.items():
                 if selects_pod(term, namespace, pod, self._state):
-                    yield i, term
+                    yield term, holders
 
 
 def labels_needed(selector: Selector | None) -> Iterator[tuple[str, str]]:

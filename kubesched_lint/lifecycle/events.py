@@ -215,7 +215,7 @@ class Story:
         return {n: self.precedence[w.spec.ref] for n, w in self.wishes.items() if w.spec.ref in self.precedence}
 
     def _run(self, name: str, stage: Stage, enter: Enter = _as_it_is, extra: Extra | None = None) -> Phase:
-        motion = Motion(stage, self.wishes.values(), self._precedence())
+        motion = Motion(stage, self.wishes.values(), self._precedence() if self.precedence else None)
         origins: dict[State, State] = {}
         draw = Random(f"{self.seed} {len(self.phases)}")
         whole = True

@@ -170,7 +170,9 @@ class Simulation:
         Nothing follows the workload itself where a quota keeps pods from it, nor those that race for one quota.
         """
         short = quota_short(self.setting)
-        return number not in short and all(i in capped(self.setting) for i in short.intersection(members))
+        if number in short:
+            return False
+        return not short or all(i in capped(self.setting) for i in short.intersection(members))
 
     @cached_property
     def _everybody(self) -> tuple[int, ...]:

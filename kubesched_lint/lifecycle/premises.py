@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.lifecycle.contest import Contest
 from kubesched_lint.lifecycle.groups import untold
 from kubesched_lint.lifecycle.guests import guests_of
-from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting
+from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting, once_per_setting
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.text import and_more, first_few
 
@@ -38,13 +38,18 @@ def premises(setting: Setting, number: int, rivals: Contest) -> Iterator[str]:
         yield f"whether the manifest changes the template of {untold} is not known: both are told"
     if has_unknown_class(workload):
         yield "volumes of a class that the snapshot does not tell of are made in their pod's zone, and stay there"
-    if any(w.kind == "Job" for w in setting.workloads):
+    if _has_jobs(setting):
         yield "no pod of a Job has ended yet"
     if rivals.strong and not rivals.open_:
         yield "pods preempt as the default scheduler does it, and victims are gone at once"
     if setting.leaving:
         yield f"pods that terminate end: {first_few([f'{b.namespace}/{b.name}' for b in setting.leaving], _FEW)}"
     yield from _of_guests(setting)
+
+
+@once_per_setting
+def _has_jobs(setting: Setting) -> bool:
+    return any(w.kind == "Job" for w in setting.workloads)
 
 
 def _of_guests(setting: Setting) -> Iterator[str]:

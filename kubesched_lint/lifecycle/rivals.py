@@ -30,8 +30,8 @@ def repelling(setting: Setting, number: int) -> Iterator[tuple[str, Rival]]:
     pod = setting.pods[number]
     if pod.node_name:
         return
-    for place, term in _selecting(setting).of(pod):
-        yield from ((term.topology_key, rival) for rival in _others(setting, number, [place]))
+    for term, holders in _selecting(setting).of(pod):
+        yield from ((term.topology_key, rival) for rival in _others(setting, number, holders))
     for term in pod.required_anti_affinity:
         found = _others(setting, number, _selected(setting).of(term, pod.namespace))
         yield from ((term.topology_key, rival) for rival in found)
@@ -52,7 +52,7 @@ def drawing(setting: Setting, number: int, terms: Sequence[PodAffinityTerm]) -> 
 
 def _others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[Rival]:
     """Pods of other workloads, and those of another revision of this one that run already."""
-    work.spend(len(places) // 4)
+    work.spend(len(places))
     crowd, pod = crowd_of(setting).rivals, setting.pods[number]
     for place in places:
         i, rival = crowd[place]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property, partial
 from math import inf
+from random import Random
 from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import acquaintances, told_worlds
 from kubesched_lint.lifecycle.guests import guests_of
+from kubesched_lint.lifecycle.judging import judged
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.telling import End, Telling
+from kubesched_lint.lifecycle.verdicts import BAD
 from kubesched_lint.model.node import HOSTNAME
 
 FEW_RUN = 20_000
@@ -45,6 +48,27 @@ class Effort(NamedTuple):
     seed: int = 1
 
 
+class Aim(NamedTuple):
+    """A course meant for one workload: its pods come first, or last behind others in an order that is drawn."""
+
+    number: int
+    first: bool
+    draw: int
+
+
+AIMS = 6
+"""Courses meant for a workload that all others tell the same of."""
+_AIMED_STEPS = 3_000_000
+"""Of all those courses together."""
+Turn = int | Aim
+
+
+def turns(event: str, number: int, ends: Sequence[End]) -> Sequence[Turn]:
+    """What else to try where courses tell one thing: at last those that are meant to tell the other."""
+    first = judged(event, ends)[0] == BAD
+    return (*range(1, TURNS + 1), *(Aim(number, first, draw) for draw in range(AIMS))) if ends else ()
+
+
 class Courses:
     """Courses of a setting; what several questions need is told once."""
 
@@ -53,17 +77,18 @@ class Courses:
         self.setting = setting
         self.effort = effort
         self._is_played = is_played
-        self._told: dict[tuple[tuple[int, ...], int], Telling] = {}
+        self._told: dict[tuple[tuple[int, ...], Turn], Telling] = {}
         self._pods_of: dict[tuple[int, ...], int] = {}
         """By members the pods of all of them."""
-        self._given_up: set[int] = set()
+        self._given_up: set[Turn] = set()
         """Turns that take too much work."""
+        self._left_to_aim: float = _AIMED_STEPS
 
-    def ends(self, event: str, number: int, turn: int = 0) -> list[End]:
+    def ends(self, event: str, number: int, turn: Turn = 0) -> list[End]:
         """Where courses of an event end for a workload; none where they would take too many steps.
 
         In turn 0 the scheduler looks at waiting pods in any order. In each later one it looks first at those that
-        waited in the end of all courses before, and last at those that never did.
+        waited in the end of all courses before, and last at those that never did; or as an ``Aim`` says.
         """
         setting = self.setting
         if setting.workloads[number].kind == "DaemonSet" and len(setting.nodes) > MOST_DAEMONS:
@@ -72,14 +97,23 @@ class Courses:
             return []
         if turn and (turn in self._given_up or self._is_too_large(number)):
             return []
+        allowed = work.within(self._allowed(turn))
         try:
-            with work.within(MOST_STEPS if turn else inf):
+            with allowed:
                 return self.telling(number, turn).ends(event, number) or []
         except work.OutOfWorkError:
             if not turn:
                 raise
             self._given_up.add(turn)
             return []
+        finally:
+            if isinstance(turn, Aim):
+                self._left_to_aim -= allowed.spent
+
+    def _allowed(self, turn: Turn) -> float:
+        if isinstance(turn, Aim):
+            return min(self._left_to_aim / 8, work.share(0, 2))
+        return MOST_STEPS if turn else inf
 
     def _is_too_large(self, number: int) -> bool:
         """Whether a turn would cost too much: at each step the controllers of all workloads are asked."""
@@ -89,7 +123,7 @@ class Courses:
             found = self._pods_of[members] = sum(most_pods(self.setting, i) for i in members)
         return len(members) * found > MOST_ASKED
 
-    def _members(self, number: int, turn: int) -> tuple[int, ...]:
+    def _members(self, number: int, turn: Turn) -> tuple[int, ...]:
         return (
             self._everybody
             if self._size <= (MOST_IN_TURN if turn else FEW_RUN)
@@ -110,16 +144,42 @@ class Courses:
         """Nodes times pods."""
         return len(self.setting.nodes) * sum(most_pods(self.setting, i) for i in range(len(self.setting.workloads)))
 
-    def telling(self, number: int, turn: int = 0) -> Telling:
+    def telling(self, number: int, turn: Turn = 0) -> Telling:
         """The courses of the whole set; where that is large, of the workload and those it is tied to."""
         members = self._members(number, turn)
         runs = 1 if turn or self._size > FEW_RUN else self.effort.runs
         key = (members, turn)
         if key not in self._told:
-            self._told[key] = self._tell(members, runs, self._precedence(members, turn))
+            self._told[key] = self._tell(members, runs, turn)
         return self._told[key]
 
-    def _precedence(self, members: tuple[int, ...], turn: int) -> dict[int, int]:
+    def _precedence(self, members: tuple[int, ...], turn: Turn) -> dict[int, int]:
+        if isinstance(turn, Aim):
+            return {number: rank for rank, number in enumerate(self._aimed(members, turn))}
+        return self._turned(members, turn)
+
+    def _aimed(self, members: tuple[int, ...], aim: Aim) -> Sequence[int]:
+        """Behind one that comes first, those that its pods must be near, for these may have to wait for them."""
+        setting, others = self.setting, [i for i in members if i != aim.number]
+        Random(f"{self.effort.seed} {aim.number} {aim.draw}").shuffle(others)
+        if not aim.draw:
+            others.sort(key=lambda i: -self._sizes[i])
+        if not aim.first:
+            return [*others, aim.number]
+        pod = setting.pods[aim.number]
+        near = [i for i in others if any(setting.selects(t, pod, setting.pods[i]) for t in pod.required_affinity)]
+        return [aim.number, *near, *(i for i in others if i not in near)]
+
+    @cached_property
+    def _sizes(self) -> Sequence[float]:
+        """Per workload the largest share that one of its pods asks of what there is."""
+        whole = {r: sum(self.setting.index.allocatable(r)) for pod in self.setting.pods for r in pod.requests}
+        return [
+            max((each / whole[r] for r, each in pod.requests.items() if whole[r]), default=0.0)
+            for pod in self.setting.pods
+        ]
+
+    def _turned(self, members: tuple[int, ...], turn: int) -> dict[int, int]:
         """By workload: below 0 where its pods waited in all courses before, above 0 where in none.
 
         Each turn begins and ends with others of them.
@@ -138,7 +198,7 @@ class Courses:
                 found[i] = -len(numbers) + rank if waits else len(numbers) - rank
         return found
 
-    def _tell(self, members: tuple[int, ...], runs: int, precedence: Mapping[int, int]) -> Telling:
+    def _tell(self, members: tuple[int, ...], runs: int, turn: Turn) -> Telling:
         setting, effort = self.setting, self.effort
         tell = partial(
             story_of,
@@ -147,28 +207,37 @@ class Courses:
             expected=True,
             most_states=0,
             runs=runs,
-            seed=effort.seed,
+            seed=effort.seed + (turn.draw if isinstance(turn, Aim) else 0),
             preempting=self._is_played(members),
             guests=guests_of(setting).hosted,
-            precedence=precedence,
+            precedence=self._precedence(members, turn),
         )
         stories = [tell(changed=changed) for changed in told_worlds(setting, members)]
         unready = []
         if setting.never_ready.intersection(members):
             unready = [tell(unready=True, changed=changed) for changed in told_worlds(setting, members)]
         few = sum(most_pods(setting, i) for i in members) <= _FEW_PODS
-        nodes = _lost(stories[0], effort.nodes if few else min(effort.nodes, _FEW_LOST))
+        most = effort.nodes if few else min(effort.nodes, _FEW_LOST)
+        nodes = self._lost_of(stories[0], turn, most) if isinstance(turn, Aim) else _lost(stories[0], most)
         return Telling(setting, members, stories, nodes, unready)
 
+    def _lost_of(self, story: Story, aim: Aim, most: int) -> Sequence[str]:
+        """The nodes with the most pods of a workload; those with the fewest where its pods come first."""
+        workload = self.setting.workloads[aim.number]
+        pods = _pods_by_node(story, story.numbers[workload.kind, workload.namespace, workload.name])
+        ordered = sorted(story.nodes, key=lambda node: (-pods.get(node.name, 0), node.name), reverse=aim.first)
+        return [node.name for node in ordered[:most]]
 
-def _pods_by_node(story: Story) -> dict[str, int]:
-    """Node → pods of the set on it, over all ends of a story."""
+
+def _pods_by_node(story: Story, workload: int = -1) -> dict[str, int]:
+    """Node → pods of the set on it, over all ends of a story; with the number of a workload there, pods of it."""
     found: dict[str, int] = {}
     for state in story.states:
         for position, held in enumerate(state.bound):
             if held:
-                name = story.nodes[position].name
-                found[name] = found.get(name, 0) + sum(n for _, n in held)
+                name, slots = story.nodes[position].name, story.cast.slots
+                told = sum(n for slot, n in held if workload in (-1, slots[slot].workload))
+                found[name] = found.get(name, 0) + told
     return found
 
 

@@ -361,7 +361,20 @@ def _rivals(setting: Setting) -> Iterator[tuple[int, Rival]]:
             yield i, Rival(pod, most, nodes, each, everywhere=most >= min(count, nodes.bit_count()))
         else:
             count = at_once(setting, i, most_pods(setting, i) if runs else setting.wanted(i))
-            yield i, Rival(pod, count, nodes, 1 if alone else count)
+            parts = () if runs else _parted(setting, i, count)
+            yield from ((i, part) for part in parts or [Rival(pod, count, nodes, 1 if alone else count)])
+
+
+def _parted(setting: Setting, number: int, count: int) -> Sequence[Rival]:
+    """Its pods that have a domain each, and those on nodes without the key, which take any number; none if all may."""
+    pod, nodes, index = setting.pods[number], setting.usable[number], setting.index
+    for term in pod.required_anti_affinity:
+        loose = nodes & ~index.with_key(term.topology_key)
+        domains = sum(bool(d & nodes) for d in index.domains(term.topology_key).values())
+        if loose and domains < count and setting.selects(term, pod, pod):
+            apart = [Rival(pod, domains, nodes & ~loose, 1)] if domains else []
+            return (*apart, Rival(pod, count, loose, count))
+    return ()
 
 
 def _alone_on_node(setting: Setting, number: int) -> bool:

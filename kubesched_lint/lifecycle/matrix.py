@@ -12,7 +12,7 @@ from kubesched_lint.lifecycle import creation, quotas
 from kubesched_lint.lifecycle.bounds import Counted
 from kubesched_lint.lifecycle.contest import Contest, contest, outranks
 from kubesched_lint.lifecycle.counted import Tally, count
-from kubesched_lint.lifecycle.courses import TURNS, Courses, Effort
+from kubesched_lint.lifecycle.courses import Courses, Effort, Turn, turns
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import MOST_UNTOLD, components, group_of, told_worlds, untold
 from kubesched_lint.lifecycle.guests import guests_of
@@ -263,7 +263,7 @@ class Simulation:
 
     # --- counted ----------------------------------------------------------------------------------------------------
 
-    def courses(self, event: str, number: int, turn: int = 0) -> list[End]:
+    def courses(self, event: str, number: int, turn: Turn = 0) -> list[End]:
         """Where seeded courses of an event end for a workload (see Courses); none where a quota keeps pods from it."""
         return self._courses.ends(event, number, turn) if self._is_made(self._everybody, number) else []
 
@@ -298,7 +298,7 @@ class Simulation:
             raced = creation.raced(self.setting, event, number, told)
             if raced is not None:
                 return replace(raced, assumes=self._premises(number))
-        for turn in range(1, TURNS + 1) if ends else ():
+        for turn in turns(event, number, ends):
             if judged(event, ends)[0] == DEPENDS:
                 break
             ends = [*ends, *self.courses(event, number, turn)]

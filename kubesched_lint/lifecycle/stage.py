@@ -18,6 +18,7 @@ from kubesched_lint.controllers.daemonset import pinned
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
 from kubesched_lint.lifecycle.daemons import Daemons
 from kubesched_lint.lifecycle.hints import may_miss
+from kubesched_lint.lifecycle.hopeless import Hopeless
 from kubesched_lint.lifecycle.preempting import Eviction, evictions
 from kubesched_lint.lifecycle.standing import Standing, differing
 from kubesched_lint.lifecycle.symmetry import Symmetry
@@ -85,6 +86,8 @@ class Stage:
         self._pods: dict[tuple[int, int], Pod] = {}
         self._scoring: dict[int, Scoring] = {}
         self._landings: dict[Hashable, tuple[int, ...]] = {}
+        self._hopeless = Hopeless(self.cluster)
+        """As of the state that is shown."""
         self._evictions: dict[Hashable, tuple[Eviction, ...]] = {}
         self.decisions = 0
 
@@ -180,7 +183,12 @@ class Stage:
 
     def landings(self, state: State, slot: int, position: int = -1) -> tuple[int, ...]:
         """Positions where a waiting pod of the slot may be bound next; none when it has to wait on."""
-        key = (self._same_decision(slot), position, state.bound, state.volumes)
+        kind = self._same_decision(slot)
+        if self._hopeless.has(kind, position):
+            self.show(state)  # which forgets what no longer holds
+            if self._hopeless.has(kind, position):
+                return ()
+        key = (kind, position, state.bound, state.volumes)
         found = self._landings.get(key)
         if found is None:
             found = self._landings[key] = self._decide(state, slot, position)
@@ -192,6 +200,8 @@ class Stage:
         pod = self.pod(slot, position)
         found = diagnose(pod, self.cluster)
         feasible = found.feasible
+        if not feasible:
+            self._hopeless.add(self._same_decision(slot), pod, position, found)
         if not self.expected or not feasible & (feasible - 1) or is_sampled(found):
             return tuple(positions(feasible))
         scoring = self._scoring.get(id(pod))
@@ -256,10 +266,13 @@ class Stage:
         for slot in before.keys() | after.keys():
             here = self._placed.setdefault((slot, position), [])
             while len(here) > after.get(slot, 0):
-                self.cluster.remove(here.pop())
+                gone = here.pop()
+                self._hopeless.goes(position)
+                self.cluster.remove(gone)
             while len(here) < after.get(slot, 0):
                 pod = with_topology_labels(self.pod(slot), self.index.nodes[position], self.cluster)
                 here.append(self.cluster.place(pod, position))
+                self._hopeless.comes(pod, position)
 
     def _storage(self, state: State) -> Storage:
         claims, slots = self._claimed, len(self.cast.slots)

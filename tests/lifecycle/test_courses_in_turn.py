@@ -32,6 +32,19 @@ def test_with_room_to_spare_no_course_ends_badly():
     assert cell(found, "one", "deploy").verdict == FINE
 
 
+def test_who_always_finds_room_comes_last_behind_others_in_several_orders():
+    """Of 27 nodes some are full for an agent of half a core only where the others come in a lucky order."""
+    others = [
+        workload("Deployment", "nine", 9, asking("2")),
+        workload("DaemonSet", "large", None, asking("1500m")),
+        workload("Deployment", "one", 1, asking("3")),
+        workload("Deployment", "twenty", 20, asking("2")),
+    ]
+    found = cell(told(sketch(9), *others, workload("DaemonSet", "agent", None, asking("500m"))), "agent", "deploy")
+    assert found.verdict == DEPENDS
+    assert found.worst is not None
+
+
 def test_what_ends_alike_in_every_turn_is_not_established():
     """Any scheduler may fill each node with small pods; the default one leaves room on all of them in every course."""
     small = workload("Deployment", "small", 60, asking("1"))

@@ -213,3 +213,14 @@ def test_of_those_that_may_overlook_their_chance_none_is_sure_to_run_after_a_dra
     webs = (workload("Deployment", "web", 2, apart_by(*terms)) for terms in ([zone], [zone, nobody]))
     sure, unsure = (cell(told(sketch(2, "a"), web, states=1), "web", "drain") for web in webs)
     assert (sure.bound.least, unsure.bound.least) == (1, 0)
+
+
+def test_one_in_each_zone_fills_no_more_of_the_zones_for_nodes_without_one():
+    """Of 14 pods that keep apart by zone three are in zones, however many the node without a zone takes."""
+    bare = Node("bare", {HOSTNAME: "bare"}, allocatable={"cpu": 64000, "memory": 64 << 30, "pods": 110})
+    web = workload("Deployment", "web", 1, {**asking("2"), "nodeSelector": {ZONE: "a"}})
+    edge = workload("Deployment", "edge", 14, {**asking("2"), **apart("edge", ZONE)})
+    workloads = tuple(decode_workload(m, "default") for m in (web, edge))
+    assert count(Setting((*cluster(), bare), Inventory(), workloads), "deploy", 0).is_fine
+    free = decode_workload(workload("Deployment", "edge", 14, asking("2")), "default")
+    assert not count(Setting((*cluster(), bare), Inventory(), (workloads[0], free)), "deploy", 0).is_fine

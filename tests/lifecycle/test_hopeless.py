@@ -1,0 +1,97 @@
+"""A waiting pod that is not tried again would find no node, and trying it again is what most of a course once cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks.lifecycle import nodes, workload
+from kubesched_lint.lifecycle.events import Story
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.lifecycle.telling import with_new_template
+from kubesched_lint.lifecycle.world import State
+from kubesched_lint.model.decode.workloads import decode_workload
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.scheduler.framework import diagnose
+from tests.lifecycle import simulated
+from tests.lifecycle.simulated import ZONE, apart, asking
+
+
+def waiting(state: State) -> Iterator[tuple[int, int]]:
+    """Slot and node, if it is pinned to one, of each pod that waits."""
+    yield from ((slot, -1) for slot, _, _ in state.waiting)
+    yield from ((slot, position) for position, queue in enumerate(state.pinned) for slot, _, _ in queue)
+
+
+def check(story: Story) -> int:
+    """How often no pod was tried."""
+    passed = 0
+    for phase in story.phases:
+        stage = phase.motion.stage
+        for state in phase.found.parents:
+            for slot, position in waiting(state):
+                decisions, landings = stage.decisions, stage.landings(state, slot, position)
+                passed += stage.decisions == decisions
+                stage.show(state)
+                assert bool(landings) == bool(diagnose(stage.pod(slot, position), stage.cluster).feasible)
+    return passed
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whoever_is_not_tried_finds_no_node(seed: int) -> None:
+    made = Setting(nodes(6), Inventory(), tuple(map(workload, range(4 * seed, 4 * seed + 4))))
+    story = story_of(made, range(4), expected=True, most_states=0, runs=1, seed=seed)
+    for one in made.workloads:
+        story.rollout(with_new_template(one))
+    story.lose(["n0"])
+    check(story)
+
+
+def near(app: str, key: str = ZONE):
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}
+    return {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+
+
+def even(app: str):
+    rule = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    return {"topologySpreadConstraints": [{**rule, "labelSelector": {"matchLabels": {"app": app}}}]}
+
+
+def crowd(seed: int) -> Story:
+    """Pods that wait for company, for evenness, for others to keep away, and for room."""
+    manifests = [
+        simulated.workload("DaemonSet", "agent", None, {**asking("1"), **near("web")}),
+        simulated.workload("DaemonSet", "large", None, asking("3")),
+        simulated.workload("Deployment", "web", 9, {**asking("1"), **even("web")}),
+        simulated.workload("Deployment", "one", 5, {**asking("500m"), **apart("one")}),
+        simulated.workload("Deployment", "shy", 3, {**asking("500m"), **apart("one")}),
+        simulated.workload("Deployment", "guest", 4, {**asking("1"), **near("shy")}),
+    ]
+    cluster = simulated.sketch(4)
+    made = Setting(cluster.inventory.nodes, Inventory(), tuple(decode_workload(m, "default") for m in manifests))
+    return story_of(made, range(len(manifests)), expected=True, most_states=0, runs=2, seed=seed)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_comes_and_goes_opens_nodes_to_those_that_it_concerns(seed: int) -> None:
+    story = crowd(seed)
+    for kind, name in (("Deployment", "web"), ("Deployment", "one"), ("Deployment", "shy")):
+        story.scale(kind, "default", name, 1)
+        story.scale(kind, "default", name, 6)
+    story.lose([story.nodes[0].name])
+    assert check(story) > 100
+
+
+def test_a_daemonset_that_waits_for_room_is_not_tried_at_each_step() -> None:
+    """Of 30 nodes with room for one, pods of a DaemonSet and 30 others: each of the losers is tried about once."""
+    manifests = [
+        simulated.workload("DaemonSet", "large", None, asking("3")),
+        simulated.workload("Deployment", "web", 30, asking("3")),
+    ]
+    made = Setting(
+        simulated.sketch(10).inventory.nodes, Inventory(), tuple(decode_workload(m, "default") for m in manifests)
+    )
+    story = story_of(made, range(2), expected=True, most_states=0, runs=1, seed=1)
+    assert story.phases[0].motion.stage.decisions < 150

@@ -156,13 +156,16 @@ def domain_room(
     return {value: sum(room.get(p, 0) for p in positions(nodes)) for value, nodes in domains.items()}
 
 
-def most_beside(setting: Setting, number: int, wanted: int, *, moving: bool = False) -> Counted:
+def most_beside(
+    setting: Setting, number: int, wanted: int, *, moving: bool = False, with_nodes: bool = False
+) -> Counted:
     """No order binds more pods than fit into as many domains as there are pods that its required affinity selects.
 
     A node without the topology key is in no domain, also for a first pod that selects itself (interpodaffinity's
     satisfyPodAffinity). Pods that select themselves may open any domain.
 
     ``moving``: an event may have made each of those leave one domain for another, and its own pods stay in both.
+    ``with_nodes``: it takes whole nodes, so that of domains that are nodes each keeps both or loses both.
     """
     pod, index = as_checked(setting.pods[number]), setting.index
     every = Counted(wanted, "all that are wanted")
@@ -175,8 +178,9 @@ def most_beside(setting: Setting, number: int, wanted: int, *, moving: bool = Fa
     hosts = setting.selection.of_all(pod.required_affinity, pod.namespace)
     guests = sum(draws(bound.pod) for bound in setting.objects.pods)
     running = sum(draws(bound.pod) for pods in setting.running.values() for bound in pods)
-    found = sum(_hosting(setting, i, moving=moving) for i in hosts) + guests * (2 if moving else 1) + running
     key = pod.required_affinity[0].topology_key
+    moving = moving and not (with_nodes and index.one_node_each(key) and not guests and not running)
+    found = sum(_hosting(setting, i, moving=moving) for i in hosts) + guests * (2 if moving else 1) + running
     usable, daemon = setting.usable[number], setting.workloads[number].kind == "DaemonSet"
     room = dict(copies(pod, setting.cluster, usable, 1 if daemon else wanted))
     changing = draws(pod) or any(_may_come_and_go(setting, i) for i in hosts)

@@ -84,7 +84,8 @@ _MADE_ROOM = "pods of others may have to go"
 
 def _as_told(setting: Setting, event: str, number: int) -> Tally:
     told = _as_held(setting, event, number) if setting.workloads[number].held else _count(setting, event, number)
-    beside = most_beside(setting, number, told.wanted, moving=event in LOSSES)
+    moving = event in LOSSES
+    beside = most_beside(setting, number, told.wanted, moving=moving, with_nodes=moving and event != "drain")
     if beside.pods < told.most.pods:
         told.most, told.always_stuck = beside, told.always_stuck or event == "rollout"
     return told

@@ -70,6 +70,16 @@ def test_no_more_run_than_fit_beside_those_that_they_must_be_near():
     assert found.why == "room for 3 in the domains of kubernetes.io/hostname of the 3 pods that its affinity selects"
 
 
+def test_with_a_node_go_both_the_pods_and_those_that_they_must_be_near():
+    """A lost host comes back elsewhere, where one pod more finds room; but the one beside it has gone with its node."""
+    many = workload("Deployment", "web", 5, {**asking("2"), **beside("db", HOSTNAME)})
+    outlook = told(sketch(9), workload("Deployment", "db", 3), many)
+    for event in ("node-loss", "zone-loss"):
+        found = cell(outlook, "web", event)
+        assert (found.verdict, found.bound.most) == (BAD, 3)
+    assert cell(outlook, "web", "drain").bound.most == 5, "a budget may keep pods where no host is any more"
+
+
 def test_a_daemonset_has_no_pod_where_the_key_of_its_affinity_is_missing():
     zoned = [{"name": "z", "count": 24, "zones": ["a"], "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "9"}}]
     bare = [{"name": "bare", "count": 2, "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "9"}}]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle import quotas
@@ -66,6 +67,7 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
     if any(index.one_node_each(t.topology_key) and not usable & ~index.with_key(t.topology_key) for t in apart):
         room = {position: min(here, 1) for position, here in room.items()}
     for term in apart:
+        work.spend(len(room))
         key = term.topology_key
         domains = [d for d in index.domains(key).values() if d & usable]
         open_ = sum(any(room[p] for p in positions(d & usable)) for d in domains)

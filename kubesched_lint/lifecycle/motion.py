@@ -86,7 +86,7 @@ class Motion:
         self.precedence = precedence or {}
         self.cast = stage.cast
         self.wishes = tuple(wishes)
-        work.spend(2 * len(self.wishes))  # each is asked for what it creates
+        work.spend(4 * len(self.wishes))  # each is asked for what it creates
         self._wish = {w.workload: w for w in self.wishes}
         self.may_miss = stage.may_miss()
         self._daemons = {w.workload: stage.daemons(w) for w in self.wishes if self._kind(w) == "DaemonSet"}

@@ -76,7 +76,7 @@ def _newest(scene: Scene) -> Newest:
     cast = scene.stage.cast
     slots = {step.slot for step, _ in scene.steps if step.slot >= 0}
     for state in (scene.start, scene.end):
-        work.spend((len(state.bound) + len(state.waiting)) // 4)
+        work.spend((len(state.bound) + len(state.waiting)) // 2)
         slots.update(_present(state))
     found: dict[int, int] = {}
     for slot in slots:

@@ -52,7 +52,7 @@ def drawing(setting: Setting, number: int, terms: Sequence[PodAffinityTerm]) -> 
 
 def _others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[Rival]:
     """Pods of other workloads, and those of another revision of this one that run already."""
-    work.spend(len(places))
+    work.spend(2 * len(places))
     crowd, pod = crowd_of(setting).rivals, setting.pods[number]
     for place in places:
         i, rival = crowd[place]

@@ -281,7 +281,7 @@ def settled(state: State) -> State:
 
 
 def _settled(queue: Queue) -> Queue:
-    work.spend(len(queue) // 2)
+    work.spend(len(queue))
     if not any(status == FRESH for _, status, _ in queue):
         return queue
     counts: dict[tuple[int, int], int] = {}

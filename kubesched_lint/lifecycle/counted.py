@@ -216,6 +216,11 @@ def _rollout(setting: Setting, number: int) -> Tally:
         told.always_stuck = told.least.pods > 0
         why = "a surging pod needs the host port that the old pod on its node holds"
         told.most = Counted(wanted, why)
+        told.always_stuck = told.always_stuck or _surges_in_vain(setting, number)
+        return told
+    if _surges_in_vain(setting, number):
+        told.never_stuck, told.always_stuck = False, True
+        told.most = Counted(wanted, "a surging pod needs room beside the old pod, and some node has not enough for two")
         return told
     # Where pods may be missing, old ones make way while any runs: it suffices that fewer than wanted leave room for one
     # more. Else, or where a pod that had to wait may overlook that, the surging pods need room beside all.
@@ -236,6 +241,24 @@ def _rollout(setting: Setting, number: int) -> Tally:
             told.always_stuck = True
             told.most = Counted(room.pods, f"{room.why}; {_NO_WAY}")
     return told
+
+
+def _surges_in_vain(setting: Setting, number: int) -> bool:
+    """Whether a DaemonSet makes each new pod beside the old one, where a node can never hold both.
+
+    Either the old one stands there, or it waits for others who stay: then the new one waits for them as well.
+    """
+    pod, workload = as_checked(setting.pods[number]), setting.workloads[number]
+    if workload.kind != "DaemonSet" or not daemon_bounds(workload.strategy, 1)[0] or setting.quotas[number]:
+        return False
+    looks = pod.required_affinity or pod.required_anti_affinity or pod.volumes or any(c.is_hard for c in pod.spread)
+    ranks = {other.priority or 0 for other in setting.pods}
+    if looks or len(ranks) > 1 or any(setting.running.values()) or guests_of(setting).weaker_kinds:
+        return False
+    if any(other.kind == "Job" for other in setting.workloads):
+        return False
+    nodes = targets(pod, setting.index)[0]
+    return any(room < 2 for room in dict(copies(pod, setting.cluster, nodes, 2)).values())
 
 
 def _applied_again(setting: Setting, number: int) -> Tally:

@@ -224,3 +224,16 @@ def test_one_in_each_zone_fills_no_more_of_the_zones_for_nodes_without_one():
     assert count(Setting((*cluster(), bare), Inventory(), workloads), "deploy", 0).is_fine
     free = decode_workload(workload("Deployment", "edge", 14, asking("2")), "default")
     assert not count(Setting((*cluster(), bare), Inventory(), (workloads[0], free)), "deploy", 0).is_fine
+
+
+def test_a_surging_daemonset_needs_room_for_two_on_each_of_its_nodes():
+    """Others may keep its pods from any node; all the same no rollout of it ends where a node holds but one."""
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    web = workload("Deployment", "web", 16, asking("1"))
+    for cpu, stuck in (("2500m", True), ("2", False)):
+        agent = workload("DaemonSet", "agent", None, asking(cpu), updateStrategy=strategy)
+        found = count(setting(agent, web), "rollout", 0)
+        assert not found.least.pods
+        assert found.always_stuck is stuck
+    replacing = workload("DaemonSet", "agent", None, asking("2500m"))
+    assert not count(setting(replacing, web), "rollout", 0).always_stuck

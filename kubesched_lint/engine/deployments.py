@@ -150,8 +150,9 @@ def _error(finding: Finding, phase: Phase) -> Iterator[tuple[ObjectRef, Answer]]
         return
     evidence = finding.evidence
     stands = any(seen.in_trouble for seen in about.values())
-    if evidence.supply is not None and evidence.demand == sum(seen.want for seen in about.values()):
-        stands = stands and sum(seen.bound for seen in about.values()) <= evidence.supply
+    counts = evidence.supply is not None and not any(seen.mixed for seen in about.values())
+    if counts and evidence.demand == sum(seen.want for seen in about.values()):
+        stands = stands and sum(seen.bound for seen in about.values()) <= (evidence.supply or 0)
     recorded = ", ".join(f"{ref}: {seen}" for ref, seen in about.items())
     predicted = f"error {finding.rule}: {finding.message}"
     yield finding.object, Answer("no error on what ran", stands, recorded, predicted, evidence.text)

@@ -96,6 +96,7 @@ def _phase(recorded: Record) -> dict[str, Any]:
             "pending": {f"Unschedulable: {message}": count for message, count in value["pending"].items()},
             "done": value.get("rollout") != "stuck",
             **({"updated": value["updated"]} if "updated" in value else {}),
+            **({"old": value["old_pods"]} if value.get("old_pods") else {}),
         }
     return {"quiet": None if recorded["quiescent"] else "still moving", "workloads": workloads}
 

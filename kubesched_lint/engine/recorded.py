@@ -29,7 +29,9 @@ class Seen:
     blocked: str = ""
     """What a drain was told that could not evict a pod."""
     mixed: bool = False
-    """Of a DaemonSet: not all pods are of the newest revision, so that one which waits may be one more than wanted."""
+    """Not all pods are of the newest revision: one that waits may be one more than wanted, and more may run than the
+    newest revision alone could have.
+    """
 
     @property
     def in_trouble(self) -> bool:
@@ -168,6 +170,7 @@ def _seen(kind: str, value: Record, event: str, refused: str) -> Seen:
     mixed = kind == "DaemonSet" and int(value.get("updated", want)) < want
     if event == "rollout":
         finished = finished and not mixed
+    mixed = mixed or bool(value.get("old"))
     pending = _mapping(value, "pending") if "pending" in value else {}
     messages = tuple(message.partition(": ")[2] for message in pending)
     return Seen(kind, want, int(value["bound"]), messages, str(value.get("failure") or ""), finished, refused, mixed)

@@ -86,6 +86,11 @@ def _as_told(setting: Setting, event: str, number: int) -> Tally:
     told = _as_held(setting, event, number) if setting.workloads[number].held else _count(setting, event, number)
     moving = event in LOSSES
     beside = most_beside(setting, number, told.wanted, moving=moving, with_nodes=moving and event != "drain")
+    daemon = setting.workloads[number].kind == "DaemonSet"
+    if daemon and event == "zone-loss":
+        return told
+    if daemon and event == "node-loss":  # it wants no pod for the lost node, so that none lacks there
+        beside = beside._replace(pods=min(beside.pods + 1, told.wanted))
     if beside.pods < told.most.pods:
         told.most, told.always_stuck = beside, told.always_stuck or event == "rollout"
     return told

@@ -92,6 +92,21 @@ def test_a_rollout_without_a_spare_domain_is_stuck_exactly_where_the_closed_form
             assert told.always_stuck == rollout_is_stuck(web, replicas, domains)
 
 
+def test_a_daemon_set_lacks_nothing_where_its_only_node_is_lost():
+    """Its pod fits nowhere; once the node is gone it wants none, although its affinity leaves room for none."""
+    near = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": HOSTNAME}
+    affinity = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [near]}}
+    spec = {"affinity": affinity, "containers": [{"name": "c", "resources": {"requests": {"cpu": "8"}}}]}
+    labels = {"app": "web"}
+    template = {"metadata": {"labels": labels}, "spec": spec}
+    meta = {"name": "web", "namespace": "default"}
+    web = {"kind": "DaemonSet", "metadata": meta, "spec": {"selector": {"matchLabels": labels}, "template": template}}
+    cluster = (Node("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 4000, "pods": 110}),)
+    setting = Setting(cluster, Inventory(), (decode_workload({"apiVersion": "apps/v1", **web}, "default"),))
+    assert count(setting, "deploy", 0).most.pods == 0
+    assert count(setting, "node-loss", 0).most.pods == 1
+
+
 def test_scaling_down_halves_what_has_no_autoscaler():
     setting = Setting((), Inventory(), (_apart(5),))
     assert size_after(setting, "scale-down", 0) == 3

@@ -18,7 +18,7 @@ from kubesched_lint.lifecycle.stories import story_of
 from kubesched_lint.lifecycle.telling import Telling, size_after
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
 from kubesched_lint.model.workload import Workload
 from tests.lifecycle import simulated
 from tests.lifecycle.made_settings import nodes, workload
@@ -101,7 +101,9 @@ def test_a_daemon_set_lacks_nothing_where_its_only_node_is_lost():
     template = {"metadata": {"labels": labels}, "spec": spec}
     meta = {"name": "web", "namespace": "default"}
     web = {"kind": "DaemonSet", "metadata": meta, "spec": {"selector": {"matchLabels": labels}, "template": template}}
-    cluster = (Node("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 4000, "pods": 110}),)
+    room = {"cpu": 4000, "pods": 110}
+    closed = Node("n1", {HOSTNAME: "n1"}, taints=(Taint("dedicated", "gpu", "NoSchedule"),), allocatable=room)
+    cluster = (Node("n0", {HOSTNAME: "n0"}, allocatable=room), closed)
     setting = Setting(cluster, Inventory(), (decode_workload({"apiVersion": "apps/v1", **web}, "default"),))
     assert count(setting, "deploy", 0).most.pods == 0
     assert count(setting, "node-loss", 0).most.pods == 1

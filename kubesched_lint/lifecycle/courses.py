@@ -167,8 +167,8 @@ class Courses:
         if not aim.first:
             return [*others, aim.number]
         pod = setting.pods[aim.number]
-        near = [i for i in others if any(setting.selects(t, pod, setting.pods[i]) for t in pod.required_affinity)]
-        return [aim.number, *near, *(i for i in others if i not in near)]
+        near = {i for term in pod.required_affinity for i in setting.selection.of(term, pod.namespace)}
+        return [aim.number, *sorted(others, key=lambda i: i not in near)]
 
     @cached_property
     def _sizes(self) -> Sequence[float]:

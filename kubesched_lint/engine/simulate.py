@@ -35,7 +35,7 @@ from kubesched_lint.text import first_few
 from kubesched_lint.world.pod_labels import not_followed
 from kubesched_lint.world.world import Premises, World
 
-MOST_STEPS, STEPS_EACH, MANY = 6_000_000, 20_000, 200
+MOST_STEPS, STEPS_EACH, MANY = 7_000_000, 20_000, 200
 """Of a simulation, and for each of its workloads as far as they are not ``MANY``: see ``work``."""
 
 _MOST_SPARE = 60

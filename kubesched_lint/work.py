@@ -38,15 +38,15 @@ def spend(steps: int = 1) -> None:
         raise OutOfWorkError(WHY)
 
 
-def share(least: int, part: int = 4) -> float:
+def share(least: int, part: float = 4) -> float:
     """For one of many: one ``part`` of the steps that are left, and ``least`` where these run out."""
     return max(least, _LIMITS.left / part)
 
 
-def tried(tell: Callable[[], T], instead: T) -> T:
-    """What is told within a share of the work; ``instead`` where that does not suffice."""
+def tried(tell: Callable[[], T], instead: T, part: float = 4) -> T:
+    """What is told within one ``part`` of the steps that are left; ``instead`` where these do not suffice."""
     try:
-        with within(share(0)):
+        with within(share(0, part)):
             return tell()
     except OutOfWorkError:
         return instead

@@ -162,7 +162,7 @@ def _simulated(
     drawn = work.tried(lambda: _pictures(simulation, pictured), None) if pictured else (None, None)
     before, after = drawn or (None, None)
     unmissing = [i for i in numbers if i not in missing]
-    skewed = work.tried(lambda: tuple(_skews(setting, effort, unmissing)), None)
+    skewed = work.tried(lambda: tuple(_skews(setting, effort, unmissing)), None, 4 / 3)  # little comes after them
     left_out = [what for what, told in (("the picture", drawn), ("the skews", skewed)) if told is None]
     return SimulationReport(
         setting.workloads,

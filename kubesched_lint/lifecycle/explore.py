@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from random import Random
 
 from kubesched_lint import work
 from kubesched_lint.lifecycle.motion import Motion, Move
-from kubesched_lint.lifecycle.scene import Scene
+from kubesched_lint.lifecycle.stage import Stage
 from kubesched_lint.lifecycle.world import State, Step, settled
+from kubesched_lint.record import record
 
 Extra = Callable[[State], Iterator[Move]]
 """Moves that an event adds to those of scheduler and controllers."""
@@ -21,6 +23,25 @@ MOVES_EACH = 100
 MOST_WORK = 250_000
 """Of all courses of a phase: about a second. A step costs ``_STEP``, and 1 for each node and entry of its state."""
 _STEP = 50
+
+
+@record
+class Scene:
+    """One phase of a trace: its steps, each with the state it led to; node positions are those of ``stage``."""
+
+    name: str
+    stage: Stage
+    start: State
+    steps: tuple[tuple[Step, State], ...]
+
+    @property
+    def end(self) -> State:
+        return self.steps[-1][1] if self.steps else self.start
+
+    @cached_property
+    def lines(self) -> dict[str, str]:
+        """The scene in words, by what sets it going: whoever tells it keeps them here."""
+        return {}
 
 
 def _work(state: State) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kubesched_lint import work
-from kubesched_lint.lifecycle.scene import Scene
+from kubesched_lint.lifecycle.explore import Scene
 from kubesched_lint.lifecycle.telling import End
 from kubesched_lint.lifecycle.trace import trace
 from kubesched_lint.lifecycle.verdicts import Witness

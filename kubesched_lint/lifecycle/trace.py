@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 from kubesched_lint import work
 from kubesched_lint.lifecycle.events import Phase
-from kubesched_lint.lifecycle.explore import all_moves
-from kubesched_lint.lifecycle.scene import Scene
+from kubesched_lint.lifecycle.explore import Scene, all_moves
 from kubesched_lint.lifecycle.world import State, Step, settled
 
 _STEPS, _AT_ONCE = 20, 8

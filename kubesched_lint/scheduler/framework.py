@@ -101,7 +101,8 @@ def diagnose(pod: Pod, state: ClusterState) -> Diagnosis:
     if pod.scheduling_gates:
         return Diagnosis(total, EMPTY, gated=True)
     if pod.node_name:
-        return _admitted(pod, state)
+        feasible, rejections = _admitted(pod, state, index.all)
+        return Diagnosis(total, feasible, tuple(rejections))
     looked_at, pinned_by, refusal = _prefilter(pod, state)
     if refusal is not None:
         return Diagnosis(total, EMPTY, refusal=refusal)
@@ -112,14 +113,14 @@ def diagnose(pod: Pod, state: ClusterState) -> Diagnosis:
     return Diagnosis(total, feasible, tuple(rejections), index.all & ~looked_at, pinned_by)
 
 
-def _admitted(pod: Pod, state: ClusterState) -> Diagnosis:
+def _admitted(pod: Pod, state: ClusterState, among: NodeSet) -> tuple[NodeSet, list[Rejection]]:
     """A pod that names its node is not scheduled: the node's kubelet looks at what concerns the node alone.
 
     Neither spread nor pod affinity, of its own or of others, nor NoSchedule taints, cordons and volumes keep it away.
     Mirrors generalFilter of ``pkg/kubelet/lifecycle/predicate.go`` (v1.36), which looks at NoExecute taints besides.
     """
-    feasible, rejections = _filter(_as_kubelet_sees(pod), state, state.index.all, KUBELET_FILTERS)
-    return Diagnosis(len(state.index), feasible, tuple(r._replace(resolvable=False) for r in rejections))
+    feasible, rejections = _filter(_as_kubelet_sees(pod), state, among, KUBELET_FILTERS)
+    return feasible, [r._replace(resolvable=False) for r in rejections]
 
 
 def _as_kubelet_sees(pod: Pod) -> Pod:
@@ -196,8 +197,10 @@ def filter_node(pod: Pod, state: ClusterState, position: int) -> list[Rejection]
     """Why one node is turned away; empty when it passes.
 
     A node set aside for pods of equal or higher priority must take this pod with them there, and without them.
-    Mirrors RunFilterPluginsWithNominatedPods.
+    Mirrors RunFilterPluginsWithNominatedPods. A pod that names its node meets the kubelet alone, as in ``diagnose``.
     """
+    if pod.node_name:
+        return _admitted(pod, state, only(position))[1]
     guests = _guests(pod, state, position)
     if guests:
         mark = state.mark()

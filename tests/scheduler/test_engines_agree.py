@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import HOSTNAME
+from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.framework import (
     Diagnosis,
     diagnose,
@@ -20,6 +22,7 @@ from kubesched_lint.scheduler.framework import (
 from kubesched_lint.scheduler.preemption import preempt
 from tests.scheduler import plain_engine, plain_preemption
 from tests.scheduler.made_clusters import NAMESPACES, Made, clusters, crowded, pods
+from tests.scheduler.small import bound, node, pod, selecting, state
 
 # EXAMPLES=3000 pytest tests/scheduler/test_engines_agree.py looks longer.
 thorough = settings(
@@ -110,6 +113,18 @@ def test_what_holds_for_all_nodes_holds_for_each(made: Made) -> None:
         if not diagnosis.outside >> position & 1:
             assert [(r.plugin, r.reason) for r in alone] == [(r.plugin, r.reason) for r in diagnosis.reasons(position)]
     assert diagnosis.feasible & ~static_feasible(made.pod, state.index) == 0
+
+
+def test_the_kubelet_alone_looks_at_a_pod_that_names_its_node() -> None:
+    """Once drawn by the test above: neither the own anti-affinity nor the spread of such a pod is checked."""
+    apart = PodAffinityTerm(HOSTNAME, selecting(app="web"))
+    even = SpreadConstraint(1, HOSTNAME, "DoNotSchedule", selecting(app="web"))
+    named = pod(node_name="n0", required_anti_affinity=(apart,), spread=(even,))
+    where = state([node("n0"), node("n1")], *(bound(f"web-{i}", "n0", pod()) for i in range(2)))
+    diagnosis = diagnose(named, where)
+    for position in range(2):
+        assert filter_node(named, where, position) == list(diagnosis.reasons(position))
+    assert [r.plugin for r in filter_node(named, where, 1)] == ["NodeName"]
 
 
 def answer(diagnosis: Diagnosis) -> tuple[int, str]:

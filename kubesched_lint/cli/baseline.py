@@ -2,30 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from kubesched_lint.cli.options import (
-    ApplyOrder,
-    ApplyOrderOption,
-    ClusterPath,
-    ConfigFile,
-    Elastic,
-    Exclude,
-    Ignore,
-    KubernetesVersion,
-    Namespace,
-    NoConfig,
-    Partial,
-    Paths,
-    Profile,
-    ProfileOption,
-    Render,
-    RuleFolders,
-    Select,
-    Sets,
-)
+from kubesched_lint.cli.options import JUDGING, Paths, takes
 from kubesched_lint.cli.parser import Command, Group
 from kubesched_lint.printing import say, tell, visible
 from kubesched_lint.text import plural
@@ -66,25 +47,13 @@ File = Annotated[
 
 
 @app.command(cls=Command)
+@takes("cluster", *JUDGING)
 def write(
     context: typer.Context,
     paths: Paths,
+    *,
     output: Output = None,
-    cluster: ClusterPath = None,
-    namespace: Namespace = "default",
-    profile: ProfileOption = Profile.CI,
-    select: Select = None,
-    ignore: Ignore = None,
-    rule_folders: RuleFolders = None,
-    apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
-    elastic: Elastic = None,
-    kubernetes_version: KubernetesVersion = "1.36",
-    partial: Partial = False,
-    exclude: Exclude = None,
-    render: Render = True,
-    sets: Sets = None,
-    config_file: ConfigFile = None,
-    no_config: NoConfig = False,
+    **shared: Any,
 ) -> None:
     """Write every finding of today, waived ones aside, to a file for `lint --baseline`.
 
@@ -96,17 +65,16 @@ def write(
 
       kubesched-lint lint manifests/ --cluster cluster.yaml --baseline kubesched-baseline.json
     """
+    import os
     from collections import Counter
 
     from kubesched_lint.cli.settings import settle
     from kubesched_lint.engine.baseline import entries_of
-    from kubesched_lint.rulebook.own import rulebook_with
 
-    settings = settle(context, paths, rulebook_with(rule_folders or ()))
-    rulebook = settings.rulebook
+    settings = settle(context, paths)
     file = output or settings.maybe("baseline") or DEFAULT
-    old = _before(file, rulebook)
-    entries = entries_of(_run(paths, settings, rulebook, None).report)
+    old = _read(file, settings.rulebook, "; it is left as it is") if os.path.exists(file) else None
+    entries = entries_of(_run(paths, settings, None).report)
     _write(file, entries)
     told = f"{file}: {_many(len(entries))}"
     if old is not None:
@@ -117,25 +85,13 @@ def write(
 
 
 @app.command(cls=Command)
+@takes("cluster", *JUDGING)
 def prune(
     context: typer.Context,
     paths: Paths,
+    *,
     baseline: File = None,
-    cluster: ClusterPath = None,
-    namespace: Namespace = "default",
-    profile: ProfileOption = Profile.CI,
-    select: Select = None,
-    ignore: Ignore = None,
-    rule_folders: RuleFolders = None,
-    apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
-    elastic: Elastic = None,
-    kubernetes_version: KubernetesVersion = "1.36",
-    partial: Partial = False,
-    exclude: Exclude = None,
-    render: Render = True,
-    sets: Sets = None,
-    config_file: ConfigFile = None,
-    no_config: NoConfig = False,
+    **shared: Any,
 ) -> None:
     """Take out of a baseline what no longer occurs, and add nothing.
 
@@ -145,43 +101,24 @@ def prune(
     """
     from kubesched_lint.cli.settings import settle
     from kubesched_lint.engine.baseline import without
-    from kubesched_lint.engine.options import BaselineError
-    from kubesched_lint.engine.session import read_baseline
-    from kubesched_lint.rulebook.own import rulebook_with
 
-    settings = settle(context, paths, rulebook_with(rule_folders or ()))
-    rulebook = settings.rulebook
+    settings = settle(context, paths)
     file = settings.maybe("baseline") or DEFAULT
-    try:
-        old = read_baseline(file, rulebook)
-    except BaselineError as error:
-        _give_up(str(error))
-    gone = _run(paths, settings, rulebook, file).gone
+    old = _read(file, settings.rulebook)
+    gone = _run(paths, settings, file).gone
     if gone:
         _write(file, without(old, gone))
     tell(f"{file}: {_many(len(old) - len(gone))}; {len(gone)} gone")
 
 
 @app.command(cls=Command)
+@takes("cluster", *JUDGING)
 def update(
     context: typer.Context,
     paths: Paths,
+    *,
     baseline: File = None,
-    cluster: ClusterPath = None,
-    namespace: Namespace = "default",
-    profile: ProfileOption = Profile.CI,
-    select: Select = None,
-    ignore: Ignore = None,
-    rule_folders: RuleFolders = None,
-    apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
-    elastic: Elastic = None,
-    kubernetes_version: KubernetesVersion = "1.36",
-    partial: Partial = False,
-    exclude: Exclude = None,
-    render: Render = True,
-    sets: Sets = None,
-    config_file: ConfigFile = None,
-    no_config: NoConfig = False,
+    **shared: Any,
 ) -> None:
     """Bring a baseline up to date, and say of each entry what changed and why.
 
@@ -192,18 +129,11 @@ def update(
     """
     from kubesched_lint.cli.settings import settle
     from kubesched_lint.engine.baseline import changes, updated
-    from kubesched_lint.engine.options import BaselineError
-    from kubesched_lint.engine.session import read_baseline
-    from kubesched_lint.rulebook.own import rulebook_with
 
-    settings = settle(context, paths, rulebook_with(rule_folders or ()))
-    rulebook = settings.rulebook
+    settings = settle(context, paths)
     file = settings.maybe("baseline") or DEFAULT
-    try:
-        old = read_baseline(file, rulebook)
-    except BaselineError as error:
-        _give_up(str(error))
-    run = _run(paths, settings, rulebook, file)
+    old = _read(file, settings.rulebook)
+    run = _run(paths, settings, file)
     entries = updated(old, run.report, run.gone)
     found = tuple(changes(old, entries))
     if found:
@@ -223,7 +153,7 @@ def _line(change: Change) -> str:
     return visible("  ".join((*parts, *([f"({change.why})"] if change.why else []))))
 
 
-def _run(paths: list[str], settings: Settings, rulebook: Rulebook, baseline: str | None) -> LintRun:
+def _run(paths: list[str], settings: Settings, baseline: str | None) -> LintRun:
     """Ends the run when something cannot be read: half a set has half of its findings."""
     from kubesched_lint.engine.session import Request, checked
     from kubesched_lint.rulebook.library import UnknownRuleError
@@ -236,7 +166,7 @@ def _run(paths: list[str], settings: Settings, rulebook: Rulebook, baseline: str
         baseline=baseline,
     )
     try:
-        run = checked(request, settings.options, rulebook)
+        run = checked(request, settings.options, settings.rulebook)
     except UnknownRuleError as error:
         _give_up(str(error))
     for problem in run.report.errors:
@@ -247,19 +177,15 @@ def _run(paths: list[str], settings: Settings, rulebook: Rulebook, baseline: str
     return run
 
 
-def _before(file: str, rulebook: Rulebook) -> tuple[Entry, ...] | None:
-    """What the file holds already, None when it is not there; a file that is no baseline is left alone."""
-    import os
-
+def _read(file: str, rulebook: Rulebook, aside: str = "") -> tuple[Entry, ...]:
+    """What the baseline holds. Ends the run when it is none, and says ``aside`` behind the reason."""
     from kubesched_lint.engine.options import BaselineError
     from kubesched_lint.engine.session import read_baseline
 
-    if not os.path.exists(file):
-        return None
     try:
         return read_baseline(file, rulebook)
     except BaselineError as error:
-        _give_up(f"{error}; it is left as it is")
+        _give_up(f"{error}{aside}")
 
 
 def _write(file: str, entries: tuple[Entry, ...]) -> None:

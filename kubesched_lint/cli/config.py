@@ -8,30 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kubesched_lint.cli.options import (
-    ApplyOrder,
-    ApplyOrderOption,
-    Baseline,
-    ClusterPath,
-    ConfigFile,
-    Elastic,
-    Exclude,
-    FailOn,
-    FailOnOption,
-    Ignore,
-    KubernetesVersion,
-    Namespace,
-    NoConfig,
-    OptionalPaths,
-    Partial,
-    Profile,
-    ProfileOption,
-    Render,
-    RuleFolders,
-    Select,
-    Sets,
-    StrictSkips,
-)
+from kubesched_lint.cli.options import GATING, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command, Group
 from kubesched_lint.printing import json_text, say, say_exactly, visible
 
@@ -56,28 +33,13 @@ class Format(StrEnum):
 
 
 @app.command(cls=Command)
+@takes("cluster", *GATING)
 def show(
     context: typer.Context,
     paths: OptionalPaths = None,
-    cluster: ClusterPath = None,
-    namespace: Namespace = "default",
-    profile: ProfileOption = Profile.CI,
-    select: Select = None,
-    ignore: Ignore = None,
-    rule_folders: RuleFolders = None,
-    fail_on: FailOnOption = FailOn.ERROR,
-    strict_skips: StrictSkips = False,
-    apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
-    elastic: Elastic = None,
-    kubernetes_version: KubernetesVersion = "1.36",
-    partial: Partial = False,
-    exclude: Exclude = None,
-    render: Render = True,
-    baseline: Baseline = None,
-    sets: Sets = None,
-    config_file: ConfigFile = None,
-    no_config: NoConfig = False,
+    *,
     form: Annotated[Format, typer.Option("--format", "-f", help="How to print the settings.")] = Format.TEXT,
+    **shared: Any,
 ) -> None:
     """Show every setting of a run, and whether it comes from a flag, a line of the configuration or the default.
 
@@ -90,9 +52,8 @@ def show(
       kubesched-lint config show manifests/ --fail-on warning --format json
     """
     from kubesched_lint.cli.settings import settle
-    from kubesched_lint.rulebook.own import rulebook_with
 
-    settings = settle(context, paths or (), rulebook_with(rule_folders or ()))
+    settings = settle(context, paths or ())
     rulebook = settings.rulebook
     if form is Format.JSON:
         say_exactly([json_text(_as_json(settings, rulebook), 2), "\n"])

@@ -2,35 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kubesched_lint.cli.options import (
-    ApplyOrder,
-    ApplyOrderOption,
-    Baseline,
-    Color,
-    ColorOption,
-    ConfigFile,
-    Elastic,
-    Exclude,
-    FailOn,
-    FailOnOption,
-    Ignore,
-    KubernetesVersion,
-    Namespace,
-    NoConfig,
-    Partial,
-    Paths,
-    Profile,
-    ProfileOption,
-    Render,
-    RuleFolders,
-    Select,
-    Sets,
-    StrictSkips,
-)
+from kubesched_lint.cli.options import GATING, Color, ColorOption, Paths, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import tell
 
@@ -42,9 +18,11 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 
 @app.command(cls=Command, short_help="Check one set of manifests against many clusters.")
+@takes(*GATING)
 def fleet(
     context: typer.Context,
     paths: Paths,
+    *,
     clusters: Annotated[
         str,
         typer.Option(
@@ -61,24 +39,8 @@ def fleet(
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write there instead of to standard output.")
     ] = None,
-    namespace: Namespace = "default",
-    profile: ProfileOption = Profile.CI,
-    select: Select = None,
-    ignore: Ignore = None,
-    rule_folders: RuleFolders = None,
-    fail_on: FailOnOption = FailOn.ERROR,
-    strict_skips: StrictSkips = False,
-    apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
-    elastic: Elastic = None,
-    kubernetes_version: KubernetesVersion = "1.36",
-    partial: Partial = False,
-    exclude: Exclude = None,
-    render: Render = True,
-    sets: Sets = None,
-    baseline: Baseline = None,
-    config_file: ConfigFile = None,
-    no_config: NoConfig = False,
     color: ColorOption = Color.AUTO,
+    **shared: Any,
 ) -> None:
     """Check one set of manifests against many clusters, and show a table of rules by clusters.
 
@@ -99,11 +61,10 @@ def fleet(
     from kubesched_lint.report.fleet import FORMATS, worst_exit_code
     from kubesched_lint.report.footer import FAIL_ON
     from kubesched_lint.rulebook.library import UnknownRuleError
-    from kubesched_lint.rulebook.own import rulebook_with
 
     if format_ not in FORMATS:
         raise typer.BadParameter(f"{format_!r} is not one of {', '.join(FORMATS)}.", param_hint="'--format'")
-    settings = settle(context, paths, rulebook_with(rule_folders or ()))
+    settings = settle(context, paths)
     rulebook = settings.rulebook
     known = settings.maybe("baseline")
     try:

@@ -7,35 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kubesched_lint.cli.options import (
-    ApplyOrder,
-    ApplyOrderOption,
-    Baseline,
-    ClusterPath,
+    GATING,
     Color,
     ColorOption,
-    ConfigFile,
-    Elastic,
-    Exclude,
-    FailOn,
-    FailOnOption,
     ForceExclude,
-    Formats,
-    Ignore,
-    KubernetesVersion,
-    Namespace,
-    NoConfig,
-    Partial,
     Paths,
     Profile,
-    ProfileOption,
     Quiet,
-    Render,
-    RuleFolders,
-    Select,
-    Sets,
     Statistics,
-    StrictSkips,
     Verbose,
+    takes,
 )
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import tell
@@ -72,26 +53,12 @@ def _with_base(args: list[str]) -> Iterator[str]:
 
 
 @app.command(cls=_Lint, short_help="Check manifests against a cluster, and name the lines to blame.")
+@takes("cluster", *GATING, "formats")
 def lint(
     context: typer.Context,
     paths: Paths,
-    cluster: ClusterPath = None,
-    namespace: Namespace = "default",
-    profile: ProfileOption = Profile.CI,
-    select: Select = None,
-    ignore: Ignore = None,
-    rule_folders: RuleFolders = None,
-    formats: Formats = None,
-    fail_on: FailOnOption = FailOn.ERROR,
-    strict_skips: StrictSkips = False,
-    apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
-    elastic: Elastic = None,
-    kubernetes_version: KubernetesVersion = "1.36",
-    partial: Partial = False,
-    exclude: Exclude = None,
+    *,
     force_exclude: ForceExclude = False,
-    sets: Sets = None,
-    baseline: Baseline = None,
     changed: Annotated[
         str | None,
         typer.Option(
@@ -110,7 +77,6 @@ def lint(
             "--unsafe-fixes", help="With --diff or --fix: also what may change where pods run or what is promised."
         ),
     ] = False,
-    render: Render = True,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Judge anew what an earlier run has judged, and remember nothing.")
     ] = False,
@@ -124,12 +90,11 @@ def lint(
             help="Processes that read large sets at the same time: less to wait for, more CPU in all.",
         ),
     ] = 1,
-    config_file: ConfigFile = None,
-    no_config: NoConfig = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
     statistics: Statistics = False,
     color: ColorOption = Color.AUTO,
+    **shared: Any,
 ) -> None:
     """Check manifests against a cluster and report what will not be scheduled.
 
@@ -154,14 +119,13 @@ def lint(
     from kubesched_lint.report.formats import FormatError
     from kubesched_lint.report.writers import targets
     from kubesched_lint.rulebook.library import UnknownRuleError
-    from kubesched_lint.rulebook.own import rulebook_with
 
     mending = None
     if diff or fix or unsafe_fixes:
         from kubesched_lint.cli.mending import asked, mend
 
         mending = asked(paths, diff=diff, fix=fix, unsafe=unsafe_fixes)
-    settings = settle(context, paths, rulebook_with(rule_folders or ()))
+    settings = settle(context, paths)
     rulebook = settings.rulebook
     failing = FAIL_ON[settings.text("fail-on")]
     progress = Progress()

@@ -1,9 +1,9 @@
 """The options that several commands share, each declared once."""
 
-from __future__ import annotations
-
+import inspect
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 import typer
 
@@ -42,25 +42,6 @@ _PATHS = typer.Argument(
 
 Paths = Annotated[list[str], _PATHS]
 OptionalPaths = Annotated[list[str] | None, _PATHS]
-ClusterPath = Annotated[
-    str | None,
-    typer.Option(
-        "--cluster",
-        "-c",
-        metavar="PATH",
-        rich_help_panel=INPUT,
-        help="Snapshot or sketch: a file or folder, also .gz; or live[:CONTEXT].",
-    ),
-]
-Namespace = Annotated[
-    str,
-    typer.Option(
-        "--namespace", "-n", metavar="NAME", rich_help_panel=INPUT, help="Namespace of objects that name none."
-    ),
-]
-ProfileOption = Annotated[
-    Profile, typer.Option("--profile", rich_help_panel=RULES, help="Which rules run unless selected by name.")
-]
 
 
 def _rule_names(incomplete: str) -> list[tuple[str, str]]:
@@ -81,128 +62,13 @@ def rule_slugs(incomplete: str) -> list[tuple[str, str]]:
     return [(rule.slug, rule.summary) for rule in Rulebook.shipped() if rule.slug.startswith(incomplete)]
 
 
-Select = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--select",
-        metavar="RULE",
-        autocompletion=_rule_names,
-        rich_help_panel=RULES,
-        help="Run only these rules or families. Repeatable.",
-    ),
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--ignore",
-        metavar="RULE",
-        autocompletion=_rule_names,
-        rich_help_panel=RULES,
-        help="Leave out these rules or families. Repeatable.",
-    ),
-]
-FailOnOption = Annotated[
-    FailOn,
-    typer.Option("--fail-on", rich_help_panel=OUTPUT, help="The severity from which findings make the exit code 1."),
-]
-StrictSkips = Annotated[
-    bool, typer.Option("--strict-skips", rich_help_panel=OUTPUT, help="Exit with 1 also when a rule had to be skipped.")
-]
-ApplyOrderOption = Annotated[
-    ApplyOrder,
-    typer.Option(
-        "--apply-order", rich_help_panel=INPUT, help="Which tool applies the manifests, and so in which order."
-    ),
-]
-Elastic = Annotated[
-    bool | None,
-    typer.Option(
-        "--elastic/--fixed",
-        rich_help_panel=INPUT,
-        help="Whether nodes come and go by an autoscaler.  [default: seen from labels]",
-    ),
-]
-KubernetesVersion = Annotated[
-    str,
-    typer.Option(
-        "--kubernetes-version", metavar="VERSION", rich_help_panel=INPUT, help="Version whose scheduler is modelled."
-    ),
-]
 ColorOption = Annotated[Color, typer.Option("--color", rich_help_panel=OUTPUT, help="Colour in text output.")]
-Partial = Annotated[
-    bool,
-    typer.Option(
-        "--partial", rich_help_panel=INPUT, help="The paths are part of a larger set: absence proves nothing."
-    ),
-]
-Formats = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--format",
-        "-f",
-        metavar="NAME[=FILE]",
-        rich_help_panel=OUTPUT,
-        help="text, json, sarif, github, gitlab, junit, markdown or html. Repeatable.",
-    ),
-]
-Exclude = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--exclude",
-        metavar="GLOB",
-        rich_help_panel=INPUT,
-        help="Pass over such files and folders where a folder is read. Repeatable.",
-    ),
-]
 ForceExclude = Annotated[
     bool,
     typer.Option(
         "--force-exclude",
         rich_help_panel=INPUT,
         help="Exclude also what is named itself: for hooks, which name each file.",
-    ),
-]
-Baseline = Annotated[
-    str | None,
-    typer.Option(
-        "--baseline", metavar="FILE", rich_help_panel=RULES, help="Findings that this file knows do not count."
-    ),
-]
-RuleFolders = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--rules",
-        metavar="DIR",
-        rich_help_panel=RULES,
-        help="A folder with rules of your own, see `rules new`. Repeatable.",
-    ),
-]
-Sets = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="RULE.PARAM=VALUE",
-        rich_help_panel=RULES,
-        help="Set a parameter of a rule, or its severity (RULE.severity=note). Repeatable.",
-    ),
-]
-ConfigFile = Annotated[
-    str | None,
-    typer.Option(
-        "--config",
-        metavar="FILE",
-        rich_help_panel=CONFIG,
-        help="Read this configuration.  [default: the nearest kubesched.toml or pyproject.toml]",
-    ),
-]
-NoConfig = Annotated[bool, typer.Option("--no-config", rich_help_panel=CONFIG, help="Read no configuration.")]
-Render = Annotated[
-    bool,
-    typer.Option(
-        "--render/--no-render",
-        rich_help_panel=INPUT,
-        help="Read kustomizations as what kubectl kustomize makes of them, and a named chart as helm template does, "
-        "where these are installed.",
     ),
 ]
 Quiet = Annotated[
@@ -223,3 +89,114 @@ Statistics = Annotated[
         "--statistics", rich_help_panel=OUTPUT, help="In text: a table of the rules and how often each found something."
     ),
 ]
+
+
+def _option(kind: Any, default: object, panel: str, about: str, *names: str, **more: Any) -> tuple[Any, object]:
+    return Annotated[kind, typer.Option(*names, rich_help_panel=panel, help=about, **more)], default
+
+
+def _many(panel: str, name: str, metavar: str, about: str, *short: str, **more: Any) -> tuple[Any, object]:
+    return _option(list[str] | None, None, panel, f"{about} Repeatable.", name, *short, metavar=metavar, **more)
+
+
+_SHARED = {
+    "cluster": _option(
+        str | None,
+        None,
+        INPUT,
+        "Snapshot or sketch: a file or folder, also .gz; or live[:CONTEXT].",
+        "--cluster",
+        "-c",
+        metavar="PATH",
+    ),
+    "namespace": _option(
+        str, "default", INPUT, "Namespace of objects that name none.", "--namespace", "-n", metavar="NAME"
+    ),
+    "profile": _option(Profile, Profile.CI, RULES, "Which rules run unless selected by name.", "--profile"),
+    "select": _many(RULES, "--select", "RULE", "Run only these rules or families.", autocompletion=_rule_names),
+    "ignore": _many(RULES, "--ignore", "RULE", "Leave out these rules or families.", autocompletion=_rule_names),
+    "rule_folders": _many(RULES, "--rules", "DIR", "A folder with rules of your own, see `rules new`."),
+    "formats": _many(
+        OUTPUT, "--format", "NAME[=FILE]", "text, json, sarif, github, gitlab, junit, markdown or html.", "-f"
+    ),
+    "fail_on": _option(
+        FailOn, FailOn.ERROR, OUTPUT, "The severity from which findings make the exit code 1.", "--fail-on"
+    ),
+    "strict_skips": _option(bool, False, OUTPUT, "Exit with 1 also when a rule had to be skipped.", "--strict-skips"),
+    "apply_order": _option(
+        ApplyOrder,
+        ApplyOrder.KUBECTL,
+        INPUT,
+        "Which tool applies the manifests, and so in which order.",
+        "--apply-order",
+    ),
+    "elastic": _option(
+        bool | None,
+        None,
+        INPUT,
+        "Whether nodes come and go by an autoscaler.  [default: seen from labels]",
+        "--elastic/--fixed",
+    ),
+    "kubernetes_version": _option(
+        str, "1.36", INPUT, "Version whose scheduler is modelled.", "--kubernetes-version", metavar="VERSION"
+    ),
+    "partial": _option(bool, False, INPUT, "The paths are part of a larger set: absence proves nothing.", "--partial"),
+    "exclude": _many(INPUT, "--exclude", "GLOB", "Pass over such files and folders where a folder is read."),
+    "sets": _many(
+        RULES, "--set", "RULE.PARAM=VALUE", "Set a parameter of a rule, or its severity (RULE.severity=note)."
+    ),
+    "baseline": _option(
+        str | None, None, RULES, "Findings that this file knows do not count.", "--baseline", metavar="FILE"
+    ),
+    "render": _option(
+        bool,
+        True,
+        INPUT,
+        "Read kustomizations as what kubectl kustomize makes of them, and a named chart as helm template does, "
+        "where these are installed.",
+        "--render/--no-render",
+    ),
+    "config_file": _option(
+        str | None,
+        None,
+        CONFIG,
+        "Read this configuration.  [default: the nearest kubesched.toml or pyproject.toml]",
+        "--config",
+        metavar="FILE",
+    ),
+    "no_config": _option(bool, False, CONFIG, "Read no configuration.", "--no-config"),
+}
+"""What ``settle`` reads: type and default of each option, in the order of a command's help."""
+
+READING = (
+    "namespace", "apply_order", "elastic", "kubernetes_version", "exclude", "render", "config_file", "no_config",
+)  # fmt: skip
+"""How manifests and clusters are read."""
+JUDGING = (*READING, "profile", "select", "ignore", "rule_folders", "partial", "sets")
+"""… and by which rules they are judged."""
+GATING = (*JUDGING, "fail_on", "strict_skips", "baseline")
+"""… and what fails the run."""
+
+Run = TypeVar("Run", bound=Callable[..., None])
+
+
+def takes(*names: str) -> Callable[[Run], Run]:
+    """Gives shared options to a command, before its own.
+
+    The command lists them as ``**shared`` and does not look at them: ``settle`` reads them from the context, beside
+    the configuration.
+    """
+
+    def give(command: Run) -> Run:
+        own = inspect.signature(command, eval_str=True)
+        shared = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+            for name, (annotation, default) in _SHARED.items()
+            if name in names
+        ]
+        kept = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        first = [p for p in kept if p.kind is p.POSITIONAL_OR_KEYWORD]
+        command.__signature__ = own.replace(parameters=[*first, *shared, *kept[len(first) :]])  # type: ignore[attr-defined]
+        return command
+
+    return give

@@ -18,6 +18,7 @@ from kubesched_lint.findings import Severity
 from kubesched_lint.printing import tell
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.rulebook.own import rulebook_with
 
 DEFAULT = "default"
 
@@ -75,13 +76,14 @@ class Settings:
         )
 
 
-def settle(context: typer.Context, paths: Sequence[str], rulebook: Rulebook) -> Settings:
+def settle(context: typer.Context, paths: Sequence[str]) -> Settings:
     """The settings of a run of a command, from its flags and the configuration that goes with the paths.
 
-    ``rulebook`` holds the rules of ``--rules``; those that the configuration names are in that of the settings as well.
+    Their rulebook has the rules of ``--rules`` and those that the configuration names.
 
     Ends the run with exit code 2 when the configuration or a flag cannot be followed, and says why.
     """
+    rulebook = rulebook_with(context.params.get("rule_folders") or ())
     try:
         config = _config(context, paths, rulebook)
         rulebook = config.rulebook or rulebook

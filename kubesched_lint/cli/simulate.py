@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from kubesched_lint.cli.options import (
-    ApplyOrder,
-    ApplyOrderOption,
-    ClusterPath,
-    Color,
-    ColorOption,
-    ConfigFile,
-    Elastic,
-    Exclude,
-    KubernetesVersion,
-    Namespace,
-    NoConfig,
-    Paths,
-    Render,
-)
+from kubesched_lint.cli.options import READING, Color, ColorOption, Paths, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import say, say_exactly, tell
 
@@ -37,10 +23,11 @@ class Format(StrEnum):
 
 
 @app.command(cls=Command, short_help="Tell what deploys, rollouts and losses do to each workload.")
+@takes("cluster", *READING)
 def simulate(
     context: typer.Context,
     paths: Paths,
-    cluster: ClusterPath = None,
+    *,
     events: Annotated[str, typer.Option(metavar="EVENT,…", help="Which events to tell.")] = _EVENTS,
     output: Annotated[Format, typer.Option("--format", "-f", help="How to print.")] = Format.TEXT,
     picture: Annotated[str, typer.Option(metavar="EVENT", help="Draw the cluster before and after this event.")] = "",
@@ -60,17 +47,10 @@ def simulate(
             show_default=False,
         ),
     ] = None,
-    namespace: Namespace = "default",
-    apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
-    elastic: Elastic = None,
     states: Annotated[int, typer.Option(min=1, help="States that one search may visit.")] = 4_000,
     seed: Annotated[int, typer.Option(help="Of the runs that stand in where no search is affordable.")] = 1,
-    kubernetes_version: KubernetesVersion = "1.36",
-    exclude: Exclude = None,
-    render: Render = True,
-    config_file: ConfigFile = None,
-    no_config: NoConfig = False,
     color: ColorOption = Color.AUTO,
+    **shared: Any,
 ) -> None:
     """Tell what each event of its life may do to each workload, before it is deployed.
 
@@ -95,9 +75,8 @@ def simulate(
     from kubesched_lint.lifecycle.courses import Effort
     from kubesched_lint.report.palette import terminal_width, wants_color
     from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text
-    from kubesched_lint.rulebook.own import rulebook_with
 
-    settings = settle(context, paths, rulebook_with())
+    settings = settle(context, paths)
     options = settings.options
     tell_configuration(settings)
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())

@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kubesched_lint.cli.options import (
-    ApplyOrder,
-    ApplyOrderOption,
-    ClusterPath,
-    Color,
-    ColorOption,
-    ConfigFile,
-    KubernetesVersion,
-    Namespace,
-    NoConfig,
-    OptionalPaths,
-    Render,
-)
+from kubesched_lint.cli.options import READING, Color, ColorOption, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import say, say_exactly, tell
 
@@ -38,6 +26,7 @@ class Format(StrEnum):
 
 
 @app.command(cls=Command, short_help="Explain where one pod can go, node by node.")
+@takes("cluster", *READING)
 def why(
     context: typer.Context,
     name: Annotated[
@@ -49,8 +38,7 @@ def why(
         ),
     ],
     paths: OptionalPaths = None,
-    cluster: ClusterPath = None,
-    namespace: Namespace = "default",
+    *,
     replica: Annotated[int, typer.Option(min=1, help="Which replica; those before it are placed first.")] = 1,
     keep_running: Annotated[
         bool, typer.Option("--keep-running", help="Leave the pods of its running revision where they are.")
@@ -58,15 +46,11 @@ def why(
     alone: Annotated[
         bool, typer.Option("--alone", help="Leave out the pods that the rest of the set makes; they are placed first.")
     ] = False,
-    apply_order: ApplyOrderOption = ApplyOrder.KUBECTL,
     each: Annotated[bool, typer.Option("--each", help="A row for every node, however many and alike.")] = False,
     output: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.TEXT,
-    kubernetes_version: KubernetesVersion = "1.36",
     seed: Annotated[int, typer.Option(help="Of the draws that place earlier replicas and the rest of the set.")] = 0,
-    render: Render = True,
-    config_file: ConfigFile = None,
-    no_config: NoConfig = False,
     color: ColorOption = Color.AUTO,
+    **shared: Any,
 ) -> None:
     """Explain where a pod can go: for every node its scores, or the plugin and the reason that turn the pod away.
 
@@ -93,12 +77,11 @@ def why(
     from kubesched_lint.engine.session import read_manifests
     from kubesched_lint.report.explanation import as_json, as_text
     from kubesched_lint.report.palette import terminal_width, wants_color
-    from kubesched_lint.rulebook.own import rulebook_with
 
-    settings = settle(context, paths or (), rulebook_with())
+    settings = settle(context, paths or ())
     tell_configuration(settings)
     try:
-        live = read_cluster(cluster_of(context, settings))
+        live = read_cluster(cluster_of(context, settings), elastic=settings.elastic)
         manifests = read_manifests(paths or (), settings.options, render=settings.flag("render"))
         question = Question(
             name,

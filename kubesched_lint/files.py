@@ -37,7 +37,7 @@ class UnreadableError(OSError):
 
 
 @record
-class Place:
+class ResolvedPath:
     """Where a path leads. ``root`` is what links may not leave; ``real`` and ``root`` hold no links."""
 
     real: str
@@ -47,11 +47,11 @@ class Place:
     """Whether a link led there from the root on."""
 
 
-Places = dict[str, Place]
+Places = dict[str, ResolvedPath]
 """Folders that have been looked up, by absolute path."""
 
 
-def place_of(path: str, known: Places | None = None) -> Place:
+def place_of(path: str, known: Places | None = None) -> ResolvedPath:
     """Where a path leads that a person gave. Raises UnreadableError where a link on the way leaves its root.
 
     ``known`` spares looking up a folder more than once.
@@ -93,22 +93,24 @@ def leaving(root: str) -> str:
     return f"a link that leads out of {what}: it is not read"
 
 
-def _walked(folder: str, here: str) -> Place:
+def _walked(folder: str, here: str) -> ResolvedPath:
     """Folder by folder from the top, so that no link can hide the root that it leaves."""
     drive, rest = os.path.splitdrive(folder)
-    place = Place(drive + os.sep)
+    place = ResolvedPath(drive + os.sep)
     for name in rest.split(os.sep):
         if name not in ("", os.curdir):
             place = _step(place, name, here)
     return place
 
 
-def _step(place: Place, name: str, here: str) -> Place:
+def _step(place: ResolvedPath, name: str, here: str) -> ResolvedPath:
     if name == os.curdir:
         return place
     if name == os.pardir:
         above = os.path.dirname(place.real)
-        return Place(above, place.root, place.is_linked) if is_within(above, place.root) else _walked(above, here)
+        return (
+            ResolvedPath(above, place.root, place.is_linked) if is_within(above, place.root) else _walked(above, here)
+        )
     real, root, is_linked = os.path.join(place.real, name), place.root, place.is_linked
     if os.path.islink(real):
         real = inside(real, root) if root else os.path.realpath(real)
@@ -120,7 +122,7 @@ def _step(place: Place, name: str, here: str) -> Place:
     is_workplace = real == here and os.path.dirname(here) != here
     if os.path.lexists(os.path.join(real, _REPOSITORY)) or (is_workplace and not root):
         root = real
-    return Place(real, root, is_linked)
+    return ResolvedPath(real, root, is_linked)
 
 
 def _current() -> str:

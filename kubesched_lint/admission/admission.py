@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint import work
-from kubesched_lint.admission.decision import CREATED, OBJECT, VALIDATION, Decision, Refusal
+from kubesched_lint.admission.decision import CREATED, OBJECT, VALIDATION, AdmissionRefusal, Decision
 from kubesched_lint.admission.mutating import SYSTEM_PRIORITY_CLASSES, admit
 from kubesched_lint.admission.reach import is_in_reach
 from kubesched_lint.manifests.document import Document
@@ -102,15 +102,15 @@ class Admission:
         assumed = tuple(f"{named} exists, {so}" for named, so in untold if not self.is_snapshot)
         return Decision(unknown=tuple(unknown), assumed=assumed) if unknown or assumed else CREATED
 
-    def _gone(self, source: Source | None) -> Refusal | None:
+    def _gone(self, source: Source | None) -> AdmissionRefusal | None:
         """Why the server knows no objects of this kind and version; None where it does, or where nobody wrote it."""
         if not isinstance(source, Document):
             return None
         if not removed_in(source.api_version, source.kind, self.version):
             return None
-        return Refusal(OBJECT, no_matches(source.api_version, source.kind), ("apiVersion",))
+        return AdmissionRefusal(OBJECT, no_matches(source.api_version, source.kind), ("apiVersion",))
 
-    def _refusals(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[Refusal]:
+    def _refusals(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[AdmissionRefusal]:
         yield from self._by_priority(workload.pod)
         yield from self._by_runtime_class(workload.pod)
         if ranges:
@@ -131,23 +131,23 @@ class Admission:
     def _given_classes(self) -> Mapping[str, PriorityClass]:
         return {c.name: c for c in self.objects.priority_classes}
 
-    def _by_priority(self, pod: Pod) -> Iterator[Refusal]:
+    def _by_priority(self, pod: Pod) -> Iterator[AdmissionRefusal]:
         """admitPod of ``plugin/pkg/admission/priority``."""
         computed = self._priority_class_of(pod)
         if computed is None:
             if "PriorityClass" in self.known:
                 message = class_words.no_priority_class(pod.priority_class)
-                yield Refusal("Priority", message, (*pod.path, "priorityClassName"))
+                yield AdmissionRefusal("Priority", message, (*pod.path, "priorityClassName"))
             return
         if not pod.priority_class and not computed.name and "PriorityClass" not in self.known:
             return  # a default class that we do not know of may say the same
         if pod.priority is not None and pod.priority != computed.value:
             message = class_words.other_priority(pod.priority, computed.value)
-            yield Refusal("Priority", message, (*pod.path, "priority"))
+            yield AdmissionRefusal("Priority", message, (*pod.path, "priority"))
         policy = computed.preemption_policy
         if pod.preemption_policy and pod.preemption_policy != policy:
             message = class_words.other_policy(pod.preemption_policy, policy)
-            yield Refusal("Priority", message, (*pod.path, "preemptionPolicy"))
+            yield AdmissionRefusal("Priority", message, (*pod.path, "preemptionPolicy"))
 
     def _priority_class_of(self, pod: Pod) -> PriorityClass | None:
         """The class that settles the pod's priority; None where it names one that we do not know of."""
@@ -166,7 +166,7 @@ class Admission:
         """By name."""
         return {c.name: c for c in self.objects.runtime_classes}
 
-    def _by_runtime_class(self, pod: Pod) -> Iterator[Refusal]:
+    def _by_runtime_class(self, pod: Pod) -> Iterator[AdmissionRefusal]:
         """prepareObjects, setOverhead and setScheduling of ``plugin/pkg/admission/runtimeclass``."""
         if not pod.runtime_class:
             return
@@ -174,23 +174,23 @@ class Admission:
         if found is None:
             if "RuntimeClass" in self.known:
                 message = class_words.no_runtime_class(pod.runtime_class)
-                yield Refusal("RuntimeClass", message, (*pod.path, "runtimeClassName"))
+                yield AdmissionRefusal("RuntimeClass", message, (*pod.path, "runtimeClassName"))
             return
         if found.overhead and pod.overhead and found.overhead != pod.overhead:
             there = ("overhead", "podFixed")
-            yield Refusal("RuntimeClass", class_words.OTHER_OVERHEAD, (*pod.path, "overhead"), found, there)
+            yield AdmissionRefusal("RuntimeClass", class_words.OTHER_OVERHEAD, (*pod.path, "overhead"), found, there)
         for key, value in sorted(found.node_selector.items()):
             own = pod.node_selector.get(key, value)
             if own != value:
                 message = class_words.other_node_selector(key, value, own)
                 at = ("scheduling", "nodeSelector", key)
-                yield Refusal("RuntimeClass", message, (*pod.path, "nodeSelector", key), found, at)
+                yield AdmissionRefusal("RuntimeClass", message, (*pod.path, "nodeSelector", key), found, at)
 
-    def _by_overhead(self, pod: Pod) -> Iterator[Refusal]:
+    def _by_overhead(self, pod: Pod) -> Iterator[AdmissionRefusal]:
         """validateOverhead: only a class gives a pod its overhead."""
         found = self.runtime_classes.get(pod.runtime_class)
         if pod.overhead and (found is not None or not pod.runtime_class) and not (found and found.overhead):
-            yield Refusal("RuntimeClass", class_words.OVERHEAD_WITHOUT_CLASS, (*pod.path, "overhead"), found)
+            yield AdmissionRefusal("RuntimeClass", class_words.OVERHEAD_WITHOUT_CLASS, (*pod.path, "overhead"), found)
 
     # --- LimitRanger ------------------------------------------------------------------------------------------------
 
@@ -206,7 +206,7 @@ class Admission:
             found[limit.namespace] = (*found.get(limit.namespace, ()), limit)
         return found
 
-    def _by_limits(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[Refusal]:
+    def _by_limits(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[AdmissionRefusal]:
         """What validation says of the filled-in pod, then the first LimitRange that is broken."""
         from kubesched_lint.admission.limits import broken, broken_by_claim, invalid_by_default, together
         from kubesched_lint.validation.validate import in_brackets
@@ -216,16 +216,18 @@ class Admission:
         if causes:
             by = next(r for r in ranges if r.default_limits)
             at = causes[0].path
-            yield Refusal(VALIDATION, in_brackets(causes), at, by, ("spec", "limits"), _stands(by))
+            yield AdmissionRefusal(VALIDATION, in_brackets(causes), at, by, ("spec", "limits"), _stands(by))
         for limits in ranges:
             found = tuple(broken(pod, template, ranges, limits))
             if found:
-                yield Refusal("LimitRanger", together(found), found[0].at, limits, found[0].item.path, _stands(limits))
+                yield AdmissionRefusal(
+                    "LimitRanger", together(found), found[0].at, limits, found[0].item.path, _stands(limits)
+                )
             for claim in workload.claim_templates:
                 bad = tuple(broken_by_claim(claim, limits))
                 if bad:
                     at, by_at = bad[0].at, bad[0].item.path
-                    yield Refusal("LimitRanger", together(bad), at, limits, by_at, _stands(limits), claim.name)
+                    yield AdmissionRefusal("LimitRanger", together(bad), at, limits, by_at, _stands(limits), claim.name)
 
     # --- PodSecurity ------------------------------------------------------------------------------------------------
 
@@ -239,7 +241,7 @@ class Admission:
         found = ((n, policy_of(n.labels)) for n in self.objects.namespaces)
         return {n.name: (n, policy) for n, policy in found if policy is not None}
 
-    def _by_pod_security(self, workload: Workload) -> Iterator[Refusal]:
+    def _by_pod_security(self, workload: Workload) -> Iterator[AdmissionRefusal]:
         namespace, policy = self._enforcing.get(workload.namespace, (None, None))
         template = written_template(workload)
         if namespace is None or policy is None or not isinstance(template, dict):
@@ -251,7 +253,7 @@ class Admission:
             if message:
                 assumes = (*_stands(namespace), "the API server's PodSecurity configuration exempts none of them")
                 at = ("metadata", "labels", ENFORCE)
-                yield Refusal("PodSecurity", message, workload.pod.path, namespace, at, assumes)
+                yield AdmissionRefusal("PodSecurity", message, workload.pod.path, namespace, at, assumes)
 
     # --- ResourceQuota ----------------------------------------------------------------------------------------------
 
@@ -274,7 +276,7 @@ class Admission:
             found.setdefault(quota.namespace, []).append(quota)
         return found
 
-    def _by_quota(self, workload: Workload) -> Iterator[Refusal]:
+    def _by_quota(self, workload: Workload) -> Iterator[AdmissionRefusal]:
         """What a quota wants every container to say, and one does not: then it refuses each pod."""
         from kubesched_lint.model.quota import in_words, unsaid
 
@@ -290,7 +292,7 @@ class Admission:
             premise = f"no LimitRange of namespace {workload.namespace} fills it in"
             assumes = (*([premise] if self.assumes_no_limits else []), *_stands(quota))
             sure = not self.assumes_no_limits
-            yield Refusal("ResourceQuota", message, at, quota, ("spec", "hard"), assumes, sure=sure)
+            yield AdmissionRefusal("ResourceQuota", message, at, quota, ("spec", "hard"), assumes, sure=sure)
 
     # --- what nobody told us ----------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ OBJECT = "object"
 
 
 @record
-class Refusal:
+class AdmissionRefusal:
     """Why the API server creates no pod of a template."""
 
     plugin: str
@@ -52,7 +52,7 @@ def about_pod(workload: Workload, message: str, ordinal: int = 0, *, is_invalid:
 class Decision:
     """``refusal`` holds whatever is unknown; without one, the pods are created where ``unknown`` is empty."""
 
-    refusal: Refusal | None = None
+    refusal: AdmissionRefusal | None = None
     unknown: tuple[str, ...] = ()
     """What nobody told us and the creation hangs on, ``whether RuntimeClass gvisor exists``."""
     assumed: tuple[str, ...] = ()

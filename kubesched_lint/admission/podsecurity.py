@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from kubesched_lint.admission.podsecurity_baseline import (
     Check,
-    Subject,
+    CheckedPod,
     Value,
     app_armor,
     at,
@@ -81,7 +81,7 @@ def violation(policy: Policy, template: Value, minor: int = _NEWEST) -> str:
     The words are those of the API server: ``violates PodSecurity "restricted:latest": privileged (container …)``.
     """
     annotations, spec = at(template, "metadata", "annotations"), at(template, "spec")
-    pod = Subject(annotations, spec, tuple(containers(spec)))
+    pod = CheckedPod(annotations, spec, tuple(containers(spec)))
     found = []
     for check in _checks(policy.level, min(policy.minor, minor, _NEWEST)):
         told = check(pod)

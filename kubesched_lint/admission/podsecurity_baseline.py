@@ -13,7 +13,7 @@ from kubesched_lint.validation.causes import quoted
 Value = Mapping[str, Any]
 
 
-class Subject(NamedTuple):
+class CheckedPod(NamedTuple):
     """A pod as it is written, for the checks."""
 
     annotations: Value
@@ -45,7 +45,7 @@ class Subject(NamedTuple):
 
 Told = tuple[str, str] | None
 """Reason and detail; None where the check has nothing against the pod."""
-Check = Callable[[Subject], Told]
+Check = Callable[[CheckedPod], Told]
 
 
 def at(value: Any, *keys: str) -> Value:
@@ -79,7 +79,7 @@ def containers_named(names: list[str]) -> str:
 # --- the checks ----------------------------------------------------------------------------------------------------
 
 
-def app_armor(pod: Subject) -> Told:
+def app_armor(pod: CheckedPod) -> Told:
     def kind(security: Value) -> str | None:
         profile = security.get("appArmorProfile")
         return str(profile.get("type", "")) if isinstance(profile, dict) else None
@@ -129,7 +129,7 @@ def _added(container: Value, allowed: frozenset[str]) -> list[str]:
     return [str(c) for c in added if c not in allowed]
 
 
-def adding(pod: Subject, allowed: frozenset[str]) -> str:
+def adding(pod: CheckedPod, allowed: frozenset[str]) -> str:
     names = pod.named(lambda c: bool(_added(c, allowed)))
     if not names:
         return ""
@@ -137,26 +137,26 @@ def adding(pod: Subject, allowed: frozenset[str]) -> str:
     return f"{containers_named(names)} must not include {joined(added)} in securityContext.capabilities.add"
 
 
-def capabilities_baseline(pod: Subject) -> Told:
+def capabilities_baseline(pod: CheckedPod) -> Told:
     told = adding(pod, _DEFAULT_CAPABILITIES)
     return ("non-default capabilities", told) if told else None
 
 
-def host_namespaces(pod: Subject) -> Told:
+def host_namespaces(pod: CheckedPod) -> Told:
     found = [f"{key}=true" for key in ("hostNetwork", "hostPID", "hostIPC") if pod.spec.get(key) is True]
     return ("host namespaces", ", ".join(found)) if found else None
 
 
-def volumes(pod: Subject) -> list[Value]:
+def volumes(pod: CheckedPod) -> list[Value]:
     return [v for v in items_of(pod.spec, "volumes") if isinstance(v, dict)]
 
 
-def host_path(pod: Subject) -> Told:
+def host_path(pod: CheckedPod) -> Told:
     names = [str(v.get("name", "")) for v in volumes(pod) if v.get("hostPath") is not None]
     return ("hostPath volumes", f"{plural('volume', len(names))} {joined(names)}") if names else None
 
 
-def host_ports(pod: Subject) -> Told:
+def host_ports(pod: CheckedPod) -> Told:
     shared = pod.spec.get("hostNetwork") is True
 
     def ports(container: Value) -> list[int]:
@@ -173,7 +173,7 @@ def host_ports(pod: Subject) -> Told:
     return "hostPort", f"{containers_named(names)} {verb} {plural('hostPort', len(used))} {', '.join(used)}"
 
 
-def host_probes(pod: Subject) -> Told:
+def host_probes(pod: CheckedPod) -> Told:
     def hosts(container: Value) -> list[str]:
         probes = [at(container, key) for key in ("livenessProbe", "readinessProbe", "startupProbe")]
         hooks = [at(container, "lifecycle", key) for key in ("postStart", "preStop")]
@@ -188,12 +188,12 @@ def host_probes(pod: Subject) -> Told:
     return "probe or lifecycle host", f"{containers_named(names)} {verb} {noun} {joined(found)}"
 
 
-def privileged(pod: Subject) -> Told:
+def privileged(pod: CheckedPod) -> Told:
     names = pod.named(lambda c: at(c, "securityContext").get("privileged") is True)
     return ("privileged", f"{containers_named(names)} must not set securityContext.privileged=true") if names else None
 
 
-def proc_mount(pod: Subject) -> Told:
+def proc_mount(pod: CheckedPod) -> Told:
     def kind(container: Value) -> str | None:
         found = at(container, "securityContext").get("procMount")
         return None if found in (None, "Default") else str(found)
@@ -208,7 +208,7 @@ def proc_mount(pod: Subject) -> Told:
 def se_linux(engine: bool) -> Check:
     types = {"", "container_t", "container_init_t", "container_kvm_t", *(("container_engine_t",) if engine else ())}
 
-    def check(pod: Subject) -> Told:
+    def check(pod: CheckedPod) -> Told:
         def bad_type(security: Value) -> str:
             kind = str(at(security, "seLinuxOptions").get("type") or "")
             return "" if kind in types else kind
@@ -229,7 +229,7 @@ def se_linux(engine: bool) -> Check:
     return check
 
 
-def seccomp_annotations(pod: Subject) -> Told:
+def seccomp_annotations(pod: CheckedPod) -> Told:
     prefix = "seccomp.security.alpha.kubernetes.io/"
     keys = [f"{prefix}pod", *(f"container.{prefix}{c.get('name', '')}" for c in pod.containers)]
     found = sorted(
@@ -253,7 +253,7 @@ def _is_bad_seccomp(security: Value) -> bool:
     return seccomp(security) not in (None, "RuntimeDefault", "Localhost")
 
 
-def seccomp_baseline(pod: Subject) -> Told:
+def seccomp_baseline(pod: CheckedPod) -> Told:
     setters = pod.setters(_is_bad_seccomp)
     if not setters:
         return None
@@ -277,7 +277,7 @@ _SYSCTLS = {
 def sysctls(minor: int) -> Check:
     allowed = {name for since, names in _SYSCTLS.items() if since <= minor for name in names.split()}
 
-    def check(pod: Subject) -> Told:
+    def check(pod: CheckedPod) -> Told:
         names = [str(s.get("name", "")) for s in items_of(pod.security, "sysctls") if isinstance(s, dict)]
         found = [name for name in names if name not in allowed]
         return ("forbidden sysctls", ", ".join(found)) if found else None
@@ -285,7 +285,7 @@ def sysctls(minor: int) -> Check:
     return check
 
 
-def windows_host_process(pod: Subject) -> Told:
+def windows_host_process(pod: CheckedPod) -> Told:
     setters = pod.setters(lambda s: at(s, "windowsOptions").get("hostProcess") is True)
     told = f"{' and '.join(setters)} must not set securityContext.windowsOptions.hostProcess=true"
     return ("hostProcess", told) if setters else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kubesched_lint.admission.podsecurity_baseline import (
     Check,
-    Subject,
+    CheckedPod,
     Told,
     adding,
     at,
@@ -21,13 +21,13 @@ from kubesched_lint.admission.podsecurity_baseline import (
 )
 
 
-def escalation(pod: Subject) -> Told:
+def escalation(pod: CheckedPod) -> Told:
     names = pod.named(lambda c: at(c, "securityContext").get("allowPrivilegeEscalation") is not False)
     told = f"{containers_named(names)} must set securityContext.allowPrivilegeEscalation=false"
     return ("allowPrivilegeEscalation != false", told) if names else None
 
 
-def capabilities_restricted(pod: Subject) -> Told:
+def capabilities_restricted(pod: CheckedPod) -> Told:
     keeping = pod.named(lambda c: "ALL" not in items_of(at(c, "securityContext", "capabilities"), "drop"))
     details = [f'{containers_named(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
     details += filter(None, [adding(pod, frozenset(["NET_BIND_SERVICE"]))])
@@ -72,7 +72,7 @@ _VOLUMES = [
 ]
 
 
-def restricted_volumes(pod: Subject) -> Told:
+def restricted_volumes(pod: CheckedPod) -> Told:
     bad = []
     for volume in volumes(pod):
         given = {key for key, value in volume.items() if value is not None and key != "name"}
@@ -86,7 +86,7 @@ def restricted_volumes(pod: Subject) -> Told:
     return "restricted volume types", f"{plural('volume', len(names))} {joined(names)} {verb} {noun} {joined(kinds)}"
 
 
-def non_root(pod: Subject) -> Told:
+def non_root(pod: CheckedPod) -> Told:
     setters = pod.setters(lambda s: s.get("runAsNonRoot") is False)
     if setters:
         return "runAsNonRoot != true", f"{' and '.join(setters)} must not set securityContext.runAsNonRoot=false"
@@ -97,12 +97,12 @@ def non_root(pod: Subject) -> Told:
     return ("runAsNonRoot != true", told) if names else None
 
 
-def as_user(pod: Subject) -> Told:
+def as_user(pod: CheckedPod) -> Told:
     setters = pod.setters(lambda s: s.get("runAsUser") == 0 and s.get("runAsUser") is not False)
     return ("runAsUser=0", f"{' and '.join(setters)} must not set runAsUser=0") if setters else None
 
 
-def seccomp_restricted(pod: Subject) -> Told:
+def seccomp_restricted(pod: CheckedPod) -> Told:
     told = seccomp_baseline(pod)
     if told or seccomp(pod.security) is not None:
         return told

@@ -13,7 +13,7 @@ from kubesched_lint.manifests.classify import placeholder_of, rendered_text, val
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.validation.causes import Cause, field_of
 from kubesched_lint.validation.refusals import Refusals, refusals
-from kubesched_lint.validation.validate import Verdict
+from kubesched_lint.validation.validate import ApiServerAnswer
 from kubesched_lint.world.world import World
 
 _CHOICE = re.compile(r'Unsupported value: "([^"]*)": supported values: (".*")')
@@ -102,7 +102,7 @@ def _gate(document: Document, cause: Cause) -> str:
     return "HPAScaleToZero" if spec.get("minReplicas") == 0 and beyond else ""
 
 
-def _hazard(cause: Cause, verdict: Verdict, gate: str) -> Hazard:
+def _hazard(cause: Cause, verdict: ApiServerAnswer, gate: str) -> Hazard:
     unknown = cause.message.startswith("unknown field ")
     variant, text = "default", str(cause)
     if verdict.code == _GONE:

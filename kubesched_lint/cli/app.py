@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from kubesched_lint.cli.parser import Group
+from kubesched_lint.cli.parser import CommandGroup
 from kubesched_lint.printing import say, say_exactly
 
 COMPLETE = "_KUBESCHED_LINT_COMPLETE"
@@ -21,7 +21,7 @@ class Shell(StrEnum):
     FISH = "fish"
 
 
-class _Commands(Group):
+class _Commands(CommandGroup):
     """Looks for the command NAME in ``kubesched_lint.cli.NAME``, which has it as ``app``."""
 
     def list_commands(self, ctx: Any) -> list[str]:

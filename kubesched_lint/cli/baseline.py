@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from kubesched_lint.cli.options import JUDGING, Paths, takes
-from kubesched_lint.cli.parser import Command, Group
+from kubesched_lint.cli.parser import Command, CommandGroup
 from kubesched_lint.printing import say, tell, visible
 from kubesched_lint.text import plural
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
-    from kubesched_lint.engine.baseline import Change, Entry
+    from kubesched_lint.engine.baseline import Change, KnownFinding
     from kubesched_lint.engine.session import LintRun
     from kubesched_lint.rulebook.library import Rulebook
 
 app = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     help="Write down known findings, which then do not fail.",
     no_args_is_help=True,
     add_completion=False,
@@ -177,7 +177,7 @@ def _run(paths: list[str], settings: Settings, baseline: str | None) -> LintRun:
     return run
 
 
-def _read(file: str, rulebook: Rulebook, aside: str = "") -> tuple[Entry, ...]:
+def _read(file: str, rulebook: Rulebook, aside: str = "") -> tuple[KnownFinding, ...]:
     """What the baseline holds. Ends the run when it is none, and says ``aside`` behind the reason."""
     from kubesched_lint.engine.options import BaselineError
     from kubesched_lint.engine.session import read_baseline
@@ -188,7 +188,7 @@ def _read(file: str, rulebook: Rulebook, aside: str = "") -> tuple[Entry, ...]:
         _give_up(f"{error}{aside}")
 
 
-def _write(file: str, entries: tuple[Entry, ...]) -> None:
+def _write(file: str, entries: tuple[KnownFinding, ...]) -> None:
     from kubesched_lint.engine.baseline import text_of
     from kubesched_lint.printing import OutputError
     from kubesched_lint.report.writers import write_file

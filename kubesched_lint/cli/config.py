@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kubesched_lint.cli.options import GATING, OptionalPaths, takes
-from kubesched_lint.cli.parser import Command, Group
+from kubesched_lint.cli.options import GATING, Format, OptionalPaths, takes
+from kubesched_lint.cli.parser import Command, CommandGroup
 from kubesched_lint.printing import json_text, say, say_exactly, visible
 
 if TYPE_CHECKING:
@@ -18,18 +17,13 @@ if TYPE_CHECKING:
     from kubesched_lint.rulebook.library import Rulebook
 
 app = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     help="Show the configuration of a run, or the schema of its file.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-
-
-class Format(StrEnum):
-    TEXT = "text"
-    JSON = "json"
 
 
 @app.command(cls=Command)

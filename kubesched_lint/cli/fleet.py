@@ -11,8 +11,8 @@ from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import tell
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.baseline import Entry
-    from kubesched_lint.engine.fleet import Outcome
+    from kubesched_lint.engine.baseline import KnownFinding
+    from kubesched_lint.engine.fleet import FleetOutcome
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -91,7 +91,7 @@ def fleet(
     raise typer.Exit(worst_exit_code(outcomes, FAIL_ON[settings.text("fail-on")], settings.flag("strict-skips")))
 
 
-def _held(outcome: Outcome, entries: tuple[Entry, ...], source: str) -> Outcome:
+def _held(outcome: FleetOutcome, entries: tuple[KnownFinding, ...], source: str) -> FleetOutcome:
     """What does not occur on one cluster may on another: of the fleet's baseline no entry is called gone."""
     from kubesched_lint.engine.baseline import held_against
     from kubesched_lint.record import replace
@@ -99,7 +99,7 @@ def _held(outcome: Outcome, entries: tuple[Entry, ...], source: str) -> Outcome:
     return replace(outcome, report=held_against(outcome.report, entries, source=source).report)
 
 
-def _saying(outcome: Outcome, configuration: str) -> Outcome:
+def _saying(outcome: FleetOutcome, configuration: str) -> FleetOutcome:
     """With the line on what makes the gate weaker."""
     from kubesched_lint.record import replace
 
@@ -107,7 +107,7 @@ def _saying(outcome: Outcome, configuration: str) -> Outcome:
     return replace(outcome, report=replace(outcome.report, summary=summary))
 
 
-def _show(outcomes: tuple[Outcome, ...], format_: str, output: str | None, color: str) -> None:
+def _show(outcomes: tuple[FleetOutcome, ...], format_: str, output: str | None, color: str) -> None:
     """Raises OutputError."""
     import os
     import sys

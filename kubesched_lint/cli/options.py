@@ -30,6 +30,11 @@ class FailOn(StrEnum):
     NEVER = "never"
 
 
+class Format(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
 class Color(StrEnum):
     AUTO = "auto"
     ALWAYS = "always"

@@ -13,7 +13,7 @@ from kubesched_lint.manifests.document import RENDERED
 from kubesched_lint.record import replace
 from kubesched_lint.report.context import CardView, RenderContext
 from kubesched_lint.report.palette import terminal_width, wants_color
-from kubesched_lint.report.writers import Target, write
+from kubesched_lint.report.writers import ReportTarget, write
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def show(
     run: LintRun,
-    chosen: Sequence[Target],
+    chosen: Sequence[ReportTarget],
     rulebook: Rulebook,
     color: str,
     fail_on: Severity | None = Severity.ERROR,

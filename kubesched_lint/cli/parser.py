@@ -40,7 +40,7 @@ class Command(TyperCommand):
         _write_examples(self.help, formatter)
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """A command with commands of its own."""
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from kubesched_lint.cli.options import rule_slugs
-from kubesched_lint.cli.parser import Command, Group
+from kubesched_lint.cli.options import Format, rule_slugs
+from kubesched_lint.cli.parser import Command, CommandGroup
 from kubesched_lint.printing import json_text, say, say_exactly, tell, visible, visible_lines
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from kubesched_lint.rulebook.trial import Trial
 
 app = typer.Typer(
-    cls=Group,
+    cls=CommandGroup,
     help="List, explain and test the rules.",
     no_args_is_help=True,
     add_completion=False,
@@ -33,11 +32,6 @@ OwnRules = Annotated[
     list[str] | None,
     typer.Option("--rules", metavar="DIR", help="A folder with rules of your own. Repeatable.", show_default=False),
 ]
-
-
-class Format(StrEnum):
-    TEXT = "text"
-    JSON = "json"
 
 
 @app.command("list", cls=Command)

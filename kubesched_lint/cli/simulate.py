@@ -16,7 +16,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 _EVENTS = "deploy,rollout,hpa-max,scale-down,node-loss,zone-loss,drain"
 
 
-class Format(StrEnum):
+class SimulationFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
     HTML = "html-fragment"
@@ -29,7 +29,7 @@ def simulate(
     paths: Paths,
     *,
     events: Annotated[str, typer.Option(metavar="EVENT,…", help="Which events to tell.")] = _EVENTS,
-    output: Annotated[Format, typer.Option("--format", "-f", help="How to print.")] = Format.TEXT,
+    output: Annotated[SimulationFormat, typer.Option("--format", "-f", help="How to print.")] = SimulationFormat.TEXT,
     picture: Annotated[str, typer.Option(metavar="EVENT", help="Draw the cluster before and after this event.")] = "",
     never_ready: Annotated[
         list[str] | None,
@@ -97,11 +97,11 @@ def simulate(
         tell(f"error: {error}")
         raise typer.Exit(2) from None
     match output:
-        case Format.TEXT:
+        case SimulationFormat.TEXT:
             painted = wants_color(color.value, sys.stdout, os.environ)
             say(as_text(outlook, color=painted, room=terminal_width(sys.stdout, os.environ)), painted=painted)
-        case Format.JSON:
+        case SimulationFormat.JSON:
             say_exactly([as_json(outlook), "\n"])
-        case Format.HTML:
+        case SimulationFormat.HTML:
             say_exactly([as_html_fragment(outlook), "\n"])
     raise typer.Exit(2 if outlook.errors else 1 if outlook.is_bad else 0)

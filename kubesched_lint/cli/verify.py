@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
+from kubesched_lint.cli.options import Format
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import say, say_exactly, tell
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-
-
-class Format(StrEnum):
-    TEXT = "text"
-    JSON = "json"
 
 
 @app.command(cls=Command, short_help="Hold our model against a scheduler's recorded decisions.")

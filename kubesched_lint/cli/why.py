@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kubesched_lint.cli.options import READING, Color, ColorOption, OptionalPaths, takes
+from kubesched_lint.cli.options import READING, Color, ColorOption, Format, OptionalPaths, takes
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import say, say_exactly, tell
 
@@ -18,11 +17,6 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 
 _NO_MANIFESTS = "; no manifests were given: name their files or folders behind it"
-
-
-class Format(StrEnum):
-    TEXT = "text"
-    JSON = "json"
 
 
 @app.command(cls=Command, short_help="Explain where one pod can go, node by node.")

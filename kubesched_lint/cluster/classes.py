@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
-from kubesched_lint.cluster.topology import Tally, sum_of
+from kubesched_lint.cluster.topology import NodeCounter, sum_of
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, Resources, WeightedPodAffinityTerm
 from kubesched_lint.model.resources import nonzero_requests
@@ -35,7 +35,7 @@ class PodClass:
         self.requests: Resources = {name: amount for name, amount in pod.requests.items() if amount}
         self.nonzero: tuple[int, int] = nonzero_requests(pod)
         """Millicores and bytes with the scheduler's defaults for what is not asked: what scoring counts."""
-        self.tally = Tally()
+        self.tally = NodeCounter()
         """How many of them stand on each node."""
 
     @property
@@ -176,7 +176,7 @@ class PodClasses:
                 found |= plane
         return found
 
-    def tally_of(self, classes: ClassSet) -> Tally:
+    def tally_of(self, classes: ClassSet) -> NodeCounter:
         """Pods of these classes per node."""
         work.spend(classes.bit_count())
         return sum_of(member.tally for member in self.members(classes))

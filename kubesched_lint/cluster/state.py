@@ -10,7 +10,7 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.ledger import PODS, Ledger
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.cluster.storage import Storage
-from kubesched_lint.cluster.topology import Tally
+from kubesched_lint.cluster.topology import NodeCounter
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.pod import BoundPod, HostPort, Pod
@@ -78,8 +78,8 @@ class ClusterState:
         self.nonzero_memory: list[int] = [0] * len(index)
         self.namespaces: dict[str, Labels] = {n.name: n.labels for n in objects.namespaces}
         self._storage = Storage.of(objects)
-        self._ports: dict[tuple[str, int], dict[str, Tally]] = {}
-        self._claims: dict[tuple[str, str], Tally] = {}
+        self._ports: dict[tuple[str, int], dict[str, NodeCounter]] = {}
+        self._claims: dict[tuple[str, str], NodeCounter] = {}
         self.touched = Touched()
         self._on: list[list[Placement]] = [[] for _ in range(len(index))]
         self._log: list[tuple[str, Any]] = []
@@ -173,10 +173,10 @@ class ClusterState:
         self.nonzero_memory[position] += sign * memory
         for port in pod.host_ports:
             by_ip = self._ports.setdefault((port.protocol, port.port), {})
-            _bump(by_ip.setdefault(port.host_ip, Tally()), position, sign)
+            _bump(by_ip.setdefault(port.host_ip, NodeCounter()), position, sign)
         for volume in pod.volumes:
             if volume.kind == "persistentVolumeClaim":
-                _bump(self._claims.setdefault((pod.namespace, volume.claim), Tally()), position, sign)
+                _bump(self._claims.setdefault((pod.namespace, volume.claim), NodeCounter()), position, sign)
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
@@ -211,9 +211,9 @@ class ClusterState:
                 found |= tally.nodes
         return found
 
-    def claim_users(self, namespace: str, claim: str) -> Tally:
+    def claim_users(self, namespace: str, claim: str) -> NodeCounter:
         """How many pods of each node use a claim."""
-        return self._claims.get((namespace, claim)) or Tally()
+        return self._claims.get((namespace, claim)) or NodeCounter()
 
     def namespace_labels(self, name: str) -> Labels:
         """The labels of a namespace; of an unknown one, the one label that every namespace has."""
@@ -225,7 +225,7 @@ class ClusterState:
         return dict.fromkeys((*self.namespaces, *self.classes.namespaces))
 
 
-def _bump(tally: Tally, position: int, sign: int) -> None:
+def _bump(tally: NodeCounter, position: int, sign: int) -> None:
     if sign > 0:
         tally.add(only(position))
     else:

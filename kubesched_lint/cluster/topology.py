@@ -1,7 +1,7 @@
 """How many pods stand on each node and in each topology domain, for all nodes at once.
 
-A Tally keeps one counter per node, sliced into bit planes: bit i of plane k is bit k of node i's count. Adding a pod
-carries along a handful of planes; a sum over a domain is a popcount per plane; a threshold is one comparison of all
+A NodeCounter keeps one counter per node, sliced into bit planes: bit i of plane k is bit k of node i's count. Adding a
+pod carries along a handful of planes; a sum over a domain is a popcount per plane; a threshold is one comparison of all
 nodes together. So 150,000 pods cost what their number of classes costs, not what they themselves would.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 
 
-class Tally:
+class NodeCounter:
     """One non-negative counter per node."""
 
     __slots__ = ("planes",)
@@ -94,7 +94,7 @@ class Tally:
             yield position, self.at(position)
 
 
-def sum_of(tallies: Iterable[Tally]) -> Tally:
+def sum_of(tallies: Iterable[NodeCounter]) -> NodeCounter:
     """The node-wise sum: binary addition of all nodes' counters at once."""
     total: list[NodeSet] = []
     for tally in tallies:
@@ -113,4 +113,4 @@ def sum_of(tallies: Iterable[Tally]) -> Tally:
             total[k] = have ^ carry
             carry &= have
             k += 1
-    return Tally(total)
+    return NodeCounter(total)

@@ -95,14 +95,14 @@ class OnNode(NamedTuple):
         return bool(self.new) and not self.old and not self.old_waiting
 
 
-class Sync(NamedTuple):
+class DaemonSetSync(NamedTuple):
     """Per node: pods of the newest revision to create, and which to delete (``old``, ``new`` or ``all``)."""
 
     create: tuple[int, ...] = ()
     delete: tuple[tuple[int, str], ...] = ()
 
 
-def manage(nodes: Mapping[int, OnNode], run: NodeSet, stay: NodeSet, strategy: Strategy) -> Sync:
+def manage(nodes: Mapping[int, OnNode], run: NodeSet, stay: NodeSet, strategy: Strategy) -> DaemonSetSync:
     """The manage loop: a pod on every node that should have one, none where none may stay (podsShouldBeOnNode).
 
     Creating in place of a deleted pod is left to the next call, as upstream does.
@@ -118,16 +118,16 @@ def manage(nodes: Mapping[int, OnNode], run: NodeSet, stay: NodeSet, strategy: S
                 delete.append((node, "all"))
         elif surging and pods.some_old and pods.some_new and (not pods.old or pods.new):
             delete.append((node, "old"))
-    return Sync(tuple(create), tuple(delete))
+    return DaemonSetSync(tuple(create), tuple(delete))
 
 
-def update(nodes: Mapping[int, OnNode], run: NodeSet, strategy: Strategy) -> tuple[Sync, tuple[int, ...], int]:
+def update(nodes: Mapping[int, OnNode], run: NodeSet, strategy: Strategy) -> tuple[DaemonSetSync, tuple[int, ...], int]:
     """The rolling update: what it surely does, the nodes it may choose from, and how many of them it takes.
 
     Without surge the choice is of old pods to delete; with surge, of nodes to create a second pod on.
     """
     if strategy.type != "RollingUpdate":
-        return Sync(), (), 0
+        return DaemonSetSync(), (), 0
     desired = run.bit_count()
     surge, unavailable = daemon_bounds(strategy, desired)
     if not surge:
@@ -135,7 +135,7 @@ def update(nodes: Mapping[int, OnNode], run: NodeSet, strategy: Strategy) -> tup
     return _with_surge(nodes, run, surge, desired)
 
 
-def _without_surge(nodes: Mapping[int, OnNode], most: int) -> tuple[Sync, tuple[int, ...], int]:
+def _without_surge(nodes: Mapping[int, OnNode], most: int) -> tuple[DaemonSetSync, tuple[int, ...], int]:
     missing = 0
     replaced, candidates = [], []
     for node, pods in nodes.items():
@@ -148,12 +148,12 @@ def _without_surge(nodes: Mapping[int, OnNode], most: int) -> tuple[Sync, tuple[
             missing += 1
         else:
             candidates.append(node)
-    return Sync(delete=tuple(replaced)), tuple(candidates), min(max(most - missing, 0), len(candidates))
+    return DaemonSetSync(delete=tuple(replaced)), tuple(candidates), min(max(most - missing, 0), len(candidates))
 
 
 def _with_surge(
     nodes: Mapping[int, OnNode], run: NodeSet, surge: int, desired: int
-) -> tuple[Sync, tuple[int, ...], int]:
+) -> tuple[DaemonSetSync, tuple[int, ...], int]:
     surging = available = 0
     create, candidates = [], []
     delete: list[tuple[int, str]] = []
@@ -174,4 +174,4 @@ def _with_surge(
         else:
             candidates.append(node)
     delete += sunset[: max(available - desired, 0)]
-    return Sync(tuple(create), tuple(delete)), tuple(candidates), min(max(surge - surging, 0), len(candidates))
+    return DaemonSetSync(tuple(create), tuple(delete)), tuple(candidates), min(max(surge - surging, 0), len(candidates))

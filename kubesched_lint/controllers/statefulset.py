@@ -16,14 +16,14 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 
 
-class Member(NamedTuple):
+class OrdinalPod(NamedTuple):
     """The pod of one ordinal."""
 
     revision: int
     ready: bool
 
 
-class Sync(NamedTuple):
+class StatefulSetSync(NamedTuple):
     """What one sync does: ordinals to create at the newest revision, ordinals to delete."""
 
     create: tuple[int, ...] = ()
@@ -31,40 +31,40 @@ class Sync(NamedTuple):
 
 
 def sync(
-    members: Mapping[int, Member],
+    members: Mapping[int, OrdinalPod],
     replicas: int,
     newest: int,
     *,
     ordered: bool,
     partition: int = 0,
     on_delete: bool = False,
-) -> Sync:
+) -> StatefulSetSync:
     """``members`` by ordinal; the first ``replicas`` are wanted, those from ``partition`` on at revision ``newest``."""
     missing = []
     for ordinal in range(replicas):
         member = members.get(ordinal)
         if member is None:
             if ordered:
-                return Sync(create=(ordinal,))
+                return StatefulSetSync(create=(ordinal,))
             missing.append(ordinal)
         elif not member.ready and ordered:
-            return Sync()
+            return StatefulSetSync()
     if missing:
-        return Sync(create=tuple(missing))
+        return StatefulSetSync(create=tuple(missing))
     condemned = sorted((o for o in members if o >= replicas), reverse=True)
     if condemned:
-        return Sync(delete=_condemned(members, condemned, ordered=ordered))
+        return StatefulSetSync(delete=_condemned(members, condemned, ordered=ordered))
     if on_delete:
-        return Sync()
+        return StatefulSetSync()
     for ordinal in range(replicas - 1, partition - 1, -1):
         if members[ordinal].revision != newest:
-            return Sync(delete=(ordinal,))
+            return StatefulSetSync(delete=(ordinal,))
         if not members[ordinal].ready:
-            return Sync()
-    return Sync()
+            return StatefulSetSync()
+    return StatefulSetSync()
 
 
-def _condemned(members: Mapping[int, Member], condemned: list[int], *, ordered: bool) -> tuple[int, ...]:
+def _condemned(members: Mapping[int, OrdinalPod], condemned: list[int], *, ordered: bool) -> tuple[int, ...]:
     if not ordered:
         return tuple(condemned)
     # All replicas are ready here, so the first unhealthy pod is the lowest condemned one that is not.

@@ -22,7 +22,7 @@ _FIELDS = {"rule": str, "severity": str, "kind": str, "namespace": str, "name": 
 
 
 @record
-class Entry:
+class KnownFinding:
     """What is known: ``at`` is the place inside the object without the numbers of list items."""
 
     rule: str
@@ -36,19 +36,19 @@ class Entry:
 
 
 @record
-class Held:
+class ComparedReport:
     """What a baseline does to a report. ``gone`` holds entries that nothing matches any more."""
 
     report: Report
-    gone: tuple[Entry, ...] = ()
+    gone: tuple[KnownFinding, ...] = ()
 
 
 @record
 class Change:
     """One difference between two baselines. ``before`` is None for what is new, ``after`` for what is gone."""
 
-    before: Entry | None
-    after: Entry | None
+    before: KnownFinding | None
+    after: KnownFinding | None
     why: str
 
     @property
@@ -56,31 +56,31 @@ class Change:
         return "~" if self.before and self.after else "-" if self.before else "+"
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> KnownFinding:
         """That of today, where there is one."""
         found = self.after or self.before
         assert found is not None
         return found
 
 
-def entry_of(finding: Finding) -> Entry:
+def entry_of(finding: Finding) -> KnownFinding:
     at = ".".join("*" if isinstance(part, int) else part for part in finding.at)
-    return Entry(finding.rule, finding.object, at, finding.severity)
+    return KnownFinding(finding.rule, finding.object, at, finding.severity)
 
 
-def entries_of(report: Report) -> tuple[Entry, ...]:
+def entries_of(report: Report) -> tuple[KnownFinding, ...]:
     """What a baseline of this report holds: every finding that nobody waived, in a stable order."""
     return _ordered(entry_of(f) for f in report.findings if f.suppressed is None or f.suppressed.known)
 
 
 def held_against(
     report: Report,
-    entries: Iterable[Entry],
+    entries: Iterable[KnownFinding],
     *,
     source: str = "the baseline",
     ran: Collection[str] = (),
     objects: Callable[[], Collection[ObjectRef]] = tuple,
-) -> Held:
+) -> ComparedReport:
     """The report with what the entries know marked as known.
 
     An entry matches as many findings as it is there times. It is gone when nothing matches it although its rule is
@@ -100,21 +100,21 @@ def held_against(
         if finding.suppressed is None and enough:
             room[entry_of(finding).key].remove(min(enough))
             findings[number] = replace(finding, suppressed=known)
-    gone = [Entry(*key, severity) for key, left in room.items() if key[0] in ran for severity in left]
+    gone = [KnownFinding(*key, severity) for key, left in room.items() if key[0] in ran for severity in left]
     if gone:
         there = objects()
         gone = [entry for entry in gone if entry.object in there]
-    return Held(replace(report, findings=tuple(findings)), _ordered(gone))
+    return ComparedReport(replace(report, findings=tuple(findings)), _ordered(gone))
 
 
-def without(entries: Iterable[Entry], gone: Iterable[Entry]) -> tuple[Entry, ...]:
+def without(entries: Iterable[KnownFinding], gone: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
     """The entries that are left when those are taken out."""
     left = Counter(entries)
     left.subtract(Counter(gone))
     return _ordered(left.elements())
 
 
-def updated(entries: Iterable[Entry], report: Report, gone: Iterable[Entry]) -> tuple[Entry, ...]:
+def updated(entries: Iterable[KnownFinding], report: Report, gone: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
     """What is known after this run: its findings, and the entries of which it can say nothing.
 
     ``report`` is held against the entries, and ``gone`` are those that it leaves over. Of a rule that did not run and
@@ -125,11 +125,11 @@ def updated(entries: Iterable[Entry], report: Report, gone: Iterable[Entry]) -> 
     return _ordered((*now, *(entry for entry in entries if entry.key not in seen)))
 
 
-def changes(before: Collection[Entry], after: Collection[Entry]) -> Iterator[Change]:
+def changes(before: Collection[KnownFinding], after: Collection[KnownFinding]) -> Iterator[Change]:
     """What differs between two baselines, in a stable order; an entry that has another severity is one change."""
     rules, objects = {entry.rule for entry in before}, {entry.object for entry in before}
     old, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
-    left: dict[tuple[str, ObjectRef, str], list[Entry]] = {}
+    left: dict[tuple[str, ObjectRef, str], list[KnownFinding]] = {}
     for entry in _ordered(old.elements()):
         left.setdefault(entry.key, []).append(entry)
     found: list[Change] = []
@@ -146,14 +146,14 @@ def changes(before: Collection[Entry], after: Collection[Entry]) -> Iterator[Cha
     yield from sorted(found, key=lambda change: (order[change.entry], change.sign))
 
 
-def text_of(entries: Iterable[Entry]) -> str:
+def text_of(entries: Iterable[KnownFinding]) -> str:
     """The file: JSON with one entry a line, sorted, so that a change of it reads well."""
     lines = [json.dumps(_written(entry), ensure_ascii=False) for entry in _ordered(entries)]
     body = ",\n".join(lines)
     return f'{{"{_MARK}": {VERSION}, "findings": [\n{body}{chr(10) if lines else ""}]}}\n'
 
 
-def entries_in(data: bytes, path: str, rulebook: Rulebook) -> tuple[Entry, ...]:
+def entries_in(data: bytes, path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:
     """The entries of a file; rules that were renamed since go by their names of today. Raises BaselineError."""
     try:
         content = json.loads(data.decode("utf-8-sig"))
@@ -178,7 +178,7 @@ def entries_in(data: bytes, path: str, rulebook: Rulebook) -> tuple[Entry, ...]:
     return tuple(_entry(found, number, path, rulebook) for number, found in enumerate(findings, 1))
 
 
-def _entry(found: object, number: int, path: str, rulebook: Rulebook) -> Entry:
+def _entry(found: object, number: int, path: str, rulebook: Rulebook) -> KnownFinding:
     where = f"{path}: finding {number}"
     if not isinstance(found, dict):
         raise BaselineError(f"{where} is not an object")
@@ -193,10 +193,10 @@ def _entry(found: object, number: int, path: str, rulebook: Rulebook) -> Entry:
     except UnknownRuleError:
         rule = found["rule"]  # of a rule that is gone, or of one's own that is not loaded: it matches nothing
     ref = ObjectRef(found["kind"], found["namespace"], found["name"])
-    return Entry(rule, ref, found["at"], words[found["severity"]])
+    return KnownFinding(rule, ref, found["at"], words[found["severity"]])
 
 
-def _written(entry: Entry) -> dict[str, str]:
+def _written(entry: KnownFinding) -> dict[str, str]:
     ref = entry.object
     return {
         "rule": entry.rule,
@@ -208,15 +208,15 @@ def _written(entry: Entry) -> dict[str, str]:
     }
 
 
-def _ordered(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    def order(entry: Entry) -> tuple[object, ...]:
+def _ordered(entries: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
+    def order(entry: KnownFinding) -> tuple[object, ...]:
         ref = entry.object
         return ref.namespace, ref.kind, ref.name, entry.rule, entry.at, entry.severity
 
     return tuple(sorted(entries, key=order))
 
 
-def told(held: Held, source: str) -> Iterator[str]:
+def told(held: ComparedReport, source: str) -> Iterator[str]:
     """What is to be said of entries that are gone."""
     if held.gone:
         rules = sorted({entry.rule for entry in held.gone})

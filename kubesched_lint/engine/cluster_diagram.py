@@ -37,7 +37,7 @@ USABLE, FULL, TAINTED, UNMATCHED = "usable", "unfit", "tainted", "unmatched"
 
 
 @record
-class Group:
+class NodeGroup:
     """Nodes that are alike in all that the picture tells; ``names`` are at most three of them."""
 
     zone: str
@@ -69,7 +69,7 @@ class Highlight:
 
 
 @record
-class Waiting:
+class WaitingPods:
     workload: int
     pods: int
     message: str
@@ -78,7 +78,7 @@ class Waiting:
 @record
 class ClusterDiagram:
     workloads: tuple[ObjectRef, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[NodeGroup, ...]
     """By zone, then by size."""
     reach: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """Place of a workload → for each group how far it lets the workload in."""
@@ -88,7 +88,7 @@ class ClusterDiagram:
     """For focuses with a key; the value is empty for nodes without the key."""
     focuses: tuple[Highlight | None, ...] = ()
     """One for each finding of the report, in its order; None where the object makes no pods."""
-    waiting: tuple[Waiting, ...] = ()
+    waiting: tuple[WaitingPods, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -210,7 +210,7 @@ def _domains(focus: Highlight, levels: Sequence[str], world: World) -> tuple[Dom
 # --- pods -------------------------------------------------------------------------------------------------------------
 
 
-def _placed(world: World) -> tuple[list[tuple[tuple[int, int], ...]], tuple[Waiting, ...], tuple[str, ...]]:
+def _placed(world: World) -> tuple[list[tuple[tuple[int, int], ...]], tuple[WaitingPods, ...], tuple[str, ...]]:
     """Per node the pods of the set by workload; what found no place; what is to be told of it."""
     nodes = len(world.index)
     wanted = pods_of_the_set(world)
@@ -226,7 +226,7 @@ def _placed(world: World) -> tuple[list[tuple[tuple[int, int], ...]], tuple[Wait
             left[number] = (before + pods, said)
     finally:
         lasting_state(world).undo(mark)
-    waiting = tuple(Waiting(number, pods, said) for number, (pods, said) in left.items())
+    waiting = tuple(WaitingPods(number, pods, said) for number, (pods, said) in left.items())
     told = ("pods stand where one course of the default scheduler puts them: other orders may end otherwise",)
     return [tuple(at.items()) for at in counts], waiting, told if any(counts) else ()
 
@@ -269,13 +269,13 @@ def _group(
     marks: Mapping[str, str],
     placed: Sequence[tuple[tuple[int, int], ...]],
     running: Mapping[str, int],
-) -> Group:
+) -> NodeGroup:
     first = nodes[members[0]]
     pods: dict[int, int] = {}
     for i in members:
         for number, count in placed[i]:
             pods[number] = pods.get(number, 0) + count
-    return Group(
+    return NodeGroup(
         first.labels.get(ZONE, ""),
         tuple(nodes[i].name for i in members[:3]),
         len(members),

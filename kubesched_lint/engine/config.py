@@ -19,7 +19,7 @@ OWN_RULES = "rule-folders"
 
 
 @record
-class Key:
+class ConfigKey:
     """A key at the top of the configuration, which a flag of the same name overrules.
 
     ``kind`` is ``string``, ``boolean``, ``choice``, ``path``, ``rules``, ``formats``, ``globs`` or ``folders``; the
@@ -38,34 +38,34 @@ class Key:
 
 
 KEYS = (
-    Key("cluster", "path", "Snapshot or sketch of the cluster: a file or a folder, relative to this file."),
-    Key("namespace", "string", "Namespace of objects that name none.", "default"),
-    Key("profile", "choice", "Which rules run unless selected by name.", "ci", PROFILES),
-    Key(OWN_RULES, "folders", "Folders with rules of your own, relative to this file; --rules adds to them.", ()),
-    Key("select", "rules", "Run only these rules or families.", ()),
-    Key("ignore", "rules", "Leave out these rules or families.", ()),
-    Key(
+    ConfigKey("cluster", "path", "Snapshot or sketch of the cluster: a file or a folder, relative to this file."),
+    ConfigKey("namespace", "string", "Namespace of objects that name none.", "default"),
+    ConfigKey("profile", "choice", "Which rules run unless selected by name.", "ci", PROFILES),
+    ConfigKey(OWN_RULES, "folders", "Folders with rules of your own, relative to this file; --rules adds to them.", ()),
+    ConfigKey("select", "rules", "Run only these rules or families.", ()),
+    ConfigKey("ignore", "rules", "Leave out these rules or families.", ()),
+    ConfigKey(
         "apply-order",
         "choice",
         "Which tool applies the manifests, and so in which order.",
         "kubectl",
         ("kubectl", "helm", "kustomize", "argocd"),
     ),
-    Key("kubernetes-version", "choice", "Version whose scheduler is modelled.", "1.36", KUBERNETES_VERSIONS),
-    Key("elastic", "boolean", "Whether nodes come and go by an autoscaler; seen from labels when absent."),
-    Key("render", "boolean", "Read kustomizations and named charts as what kubectl and helm make of them.", True),
-    Key("partial", "boolean", "The paths are part of a larger set: absence proves nothing.", False),
-    Key(
+    ConfigKey("kubernetes-version", "choice", "Version whose scheduler is modelled.", "1.36", KUBERNETES_VERSIONS),
+    ConfigKey("elastic", "boolean", "Whether nodes come and go by an autoscaler; seen from labels when absent."),
+    ConfigKey("render", "boolean", "Read kustomizations and named charts as what kubectl and helm make of them.", True),
+    ConfigKey("partial", "boolean", "The paths are part of a larger set: absence proves nothing.", False),
+    ConfigKey(
         "fail-on",
         "choice",
         "The severity from which findings make the exit code 1.",
         "error",
         ("error", "warning", "note", "never"),
     ),
-    Key("strict-skips", "boolean", "Exit with 1 also when a rule had to be skipped.", False),
-    Key("formats", "formats", "Reports to write, each NAME or NAME=FILE; files lie in this folder.", ("text",)),
-    Key("baseline", "path", "File of known findings, relative to this file.", None),
-    Key("exclude", "globs", "Patterns of files and folders that are passed over, relative to this file.", ()),
+    ConfigKey("strict-skips", "boolean", "Exit with 1 also when a rule had to be skipped.", False),
+    ConfigKey("formats", "formats", "Reports to write, each NAME or NAME=FILE; files lie in this folder.", ("text",)),
+    ConfigKey("baseline", "path", "File of known findings, relative to this file.", None),
+    ConfigKey("exclude", "globs", "Patterns of files and folders that are passed over, relative to this file.", ()),
 )
 BY_NAME = {key.name: key for key in KEYS}
 TABLES = {"rules": "Parameters and severities, a table for each rule.", "overrides": "Other settings for some paths."}

@@ -15,8 +15,8 @@ from kubesched_lint.engine.config import (
     TABLES,
     Config,
     ConfigError,
+    ConfigKey,
     Given,
-    Key,
 )
 from kubesched_lint.engine.globs import Globs
 from kubesched_lint.engine.options import Override
@@ -91,7 +91,7 @@ class _Reading:
         overrides = tuple(self._overrides(table.get("overrides")))
         return Config(self.where.file, values, params, severities, overrides, globs, self.rulebook)
 
-    def _value(self, key: Key, value: object, path: Path) -> object:
+    def _value(self, key: ConfigKey, value: object, path: Path) -> object:
         """The value as settings hold it; None when it is wrong, which has then been said."""
         if key.is_list:
             items = self._strings(value, path)
@@ -107,7 +107,7 @@ class _Reading:
             self._wrong(path, problem)
         return None if problem else value
 
-    def _path(self, key: Key, value: str, path: Path) -> str | None:
+    def _path(self, key: ConfigKey, value: str, path: Path) -> str | None:
         if key.name == "cluster" and (value == "live" or value.startswith("live:")):
             self._wrong(path, "a configuration does not reach out to a cluster; ask for it with --cluster live")
             return None
@@ -132,7 +132,7 @@ class _Reading:
         name, equals, file = text.partition("=")
         return f"{name}={self._beside(file)}" if file not in ("", "-") else f"{name}{equals}{file}"
 
-    def _is_item(self, key: Key, item: str, path: Path) -> bool:
+    def _is_item(self, key: ConfigKey, item: str, path: Path) -> bool:
         """Whether an item of a list can be followed; says why when not."""
         problem = ""
         if not item:
@@ -230,7 +230,7 @@ class _Reading:
             yield self._override(entry, path)
 
     def _override(self, entry: Mapping[str, object], path: Path) -> Override:
-        paths = self._value(Key("paths", "globs", ""), entry["paths"], (*path, "paths")) or ()
+        paths = self._value(ConfigKey("paths", "globs", ""), entry["paths"], (*path, "paths")) or ()
         ignored = self._value(BY_NAME["ignore"], entry.get("ignore", []), (*path, "ignore")) or ()
         severities: dict[str, Severity] = {}
         for slug, word in self._table(entry.get("severities"), (*path, "severities")):
@@ -257,7 +257,7 @@ class _Reading:
         self.problems.append(InputError(self.where.file, f"{name}: {message}" if name else message, line, column))
 
 
-def _misfit(key: Key, value: object) -> str:
+def _misfit(key: ConfigKey, value: object) -> str:
     """What is wrong with the value of a key that takes no list; empty when nothing is."""
     if key.kind == "boolean":
         return "" if isinstance(value, bool) else f"expected true or false, found {shown(value)}"

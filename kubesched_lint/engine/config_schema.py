@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubesched_lint.engine.config import KEYS, OVERRIDE_KEYS, SCHEMA_KEY, TABLES, Key
+from kubesched_lint.engine.config import KEYS, OVERRIDE_KEYS, SCHEMA_KEY, TABLES, ConfigKey
 from kubesched_lint.engine.rule_settings import card_params
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.settings_schema import schema_text, with_rules
@@ -62,7 +62,7 @@ def _override() -> dict[str, Any]:
     }
 
 
-def _key(key: Key) -> dict[str, Any]:
+def _key(key: ConfigKey) -> dict[str, Any]:
     shape: dict[str, Any] = {"description": key.about}
     if key.kind == "boolean":
         shape["type"] = "boolean"

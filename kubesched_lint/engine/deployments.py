@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from kubesched_lint.engine.agreement import Agreement, Answer
-from kubesched_lint.engine.recorded import Deployment, Phase, Seen
+from kubesched_lint.engine.recorded import Deployment, RecordedPhase, Seen
 from kubesched_lint.engine.simulate import SimulationReport
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell
@@ -114,7 +114,7 @@ def foretell(deployment: Deployment, version: str) -> Foretold:
     )
 
 
-def _answers(deployment: Deployment, told: Foretold, phase: Phase) -> Iterator[tuple[ObjectRef, Answer]]:
+def _answers(deployment: Deployment, told: Foretold, phase: RecordedPhase) -> Iterator[tuple[ObjectRef, Answer]]:
     for finding in told.errors:
         yield from _error(finding, phase)
     if phase.event == "deploy":
@@ -131,7 +131,7 @@ def _answers(deployment: Deployment, told: Foretold, phase: Phase) -> Iterator[t
                 yield ref, answer
 
 
-def _seen(cell: Cell, ref: ObjectRef, phase: Phase) -> Seen | None:
+def _seen(cell: Cell, ref: ObjectRef, phase: RecordedPhase) -> Seen | None:
     """What was recorded of a workload; None where the event befell another, or was another than the cell's."""
     if not phase.concerns(ref) or (phase.size is not None and cell.wanted != phase.size):
         return None
@@ -139,7 +139,7 @@ def _seen(cell: Cell, ref: ObjectRef, phase: Phase) -> Seen | None:
     return phase.workloads.get(ref, gone)
 
 
-def _error(finding: Finding, phase: Phase) -> Iterator[tuple[ObjectRef, Answer]]:
+def _error(finding: Finding, phase: RecordedPhase) -> Iterator[tuple[ObjectRef, Answer]]:
     """An error stands when one of those it speaks of is in trouble; where it counts pods, when no more run."""
     # What is proven of a CronJob befalls the pods of its Jobs, whenever they come.
     event = "cron" if finding.object.kind == "CronJob" else finding.evidence.event
@@ -177,7 +177,7 @@ def _speaks_of(finding: Finding, ref: ObjectRef) -> bool:
     return finding.object == ref or re.search(rf"(?<!\S){named}(?![\w./-])", finding.message) is not None
 
 
-def _cell(cell: Cell, seen: Seen, phase: Phase) -> Iterator[Answer]:
+def _cell(cell: Cell, seen: Seen, phase: RecordedPhase) -> Iterator[Answer]:
     predicted = f"{cell.text} ({cell.verdict}{', proven' if cell.proven else ''})"
     group = "deploy" if phase.event == "deploy" else "event"
     if phase.event == "deploy":
@@ -203,7 +203,7 @@ def _is_inside(cell: Cell, seen: Seen) -> bool:
     return cell.bound.least <= cell.wanted - lack <= cell.bound.most
 
 
-def _trouble(told: Foretold, ref: ObjectRef, seen: Seen, phase: Phase) -> Iterator[Answer]:
+def _trouble(told: Foretold, ref: ObjectRef, seen: Seen, phase: RecordedPhase) -> Iterator[Answer]:
     if not seen.in_trouble:
         return
     cell = told.cells.get((ref, phase.event))
@@ -217,7 +217,7 @@ def _trouble(told: Foretold, ref: ObjectRef, seen: Seen, phase: Phase) -> Iterat
         yield Answer("failure message", any(words in text for text in texts), words, texts[0] if texts else None)
 
 
-def _figures(told: Foretold, phase: Phase, account: Agreement) -> None:
+def _figures(told: Foretold, phase: RecordedPhase, account: Agreement) -> None:
     if phase.event == "deploy":
         for finding in told.errors:
             account.count("errors about the deployment", holds=finding.evidence.event == "deploy")

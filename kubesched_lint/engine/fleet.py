@@ -54,7 +54,7 @@ class Work:
 
 
 @record
-class Outcome:
+class FleetOutcome:
     """What ``lint`` reports of one cluster."""
 
     name: str
@@ -119,7 +119,7 @@ def lint_fleet(
     elastic: bool | None = None,
     render: bool = True,
     lost: Callable[[str], None] = lambda reason: None,
-) -> tuple[Outcome, ...]:
+) -> tuple[FleetOutcome, ...]:
     """The outcome for every cluster, in their order, whoever did the work.
 
     What a worker does not bring back is done here; ``lost`` is then called with the reason, and before all else with
@@ -167,7 +167,7 @@ def _content(name: str) -> bytes:
     return whole(name, LARGEST)
 
 
-def lint_clusters(work: Work) -> tuple[Outcome, ...]:
+def lint_clusters(work: Work) -> tuple[FleetOutcome, ...]:
     """What a worker does. Raises FleetError when it runs another version, whose results might differ."""
     from kubesched_lint.engine.reading import manifest_set
     from kubesched_lint.engine.session import entries_of, report_on
@@ -176,7 +176,7 @@ def lint_clusters(work: Work) -> tuple[Outcome, ...]:
         raise FleetError(f"the worker has kubesched-lint {__version__}, not {work.version}")
     manifests = manifest_set(entries_of(work.manifests), work.options.namespace, work.options.kubernetes_version)
     return tuple(
-        Outcome(
+        FleetOutcome(
             c.name,
             c.path,
             report_on(manifests, *_opened(c, work.elastic), work.options, work.rulebook, work.paths),
@@ -192,7 +192,7 @@ def lint_as_data(work: Work) -> bytes:
     return msgspec.msgpack.encode(lint_clusters(work))
 
 
-def _from_data(data: object, work: Work) -> tuple[Outcome, ...]:
+def _from_data(data: object, work: Work) -> tuple[FleetOutcome, ...]:
     """The outcomes that a remote worker brings back. Raises FleetError for whatever else it may be."""
     import msgspec
 
@@ -201,7 +201,7 @@ def _from_data(data: object, work: Work) -> tuple[Outcome, ...]:
     if len(data) > _LARGEST_RESULT:
         raise FleetError(f"it brought back more than {_LARGEST_RESULT // 1024**2} MiB")
     try:
-        outcomes = msgspec.msgpack.decode(data, type=tuple[Outcome, ...])
+        outcomes = msgspec.msgpack.decode(data, type=tuple[FleetOutcome, ...])
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise FleetError(f"it brought back no report: {error}") from None
     if [(one.name, one.path) for one in outcomes] != [(one.name, one.path) for one in work.clusters]:
@@ -227,7 +227,7 @@ def _opened(cluster: ClusterFiles, elastic: bool | None) -> tuple[Cluster | None
 
 def _handed_over(
     tasks: Iterator[Work], executor: Executor, crew: Crew, lost: Callable[[str], None]
-) -> Iterator[Outcome]:
+) -> Iterator[FleetOutcome]:
     waiting: dict[Future[Any], Work] = {}
     handed: Callable[[Work], object] = lint_as_data if crew.is_remote else lint_clusters
     rest = iter(tasks)
@@ -251,19 +251,19 @@ def _handed_over(
             yield from _here(task, brought, lost) if isinstance(brought, BaseException) else brought
 
 
-def _brought(future: Future[Any], task: Work, is_remote: bool) -> tuple[Outcome, ...] | BaseException:
+def _brought(future: Future[Any], task: Work, is_remote: bool) -> tuple[FleetOutcome, ...] | BaseException:
     """Whatever kills a worker must not lose its clusters, and what it raised may not end us: a SystemExit would."""
     try:
         failure = future.exception()
         if failure is not None:
             return failure
-        outcomes: tuple[Outcome, ...] = _from_data(future.result(), task) if is_remote else future.result()
+        outcomes: tuple[FleetOutcome, ...] = _from_data(future.result(), task) if is_remote else future.result()
     except Exception as error:
         return error
     return outcomes
 
 
-def _here(task: Work, error: BaseException, lost: Callable[[str], None]) -> Iterator[Outcome]:
+def _here(task: Work, error: BaseException, lost: Callable[[str], None]) -> Iterator[FleetOutcome]:
     """A task that a worker did not bring back, cluster by cluster; one that fails here too is an error of its own."""
     names = ", ".join(cluster.name for cluster in task.clusters)
     why = " ".join(str(error).split())
@@ -275,4 +275,4 @@ def _here(task: Work, error: BaseException, lost: Callable[[str], None]) -> Iter
             yield from lint_clusters(alone)
         except Exception as again:
             problem = InputError(cluster.path, f"linting failed with {type(again).__name__}: {again}")
-            yield Outcome(cluster.name, cluster.path, Report(errors=(problem,)))
+            yield FleetOutcome(cluster.name, cluster.path, Report(errors=(problem,)))

@@ -26,7 +26,7 @@ class NamingError(ValueError):
 
 
 @record
-class Subject:
+class NamedObject:
     """A workload, or a pod of the snapshot (``bound``)."""
 
     kind: str
@@ -44,7 +44,7 @@ class Subject:
         return f"{self.kind.lower()}/{self.namespace}/{self.name}"
 
 
-def find(name: str, manifests: Inventory, live: Inventory | None) -> Subject:
+def find(name: str, manifests: Inventory, live: Inventory | None) -> NamedObject:
     """The one thing that ``name`` means: of the manifests, or else of the snapshot. Raises NamingError."""
     everything = [list(_workloads(manifests))]
     if live is not None:
@@ -59,17 +59,17 @@ def find(name: str, manifests: Inventory, live: Inventory | None) -> Subject:
     raise NamingError(f"nothing is named {name!r}" + (f"; there is {_listed(known, ', ')}" if known else ""))
 
 
-def _workloads(inventory: Inventory) -> Iterator[Subject]:
+def _workloads(inventory: Inventory) -> Iterator[NamedObject]:
     for workload in inventory.workloads:
-        yield Subject(workload.kind, workload.namespace, workload.name, workload)
+        yield NamedObject(workload.kind, workload.namespace, workload.name, workload)
 
 
-def _pods(inventory: Inventory) -> Iterator[Subject]:
+def _pods(inventory: Inventory) -> Iterator[NamedObject]:
     for bound in inventory.pods:
-        yield Subject("Pod", bound.namespace, bound.name, bound=bound)
+        yield NamedObject("Pod", bound.namespace, bound.name, bound=bound)
 
 
-def _means(name: str, subject: Subject) -> bool:
+def _means(name: str, subject: NamedObject) -> bool:
     parts = name.split("/")
     if parts[-1] != subject.name:
         return False
@@ -94,6 +94,6 @@ def _kind(word: str) -> str:
     return _SHORT.get(word) or word.removesuffix("s")
 
 
-def _listed(subjects: Sequence[Subject], glue: str) -> str:
+def _listed(subjects: Sequence[NamedObject], glue: str) -> str:
     names = dict.fromkeys(s.full_name for s in subjects)
     return first_few(list(names), _SHOWN, glue)

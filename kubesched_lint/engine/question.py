@@ -10,7 +10,7 @@ from kubesched_lint.analysis.lacks import lacks_of
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
-from kubesched_lint.engine.naming import Subject, find
+from kubesched_lint.engine.naming import NamedObject, find
 from kubesched_lint.engine.why import Explanation, explain, place_earlier
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
@@ -58,7 +58,7 @@ def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explan
 
 
 def _copy(
-    subject: Subject, workload: Workload, question: Question, manifests: Inventory, cluster: Cluster
+    subject: NamedObject, workload: Workload, question: Question, manifests: Inventory, cluster: Cluster
 ) -> Explanation:
     """The next pod of a workload, beside the pods that its earlier replicas and the rest of the set make."""
     world = World(manifests, cluster, Premises(question.apply_order, question.kubernetes_version))
@@ -170,7 +170,7 @@ def _of_pools(it: Member) -> Iterator[str]:
 
 
 def _pod_of_the_snapshot(
-    subject: Subject, bound: BoundPod, question: Question, manifests: Inventory, cluster: Cluster
+    subject: NamedObject, bound: BoundPod, question: Question, manifests: Inventory, cluster: Cluster
 ) -> Explanation:
     """A waiting pod as it is; a bound one as if it came anew."""
     world = World(manifests, cluster, Premises(question.apply_order, question.kubernetes_version))

@@ -47,7 +47,7 @@ class Seen:
 
 
 @record
-class Phase:
+class RecordedPhase:
     """The cluster at rest after the deployment, or after the event that followed it."""
 
     event: str
@@ -79,7 +79,7 @@ class Deployment:
         self._case = case
 
     @cached_property
-    def phases(self) -> tuple[Phase, ...]:
+    def phases(self) -> tuple[RecordedPhase, ...]:
         return tuple(_phases(self._case))
 
     @cached_property
@@ -127,9 +127,9 @@ def ref_of(value: Record) -> ObjectRef:
     return ObjectRef(str(value["kind"]), str(metadata.get("namespace") or "default"), str(metadata["name"]))
 
 
-def _phases(case: Record) -> Iterator[Phase]:
+def _phases(case: Record) -> Iterator[RecordedPhase]:
     deploy = _mapping(case, "deploy")
-    yield Phase("deploy", dict(_workloads(deploy, "deploy")), settled=not deploy.get("quiet"))
+    yield RecordedPhase("deploy", dict(_workloads(deploy, "deploy")), settled=not deploy.get("quiet"))
     if case.get("event"):
         event = _mapping(case, "event")
         name, size = str(event["event"]), event.get("to")
@@ -137,7 +137,7 @@ def _phases(case: Record) -> Iterator[Phase]:
             name = scale_event(int(size))
         workloads = dict(_workloads(event, name))
         of = _named(event["workload"]) if event.get("workload") else None
-        yield Phase(name, workloads, not event.get("quiet"), of, None if size is None else int(size))
+        yield RecordedPhase(name, workloads, not event.get("quiet"), of, None if size is None else int(size))
 
 
 def _workloads(phase: Record, event: str) -> Iterator[tuple[ObjectRef, Seen]]:

@@ -24,7 +24,7 @@ from kubesched_lint.validation.schema import RECORDED
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kubesched_lint.engine.baseline import Entry
+    from kubesched_lint.engine.baseline import KnownFinding
     from kubesched_lint.engine.changed import Changes
     from kubesched_lint.engine.report_extras import ReportExtras
     from kubesched_lint.manifests.inputs import InputFile, Progress
@@ -107,7 +107,7 @@ class LintRun:
     report: Report
     options: Options
     material: Inputs
-    gone: tuple[Entry, ...] = ()
+    gone: tuple[KnownFinding, ...] = ()
     """What the baseline holds and the manifests no longer show."""
 
     @property
@@ -153,7 +153,7 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
         material = Inputs(request, options, files)
         report = _made(material, rulebook)
         written = {document.path for document in material.manifests.documents if document.rendering is None}
-    gone: tuple[Entry, ...] = ()
+    gone: tuple[KnownFinding, ...] = ()
     if entries is not None:
         report, gone = _known(report, entries, material, rulebook)
     judged = report
@@ -274,7 +274,7 @@ def _not_excluded(paths: Sequence[str], options: Options) -> tuple[str, ...]:
     return tuple(path for path in paths if not options.exclude.covers(path))
 
 
-def read_baseline(path: str, rulebook: Rulebook) -> tuple[Entry, ...]:
+def read_baseline(path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:
     """The entries of the file. Raises BaselineError."""
     from kubesched_lint.engine.baseline import entries_in
     from kubesched_lint.engine.options import BaselineError
@@ -291,8 +291,8 @@ def read_baseline(path: str, rulebook: Rulebook) -> tuple[Entry, ...]:
 
 
 def _known(
-    report: Report, entries: tuple[Entry, ...], material: Inputs, rulebook: Rulebook
-) -> tuple[Report, tuple[Entry, ...]]:
+    report: Report, entries: tuple[KnownFinding, ...], material: Inputs, rulebook: Rulebook
+) -> tuple[Report, tuple[KnownFinding, ...]]:
     """The report held against a baseline, and the entries that are gone: with errors of the input nobody can say."""
     from kubesched_lint.engine.baseline import held_against, told
 

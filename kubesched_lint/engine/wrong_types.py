@@ -16,7 +16,7 @@ from kubesched_lint.model.decode.objects import decode_object
 from kubesched_lint.record import record
 
 if TYPE_CHECKING:
-    from kubesched_lint.validation.validate import Verdict
+    from kubesched_lint.validation.validate import ApiServerAnswer
 
 
 @record
@@ -91,13 +91,13 @@ def _to_fill_in(document: Document, error: DecodeError, line: int) -> str | None
     return placeholder_of(document.value, error.path) or braces(document.line_text(line))
 
 
-def _verdict(document: Document) -> Verdict:
+def _verdict(document: Document) -> ApiServerAnswer:
     from kubesched_lint.validation.validate import validate  # only few sets ever need it
 
     return validate(document.value)
 
 
-def _in_its_words(verdict: Verdict, error: DecodeError) -> str:
+def _in_its_words(verdict: ApiServerAnswer, error: DecodeError) -> str:
     """What is wrong with a value, and what the API server would say of it if it is the one that it stumbles over."""
     if verdict.code == 400 and verdict.causes and verdict.causes[0].path == error.path:
         words = verdict.causes[0].message

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_lint.admission.decision import OBJECT, Decision, Refusal, about_pod
+from kubesched_lint.admission.decision import OBJECT, AdmissionRefusal, Decision, about_pod
 from kubesched_lint.cluster.nodeset import of
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
@@ -20,7 +20,7 @@ SERVER_SAYS = "the API server says"
 _ALONE = "nothing else is created"
 
 
-def refused(setting: Setting, event: str, number: int, refusal: Refusal) -> Cell:
+def refused(setting: Setting, event: str, number: int, refusal: AdmissionRefusal) -> Cell:
     """No pod is created, whatever happens; pods that run already stay, and what becomes of them is not followed."""
     workload, wanted = setting.workloads[number], count(setting, event, number).wanted
     runs = min(len(setting.running.get(number, ())), wanted)

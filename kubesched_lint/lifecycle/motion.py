@@ -386,7 +386,7 @@ class Motion:
         changes = [((revision,), size) for revision, size in sizes.items()]
         yield from resizing.resized(self.cast, self._wish[workload], changes, state)
 
-    def _stateful(self, wish: Wish, state: State) -> statefulset.Sync:
+    def _stateful(self, wish: Wish, state: State) -> statefulset.StatefulSetSync:
         workload = wish.spec
         return statefulset.sync(
             ordinals.members(self.cast, wish.workload, state),

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from kubesched_lint.controllers.statefulset import Member
+from kubesched_lint.controllers.statefulset import OrdinalPod
 from kubesched_lint.lifecycle.world import Cast, State, Step, with_bound, with_leaving, with_waiting
 
 
-def members(cast: Cast, workload: int, state: State) -> dict[int, Member]:
+def members(cast: Cast, workload: int, state: State) -> dict[int, OrdinalPod]:
     """The pods of a StatefulSet by ordinal."""
     found = {}
     for held in (*state.bound, state.leaving):
         for slot, _ in held:
             owner, revision, ordinal = cast.slots[slot]
             if owner == workload:
-                found[ordinal] = Member(revision, not cast.unready[slot])
+                found[ordinal] = OrdinalPod(revision, not cast.unready[slot])
     for slot, _, _ in state.waiting:
         owner, revision, ordinal = cast.slots[slot]
         if owner == workload:
-            found[ordinal] = Member(revision, False)
+            found[ordinal] = OrdinalPod(revision, False)
     return found
 
 

@@ -23,7 +23,7 @@ from kubesched_lint.manifests.format import (
     style_of,
 )
 from kubesched_lint.manifests.full_reader import BuildError, build
-from kubesched_lint.manifests.nodes import BLOCKS, LARGEST, Node, end_of, every, parsed, way_to
+from kubesched_lint.manifests.nodes import BLOCKS, LARGEST, YamlNode, end_of, every, parsed, way_to
 from kubesched_lint.record import record
 
 _HASH = re.compile(r"(?<![^ \t\n])#")
@@ -109,7 +109,7 @@ class _Editor:
             lines = iter((f"{' ' * column(dash, self._text)}- {in_brackets(new, self._style)}",))
         return self._below(last, "".join(f"\n{line}" for line in lines))
 
-    def _over(self, node: Node, new: Any, above: Node | None, at: Path) -> Splice:
+    def _over(self, node: YamlNode, new: Any, above: YamlNode | None, at: Path) -> Splice:
         """Another value in the place of a scalar."""
         if node.anchor or node.tagged or node.kind != "scalar" or node.style in BLOCKS:
             raise ChangeError("what stands there is more than a word")
@@ -130,7 +130,7 @@ class _Editor:
         rest = head.partition(":")[2]
         return Splice(key.end + 1, node.end, "\n".join((rest, *lines)))
 
-    def _add_pair(self, mapping: Node, key: str, new: Any, after: Sequence[str]) -> Splice:
+    def _add_pair(self, mapping: YamlNode, key: str, new: Any, after: Sequence[str]) -> Splice:
         behind = max((n for n, (k, _) in enumerate(mapping.pairs) if k.key in after), default=len(mapping.pairs) - 1)
         if mapping.flow or not mapping.pairs:
             return self._add_in_brackets(mapping, behind, pair(key, new, self._style), new, key)
@@ -139,7 +139,7 @@ class _Editor:
             mapping.pairs[behind][1], "".join(f"\n{line}" for line in block(key, new, indent, self._style))
         )
 
-    def _below(self, node: Node, text: str) -> Splice:
+    def _below(self, node: YamlNode, text: str) -> Splice:
         """New lines below the one that a value ends in, and below the comment behind it."""
         at = end_of(node, self._text)
         line_end = self._line_end(at)
@@ -152,7 +152,7 @@ class _Editor:
         end = self._text.find("\n", at)
         return len(self._text) if end < 0 else end
 
-    def _add_in_brackets(self, node: Node, behind: int | None, words: str, new: Any, key: str = "") -> Splice:
+    def _add_in_brackets(self, node: YamlNode, behind: int | None, words: str, new: Any, key: str = "") -> Splice:
         """A further member behind number ``behind`` (None: the last), in a line of its own where the others are."""
         text, style = self._text, self._style
         if not node.children:
@@ -198,12 +198,12 @@ class _Editor:
             raise ChangeError("a comment stands in what would go")
         return splice
 
-    def _out_of_brackets(self, holder: Node, spots: list[Node], number: int) -> Splice:
+    def _out_of_brackets(self, holder: YamlNode, spots: list[YamlNode], number: int) -> Splice:
         if number + 1 < len(spots):
             return Splice(spots[number].start, spots[number + 1].start, "")
         return Splice(holder.children[number - 1].end, holder.children[number].end, "")
 
-    def _lines_of(self, holder: Node, spots: list[Node], number: int) -> Splice | None:
+    def _lines_of(self, holder: YamlNode, spots: list[YamlNode], number: int) -> Splice | None:
         """Whole lines, of which the comments stay; None where something else begins the first of them."""
         text = self._text
         start = self._begin(holder, spots[number])
@@ -216,13 +216,13 @@ class _Editor:
             return Splice(line, end + 1, "".join(f"{comment}\n" for comment in kept))
         return Splice(line, end, "\n".join(kept)) if kept else Splice(max(0, line - 1), end, "")
 
-    def _beside_dash(self, holder: Node, spots: list[Node], number: int) -> Splice:
+    def _beside_dash(self, holder: YamlNode, spots: list[YamlNode], number: int) -> Splice:
         """The first of several, behind a dash that stays."""
         if number or len(spots) < 2:
             raise ChangeError("something else stands before it in the same line")
         return Splice(self._begin(holder, spots[0]), self._begin(holder, spots[1]), "")
 
-    def _begin(self, holder: Node, spot: Node) -> int:
+    def _begin(self, holder: YamlNode, spot: YamlNode) -> int:
         """Where a member of a block begins, with its dash."""
         start = dash_before(spot, self._text) if holder.kind == "list" else spot.start
         if start < 0:

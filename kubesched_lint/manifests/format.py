@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from kubesched_lint.manifests.nodes import Node, every
+from kubesched_lint.manifests.nodes import YamlNode, every
 from kubesched_lint.manifests.scalars import ScalarError, resolved
 from kubesched_lint.record import record
 
@@ -32,11 +32,11 @@ class Style:
     padded: bool = False
 
 
-def style_of(root: Node, text: str) -> Style:
+def style_of(root: YamlNode, text: str) -> Style:
     """What the document does most: its habits where it has any."""
     steps: dict[int, int] = {}
     dashes: dict[int, int] = {}
-    brackets: list[Node] = []
+    brackets: list[YamlNode] = []
     for node in every(root):
         if node.flow and node.children:
             brackets.append(node)
@@ -71,7 +71,7 @@ def column(at: int, text: str) -> int:
     return at - text.rfind("\n", 0, at) - 1
 
 
-def dash_before(item: Node, text: str) -> int:
+def dash_before(item: YamlNode, text: str) -> int:
     """Where the dash of a block list's item stands; -1 when it is not in the same line."""
     at = item.start - 1
     while at >= 0 and text[at] == " ":

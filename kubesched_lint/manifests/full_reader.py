@@ -65,7 +65,7 @@ MOST_PARTS = 3_000_000
 
 
 @record
-class Tree:
+class ComposedValue:
     """``start`` is the offset of the value, -1 for an empty document; ``rest`` the line of text behind ``...`` or 0."""
 
     value: Any
@@ -82,7 +82,7 @@ def build(text: str, line: int = 1) -> Any:
     return tree(text, line).value
 
 
-def tree(text: str, line: int = 1, *, places: bool = False) -> Tree:
+def tree(text: str, line: int = 1, *, places: bool = False) -> ComposedValue:
     """As ``build``, with the place of every value if ``places`` are wanted."""
     try:
         return _tree(text, line, places)
@@ -91,7 +91,7 @@ def tree(text: str, line: int = 1, *, places: bool = False) -> Tree:
         raise
 
 
-def _tree(text: str, line: int, places: bool) -> Tree:
+def _tree(text: str, line: int, places: bool) -> ComposedValue:
     if text.startswith("%") and text.count("\n%") > MOST_DIRECTIVES:
         raise BuildError(f"more than {MOST_DIRECTIVES} directives", line, 1)
     import yaml
@@ -183,7 +183,7 @@ class _Builder:
         self._start = -1
         self._root: Node | None = None
 
-    def run(self) -> Tree:
+    def run(self) -> ComposedValue:
         get, on, last = self._parser.get_event, self._on, self._last
         for _ in range(MOST_PARTS):
             if (kind := (event := get()).__class__) in last:
@@ -195,7 +195,7 @@ class _Builder:
             message = f"more than {MOST_PARTS:,} keys, values and collections: no API server takes so large an object"
             raise self._error(event.start_mark, message)
         rest = self._behind_end(event.explicit) if kind is last[1] else 0
-        return Tree(self._value, self._start, rest, self._root)
+        return ComposedValue(self._value, self._start, rest, self._root)
 
     def _behind_end(self, explicit: bool) -> int:
         """The line of text behind ``...``: kubectl parts documents at ``---`` alone and never reads it."""

@@ -47,7 +47,7 @@ class _Kustomization:
 
 
 @dataclass(slots=True)
-class Tree:
+class KustomizeTree:
     """What the kustomization in ``folder`` builds on: real paths, its own first."""
 
     folder: str
@@ -86,7 +86,7 @@ def _write(path: str, data: bytes) -> None:
         file.write(data)
 
 
-def tree_of(folder: str) -> Tree | None:
+def tree_of(folder: str) -> KustomizeTree | None:
     """Follows what the kustomization in ``folder`` names; None where there is none, or only a component."""
     walk = _Walk(folder)
     found = walk.kustomization(walk.tree.real)
@@ -98,7 +98,7 @@ def tree_of(folder: str) -> Tree | None:
     return walk.tree
 
 
-def _several(tree: Tree, why: str) -> Tree | None:
+def _several(tree: KustomizeTree, why: str) -> KustomizeTree | None:
     """A folder with more than one kustomization is an error; one that holds something else is no concern of ours."""
     paths = _kustomizations(tree.real)
     if len(paths) < 2:
@@ -125,7 +125,7 @@ class _Walk:
     """Folders are taken in the order in which they are met."""
 
     def __init__(self, folder: str) -> None:
-        self.tree = Tree(folder)
+        self.tree = KustomizeTree(folder)
         self.waiting: list[tuple[str, Shape]] = [(self.tree.real, KUSTOMIZATION)]
         self._met: set[tuple[str, int]] = set()
         self._found: dict[str, _Kustomization | str] = {}

@@ -25,7 +25,7 @@ from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
 from kubesched_lint.manifests.files import find_files
 from kubesched_lint.manifests.inputs import KUSTOMIZATIONS, LARGEST, STDIN, InputFile, standard_input
 from kubesched_lint.manifests.places import span_of
-from kubesched_lint.manifests.split import Part, broken_byte, is_json, parts, text_of
+from kubesched_lint.manifests.split import DocumentText, broken_byte, is_json, parts, text_of
 
 __all__ = ["Entry", "FastReader", "InputFile", "IsRead", "documents", "documents_of", "find_files", "source_lines"]
 
@@ -97,14 +97,14 @@ class _Reader:
         from kubesched_lint.manifests.full_reader import BuildError
         from kubesched_lint.manifests.jsontext import has_comment, objects
 
-        broken = broken_byte(self._path, Part(text, 1))
+        broken = broken_byte(self._path, DocumentText(text, 1))
         if broken is not None:
             yield broken
             return
         found: list[Entry] = []
         try:
             for index, (value, own, line) in enumerate(objects(text)):
-                found += self._objects(index, Part(own, line), value, (), False)
+                found += self._objects(index, DocumentText(own, line), value, (), False)
         except BuildError as error:
             entries = list(self.templated(text))
             helm = any(isinstance(entry, Skipped) for entry in entries)
@@ -129,7 +129,7 @@ class _Reader:
                 return
         yield from found
 
-    def _part(self, index: int, part: Part, suspect: bool = False) -> Iterator[Entry]:
+    def _part(self, index: int, part: DocumentText, suspect: bool = False) -> Iterator[Entry]:
         known = kind_to_count(part.text, self._is_read)
         counted: Unread | None = None
         if known is not None:
@@ -154,7 +154,7 @@ class _Reader:
         elif value:
             yield from self._objects(index, part, value, (), True)
 
-    def _unusual(self, index: int, part: Part, suspect: bool, counted: Unread | None) -> Iterator[Entry]:
+    def _unusual(self, index: int, part: DocumentText, suspect: bool, counted: Unread | None) -> Iterator[Entry]:
         """A document that only the complete reader can read, or nobody."""
         from kubesched_lint.manifests.full_reader import BuildError, tree
 
@@ -181,7 +181,9 @@ class _Reader:
             where = part.line + found.rest - 1
             yield Skipped(self._path, where, "kubectl never reads what stands behind '...': part documents with '---'")
 
-    def _objects(self, index: int, part: Part, value: Any, prefix: Path, plain: bool, line: int = 0) -> Iterator[Entry]:
+    def _objects(
+        self, index: int, part: DocumentText, value: Any, prefix: Path, plain: bool, line: int = 0
+    ) -> Iterator[Entry]:
         """The object, or the items of a List, one by one."""
         reason = patch_reason(value, part.text, self._in_kustomization) if not prefix else None
         if reason is not None:

@@ -18,7 +18,7 @@ BLOCKS = ("|", ">")
 
 
 @dataclass(slots=True)
-class Node:
+class YamlNode:
     """``start`` and ``end`` are offsets; where a block collection ends, ``end_of`` tells. An alias has its name.
 
     ``pairs`` are those of a mapping, ``items`` those of a list. ``start`` is that of an anchor or tag, if any.
@@ -34,11 +34,11 @@ class Node:
     text: str = ""
     anchor: str = ""
     tagged: bool = False
-    pairs: list[tuple[Node, Node]] = field(default_factory=list)
-    items: list[Node] = field(default_factory=list)
+    pairs: list[tuple[YamlNode, YamlNode]] = field(default_factory=list)
+    items: list[YamlNode] = field(default_factory=list)
 
     @property
-    def children(self) -> list[Node]:
+    def children(self) -> list[YamlNode]:
         return self.items if self.kind == "list" else [value for _, value in self.pairs]
 
     @property
@@ -56,7 +56,7 @@ class Node:
         return self.kind == "scalar" and not self.style and self.text in ("", "~", "null", "Null", "NULL")
 
 
-def parsed(text: str) -> Node:
+def parsed(text: str) -> YamlNode:
     """The tree of a document's text. Raises ChangeError for one that is empty, or no YAML."""
     import yaml
 
@@ -67,9 +67,9 @@ def parsed(text: str) -> Node:
         raise ChangeError("the document is JSON of a kind that YAML does not know") from None
 
 
-def _parsed(yaml: Any, parser: Any) -> Node:
-    stack: list[Node] = []
-    waiting: list[Node | None] = []
+def _parsed(yaml: Any, parser: Any) -> YamlNode:
+    stack: list[YamlNode] = []
+    waiting: list[YamlNode | None] = []
     """For each collection on the stack: the key whose value comes next."""
     while True:
         event = parser.get_event()
@@ -100,19 +100,21 @@ def _parsed(yaml: Any, parser: Any) -> Node:
             waiting[-1] = None
 
 
-def _node(event: Any) -> Node:
+def _node(event: Any) -> YamlNode:
     name = event.__class__.__name__
     start, end = event.start_mark.index, event.end_mark.index
     if name == "AliasEvent":
-        return Node("alias", start, end, text=event.anchor)
+        return YamlNode("alias", start, end, text=event.anchor)
     anchor, is_tagged = event.anchor or "", event.tag is not None
     if name == "ScalarEvent":
-        return Node("scalar", start, end, style=event.style or "", text=event.value, anchor=anchor, tagged=is_tagged)
+        return YamlNode(
+            "scalar", start, end, style=event.style or "", text=event.value, anchor=anchor, tagged=is_tagged
+        )
     kind = "mapping" if name == "MappingStartEvent" else "list"
-    return Node(kind, start, flow=bool(event.flow_style), anchor=anchor, tagged=is_tagged)
+    return YamlNode(kind, start, flow=bool(event.flow_style), anchor=anchor, tagged=is_tagged)
 
 
-def every(root: Node) -> Iterator[Node]:
+def every(root: YamlNode) -> Iterator[YamlNode]:
     """All nodes of a tree, keys too, each before what is inside it."""
     waiting = [root]
     while waiting:
@@ -123,17 +125,17 @@ def every(root: Node) -> Iterator[Node]:
         waiting += reversed(node.items)
 
 
-def shared(root: Node) -> frozenset[str]:
+def shared(root: YamlNode) -> frozenset[str]:
     """Anchors that an alias names: what is inside stands for more than one place."""
     return frozenset(node.text for node in every(root) if node.kind == "alias")
 
 
-def pair_of(mapping: Node, key: str) -> tuple[Node, Node] | None:
+def pair_of(mapping: YamlNode, key: str) -> tuple[YamlNode, YamlNode] | None:
     """The key and the value that the mapping itself writes under ``key``, not what a merge gives it."""
     return next((pair for pair in mapping.pairs if pair[0].key == key and pair[0].kind == "scalar"), None)
 
 
-def child_of(node: Node, step: str | int) -> Node | None:
+def child_of(node: YamlNode, step: str | int) -> YamlNode | None:
     """What stands in a collection under a key or an index; None where nothing does."""
     if isinstance(step, int):
         return node.items[step] if node.kind == "list" and 0 <= step < len(node.items) else None
@@ -141,7 +143,7 @@ def child_of(node: Node, step: str | int) -> Node | None:
     return pair[1] if pair else None
 
 
-def way_to(root: Node, path: Path) -> list[Node]:
+def way_to(root: YamlNode, path: Path) -> list[YamlNode]:
     """The nodes from the root to the value at ``path``, as far as they are there.
 
     Raises ChangeError where the way leads through an alias, a merge, or an anchor with aliases.
@@ -161,7 +163,7 @@ def way_to(root: Node, path: Path) -> list[Node]:
     return way
 
 
-def end_of(node: Node, text: str) -> int:
+def end_of(node: YamlNode, text: str) -> int:
     """Where the text of a value ends: libyaml ends block values only where the next token begins."""
     while node.kind in ("mapping", "list") and not node.flow:
         if not node.children:

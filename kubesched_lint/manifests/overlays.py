@@ -9,7 +9,7 @@ from kubesched_lint.files import content, root_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import RENDERED, Skipped, Written
 from kubesched_lint.manifests.inputs import LARGEST, Applied, InputFile, Progress
-from kubesched_lint.manifests.kustomize_tree import AS_IT_STANDS, Tree, shown, tree_of
+from kubesched_lint.manifests.kustomize_tree import AS_IT_STANDS, KustomizeTree, shown, tree_of
 from kubesched_lint.manifests.provenance import KustomizeRendering
 from kubesched_lint.manifests.rendering import Rendered, RenderError, Tool, kustomizer, render, render_copy
 from kubesched_lint.record import replace
@@ -39,7 +39,7 @@ def applied_in(folders: Iterable[str], named: str, progress: Progress | None = N
 
 
 def _all_rendered(
-    trees: Sequence[Tree], tool: Tool, progress: Progress | None
+    trees: Sequence[KustomizeTree], tool: Tool, progress: Progress | None
 ) -> Iterator[InputFile | Skipped | InputError]:
     """In their order; the tools run side by side."""
     if len(trees) < 2:
@@ -54,7 +54,7 @@ def _all_rendered(
             yield outcome
 
 
-def outermost(trees: Iterable[Tree], named: str) -> tuple[Tree, ...]:
+def outermost(trees: Iterable[KustomizeTree], named: str) -> tuple[KustomizeTree, ...]:
     """Those which no other one builds on, and the one in the folder that was named."""
     trees = tuple(trees)
     used = {folder for tree in trees for folder in tree.folders - {tree.real}}
@@ -65,7 +65,7 @@ def _is_same(folder: str, other: str) -> bool:
     return os.path.realpath(folder) == os.path.realpath(other)
 
 
-def rendered(tree: Tree, tool: Tool) -> InputFile | Skipped | InputError:
+def rendered(tree: KustomizeTree, tool: Tool) -> InputFile | Skipped | InputError:
     """What is applied, as one file; or why nobody can tell. Runs the tool."""
     if tree.obstacle is not None:
         return tree.obstacle
@@ -83,7 +83,7 @@ def rendered(tree: Tree, tool: Tool) -> InputFile | Skipped | InputError:
     return InputFile(path, text.encode("utf-8", "surrogateescape"), rendering=rendering)
 
 
-def _sources(tree: Tree) -> tuple[tuple[Written, ...], tuple[Written, ...]]:
+def _sources(tree: KustomizeTree) -> tuple[tuple[Written, ...], tuple[Written, ...]]:
     from kubesched_lint.manifests.split import text_of
 
     both = []
@@ -96,7 +96,7 @@ def _sources(tree: Tree) -> tuple[tuple[Written, ...], tuple[Written, ...]]:
 _ORIGIN = "    config.kubernetes.io/origin: |"
 
 
-def _without_origins(tree: Tree, done: Rendered) -> tuple[str, dict[int, str]]:
+def _without_origins(tree: KustomizeTree, done: Rendered) -> tuple[str, dict[int, str]]:
     """The text as it is applied, and the first line of each document with the path of the file it came from."""
     kept: list[str] = []
     starts: dict[int, str] = {}

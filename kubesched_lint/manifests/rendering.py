@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from kubesched_lint.manifests.kustomize_tree import Tree, as_json
+from kubesched_lint.manifests.kustomize_tree import KustomizeTree, as_json
 from kubesched_lint.programs import TIMEOUT, ProgramError, run_offline
 from kubesched_lint.record import record
 
@@ -67,7 +67,7 @@ class Rendered:
         return os.path.join(os.sep, os.path.relpath(os.path.join(self.around, path), self.copy))
 
 
-def render_copy(tool: Tool, tree: Tree) -> Rendered:
+def render_copy(tool: Tool, tree: KustomizeTree) -> Rendered:
     """What the tool makes of a tree: it is given a copy of what was read and understood, and nothing else.
 
     Each object is annotated with the file that it came from: a kustomization of ours, in a folder of its own, builds on

@@ -13,7 +13,7 @@ _BYTE = "[\udc80-\udcff]"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-class Part(NamedTuple):
+class DocumentText(NamedTuple):
     """One document's text, from its marker ``---`` on; ``line`` counts from 1."""
 
     text: str
@@ -48,7 +48,7 @@ def is_json(text: str) -> bool:
     return start[:1] == "{" and start[:2] != "{{"
 
 
-def parts(text: str) -> Iterator[Part]:
+def parts(text: str) -> Iterator[DocumentText]:
     """Documents in their order. ``---`` in column 0 parts them whatever is around it, a block scalar too."""
     start, line, at = 0, 1, 0
     while (at := text.find("\n---", at)) >= 0:
@@ -56,12 +56,12 @@ def parts(text: str) -> Iterator[Part]:
         if text[at + 3 : at + 4] in _AFTER_MARKER:
             part = text[start:at]
             if not _is_head(part):
-                yield Part(part, line)
+                yield DocumentText(part, line)
                 line += part.count("\n")
                 start = at
         at += 3
     if start < len(text):
-        yield Part(text[start:] if start else text, line)
+        yield DocumentText(text[start:] if start else text, line)
 
 
 _AFTER_MARKER = ("", "\n", " ", "\t")
@@ -75,7 +75,7 @@ def _is_head(part: str) -> bool:
     return bool(lines) and all(line.startswith("%") for line in lines)
 
 
-def broken_byte(path: str, part: Part) -> InputError | None:
+def broken_byte(path: str, part: DocumentText) -> InputError | None:
     """The first byte of the document that is no UTF-8."""
     found = None if part.text.isascii() else re.search(_BYTE, part.text)
     if found is None:

@@ -13,7 +13,7 @@ from kubesched_lint.findings import Finding, Fix, InputError, Report, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.printing import escaped, visible
 from kubesched_lint.record import record
-from kubesched_lint.report.causes import Cause, causes, ordered
+from kubesched_lint.report.causes import FindingGroup, causes, ordered
 from kubesched_lint.report.cell_details import event_title, needs_a_word, verdict_words
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import footer, open_findings
@@ -127,7 +127,7 @@ def _error(error: InputError, context: RenderContext) -> str:
     return f"- {_code(where)}: {_plain(error.message)}\n"
 
 
-def _finding(cause: Cause, context: RenderContext) -> Iterator[str]:
+def _finding(cause: FindingGroup, context: RenderContext) -> Iterator[str]:
     finding = cause.first
     yield f"\n{_SIGNS[finding.severity]} {_code(_where(finding, context))} **{_plain(finding.message)}**\n\n"
     told = "".join((*_excerpt(finding, context), *_remarks(finding)))

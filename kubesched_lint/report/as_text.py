@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.findings import Evidence, Finding, InputError, Location, Report, Severity, Span
 from kubesched_lint.printing import visible_lines
-from kubesched_lint.report.causes import Cause, causes, difference, distinct_place, ordered
+from kubesched_lint.report.causes import FindingGroup, causes, difference, distinct_place, ordered
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, footer, open_findings, statistics
-from kubesched_lint.report.frame import Canvas, Mark, frame, place
+from kubesched_lint.report.frame import Canvas, Underline, frame, place
 from kubesched_lint.report.palette import Palette
 
 _MOST_LISTED = 50
@@ -58,17 +58,17 @@ def _headline(severity: Severity, slug: str, message: str, context: RenderContex
 def _input_error(error: InputError, context: RenderContext, paint: Palette) -> Iterator[str]:
     yield from _headline(Severity.ERROR, "", error.message, context, paint)
     column = max(error.column, 1)
-    mark = Mark(Location(error.path, Span(error.line, column, error.line, column)), primary=True)
+    mark = Underline(Location(error.path, Span(error.line, column, error.line, column)), primary=True)
     canvas = Canvas(len(str(error.line)), context.width, paint, Severity.ERROR)
     yield from frame([mark], context.sources(error.path) if error.line else (), canvas)
 
 
-def _finding(cause: Cause, context: RenderContext, paint: Palette) -> Iterator[str]:
+def _finding(cause: FindingGroup, context: RenderContext, paint: Palette) -> Iterator[str]:
     finding = cause.first
     yield from _headline(finding.severity, finding.rule, finding.message, context, paint)
-    marks = [Mark(finding.location, primary=True)]
-    marks += [Mark(related.location, related.label) for related in finding.related]
-    files: dict[str, list[Mark]] = {}
+    marks = [Underline(finding.location, primary=True)]
+    marks += [Underline(related.location, related.label) for related in finding.related]
+    files: dict[str, list[Underline]] = {}
     for mark in marks:
         files.setdefault(mark.location.path, []).append(mark)
     digits = len(str(max(mark.location.span.end_line for mark in marks)))
@@ -116,7 +116,7 @@ def _remark(label: str, text: str, canvas: Canvas) -> Iterator[str]:
             yield f"{lead}{canvas.paint.gutter('=')} {canvas.paint.bold(label)}{line[len(label) :]}"
 
 
-def _others(cause: Cause, canvas: Canvas) -> Iterator[str]:
+def _others(cause: FindingGroup, canvas: Canvas) -> Iterator[str]:
     count = len(cause.others)
     lead = " " * (canvas.digits + 1)
     yield f"{lead}{canvas.paint.gutter('=')} {canvas.paint.bold(f'and {count:,} more of the same cause')}:"

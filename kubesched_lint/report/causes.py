@@ -15,7 +15,7 @@ _REMEMBERED = 1024
 
 
 @record
-class Cause:
+class FindingGroup:
     """The finding that is shown in full, and the like of it that are only listed."""
 
     first: Finding
@@ -30,7 +30,7 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
     )
 
 
-def causes(findings: Sequence[Finding]) -> Iterator[Cause]:
+def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
     """Groups in the order of their first findings; what is alone or in a pair stays by itself."""
     rules: dict[str, int] = {}
     for finding in findings:
@@ -39,13 +39,13 @@ def causes(findings: Sequence[Finding]) -> Iterator[Cause]:
     for number, finding in enumerate(findings):
         key = _likeness(finding) if rules[finding.rule] >= _FEWEST else (number,)
         groups.setdefault(key, []).append(finding)
-    shown: list[tuple[int, Cause]] = []
+    shown: list[tuple[int, FindingGroup]] = []
     order = {id(finding): number for number, finding in enumerate(findings)}
     for group in groups.values():
         if len(group) >= _FEWEST:
-            shown.append((order[id(group[0])], Cause(group[0], tuple(group[1:]))))
+            shown.append((order[id(group[0])], FindingGroup(group[0], tuple(group[1:]))))
         else:
-            shown.extend((order[id(finding)], Cause(finding)) for finding in group)
+            shown.extend((order[id(finding)], FindingGroup(finding)) for finding in group)
     yield from (cause for _, cause in sorted(shown, key=lambda pair: pair[0]))
 
 

@@ -32,7 +32,7 @@ def shown(cells: Sequence[Cell]) -> list[Cell]:
     return [c for c in cells if c.verdict not in (FINE, NONE)]
 
 
-class Courses:
+class PrintedCourses:
     """Which courses were printed already, over the whole report."""
 
     def __init__(self, outlook: SimulationReport) -> None:
@@ -64,7 +64,7 @@ def _shared(witness: Witness) -> int:
 
 def details(outlook: SimulationReport, palette: Palette, room: int = 0) -> Iterator[str]:
     """Per workload what is behind its cells; prose is wrapped at ``room`` cells, or not where that is 0."""
-    courses = Courses(outlook)
+    courses = PrintedCourses(outlook)
     for row in outlook.rows:
         cells = shown(row.cells)
         if cells:
@@ -83,7 +83,7 @@ def _alike(outlook: SimulationReport, cells: Sequence[Cell]) -> Iterator[list[Ce
     yield from groups.values()
 
 
-def _group(outlook: SimulationReport, group: Sequence[Cell], courses: Courses) -> Iterator[tuple[str, int]]:
+def _group(outlook: SimulationReport, group: Sequence[Cell], courses: PrintedCourses) -> Iterator[tuple[str, int]]:
     """Lines, each with how far its continuation hangs."""
     first = group[0]
     events = ", ".join(f"{title(c.event)} {c.text}" for c in group)
@@ -110,7 +110,9 @@ def _messages(group: Sequence[Cell]) -> Iterator[tuple[str, int]]:
         yield f"    {says}{after}: {message}", 6
 
 
-def _courses(heading: str, ends: Sequence[tuple[Cell, Witness | None]], courses: Courses) -> Iterator[tuple[str, int]]:
+def _courses(
+    heading: str, ends: Sequence[tuple[Cell, Witness | None]], courses: PrintedCourses
+) -> Iterator[tuple[str, int]]:
     found = [(cell, witness) for cell, witness in ends if witness is not None]
     if not found:
         return

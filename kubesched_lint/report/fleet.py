@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kubesched_lint.engine.fleet import Outcome
+from kubesched_lint.engine.fleet import FleetOutcome
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.printing import json_text, visible, visible_lines
 from kubesched_lint.record import record
@@ -26,17 +26,17 @@ _SKIPPED = "skip"
 _NOTHING = "·"
 
 
-def worst_exit_code(outcomes: Sequence[Outcome], fail_on: Severity | None, strict_skips: bool = False) -> int:
+def worst_exit_code(outcomes: Sequence[FleetOutcome], fail_on: Severity | None, strict_skips: bool = False) -> int:
     """Of ``lint`` on each cluster, the worst."""
     return max((exit_code(outcome.report, fail_on, strict_skips) for outcome in outcomes), default=0)
 
 
-def render_text(outcomes: Sequence[Outcome], context: RenderContext) -> Iterator[str]:
+def render_text(outcomes: Sequence[FleetOutcome], context: RenderContext) -> Iterator[str]:
     """The distinct findings with the clusters that have them, problems with the input, then the table."""
     return (visible_lines(piece, painted=context.color) for piece in _text(outcomes, context))
 
 
-def _text(outcomes: Sequence[Outcome], context: RenderContext) -> Iterator[str]:
+def _text(outcomes: Sequence[FleetOutcome], context: RenderContext) -> Iterator[str]:
     paint = Palette(context.color)
     told = False
     for line in (*_problems(outcomes, paint), *_findings(outcomes, paint)):
@@ -57,7 +57,7 @@ def _text(outcomes: Sequence[Outcome], context: RenderContext) -> Iterator[str]:
     yield f"{many(len(outcomes), 'cluster')}, {clean} without errors\n"
 
 
-def render_json(outcomes: Sequence[Outcome], context: RenderContext) -> Iterator[str]:
+def render_json(outcomes: Sequence[FleetOutcome], context: RenderContext) -> Iterator[str]:
     """``clusters`` hold the reports as ``lint`` has them; ``table``: rule → cluster → severity → how many."""
     yield f'{{"version": {VERSION},\n"table": {json_text(_counted(outcomes))},\n"clusters": ['
     for number, outcome in enumerate(outcomes):
@@ -68,7 +68,7 @@ def render_json(outcomes: Sequence[Outcome], context: RenderContext) -> Iterator
     yield "\n]}\n"
 
 
-def _counted(outcomes: Sequence[Outcome]) -> dict[str, dict[str, dict[str, int]]]:
+def _counted(outcomes: Sequence[FleetOutcome]) -> dict[str, dict[str, dict[str, int]]]:
     table: dict[str, dict[str, dict[str, int]]] = {}
     for outcome in outcomes:
         for finding in open_findings(outcome.report):
@@ -80,7 +80,7 @@ def _counted(outcomes: Sequence[Outcome]) -> dict[str, dict[str, dict[str, int]]
 # --- text -----------------------------------------------------------------------------------------------------------
 
 
-def _problems(outcomes: Sequence[Outcome], paint: Palette) -> Iterator[str]:
+def _problems(outcomes: Sequence[FleetOutcome], paint: Palette) -> Iterator[str]:
     """Those of the manifests once, those of clusters each."""
     clusters: dict[tuple[str, int, int, str], list[str]] = {}
     for outcome in outcomes:
@@ -92,7 +92,7 @@ def _problems(outcomes: Sequence[Outcome], paint: Palette) -> Iterator[str]:
         yield f"{visible(place)}: {tag}: {visible(message)}{_where(names, outcomes)}"
 
 
-def _findings(outcomes: Sequence[Outcome], paint: Palette) -> Iterator[str]:
+def _findings(outcomes: Sequence[FleetOutcome], paint: Palette) -> Iterator[str]:
     """Each message once, with the clusters where it holds: nodes, zones and numbers are those of the clusters named."""
     clusters: dict[Any, list[str]] = {}
     first: dict[Any, Finding] = {}
@@ -111,7 +111,7 @@ def _findings(outcomes: Sequence[Outcome], paint: Palette) -> Iterator[str]:
         yield f"{at}: {tag}: {visible(finding.message)}{_where(clusters[key], outcomes)}"
 
 
-def _where(names: Sequence[str], outcomes: Sequence[Outcome]) -> str:
+def _where(names: Sequence[str], outcomes: Sequence[FleetOutcome]) -> str:
     if len(names) == len(outcomes):
         return " (everywhere)" if len(outcomes) > 1 else ""
     return f" (in {first_few([visible(name) for name in names], 4)})"
@@ -130,7 +130,7 @@ class _Column:
         return max(map(width, (self.name, self.total, *(text for text, _ in self.cells))))
 
 
-def _column(outcome: Outcome, rules: Sequence[str]) -> _Column:
+def _column(outcome: FleetOutcome, rules: Sequence[str]) -> _Column:
     found: dict[str, list[Finding]] = {}
     for finding in open_findings(outcome.report):
         found.setdefault(finding.rule, []).append(finding)
@@ -146,7 +146,7 @@ def _column(outcome: Outcome, rules: Sequence[str]) -> _Column:
     return _Column(visible(outcome.name), cells, total)
 
 
-def _tables(outcomes: Sequence[Outcome], room: int) -> Iterator[tuple[Sequence[str], Sequence[_Column]]]:
+def _tables(outcomes: Sequence[FleetOutcome], room: int) -> Iterator[tuple[Sequence[str], Sequence[_Column]]]:
     """The rules that found something, and as many clusters side by side as fit."""
     rules = sorted({finding.rule for outcome in outcomes for finding in open_findings(outcome.report)})
     block: list[_Column] = []

@@ -19,7 +19,7 @@ _NARROWEST = 24
 
 
 @record
-class Mark:
+class Underline:
     """A place in a file to underline; the primary one is what the finding is about."""
 
     location: Location
@@ -45,7 +45,7 @@ class Canvas:
         return self.paint.gutter(f"{number:>{self.digits}} {bar}".rstrip())
 
 
-def frame(marks: Sequence[Mark], lines: Sequence[str], canvas: Canvas) -> Iterator[str]:
+def frame(marks: Sequence[Underline], lines: Sequence[str], canvas: Canvas) -> Iterator[str]:
     """Draws the marks of one file, in the order of their lines. Without source lines only places and labels remain."""
     shown = [m for m in marks if 0 < m.location.span.line <= len(lines)]
     first = next((m for m in marks if m.primary), None) or next(iter(shown), None)
@@ -70,13 +70,13 @@ def _aside(sign: str, text: str, canvas: Canvas) -> Iterator[str]:
         yield f"{' ' * canvas.digits}{'   ' if number else canvas.paint.gutter(sign)} {line}"
 
 
-def _rows(marks: Sequence[Mark], lines: Sequence[str], canvas: Canvas) -> Iterator[str]:
+def _rows(marks: Sequence[Underline], lines: Sequence[str], canvas: Canvas) -> Iterator[str]:
     """Every line that carries a mark, and the bracket at the left of a primary span of several lines."""
     tall = next((m for m in marks if m.primary and _last_line(m.location.span, lines) > m.location.span.line), None)
     bracket = range(0)
     if tall:
         bracket = range(tall.location.span.line, _last_line(tall.location.span, lines) + 1)
-    by_line: dict[int, list[Mark]] = {number: [] for number in _in_sight(bracket)}
+    by_line: dict[int, list[Underline]] = {number: [] for number in _in_sight(bracket)}
     for mark in marks:
         if mark is not tall:
             by_line.setdefault(mark.location.span.line, []).append(mark)
@@ -100,7 +100,7 @@ def _edge(canvas: Canvas, sign: str = "|") -> str:
     return canvas.paint.severity(canvas.severity, sign)
 
 
-def _line(number: int, marks: Sequence[Mark], text: str, bracket: range, canvas: Canvas) -> Iterator[str]:
+def _line(number: int, marks: Sequence[Underline], text: str, bracket: range, canvas: Canvas) -> Iterator[str]:
     """A source line and a row of underlining for each of its marks, the primary first."""
     marks = sorted(marks, key=lambda m: (not m.primary, m.location.span))
     view = _view(text, marks[0].location.span if marks else None, bracket, canvas)
@@ -135,7 +135,7 @@ def _source_row(number: int, text: str, view: Window | None, bracket: range, can
     return f"{canvas.gutter(str(number))} {side}{view.text}".rstrip()
 
 
-def _underline(mark: Mark, start: int, length: int, side: str, canvas: Canvas) -> Iterator[str]:
+def _underline(mark: Underline, start: int, length: int, side: str, canvas: Canvas) -> Iterator[str]:
     paint = canvas.paint
     sign = "^" if mark.primary else "-"
     drawn = sign * length
@@ -155,7 +155,7 @@ def _underline(mark: Mark, start: int, length: int, side: str, canvas: Canvas) -
         yield f"{canvas.gutter()} {side}{' ' * indent}{_label(mark, line, canvas)}"
 
 
-def _label(mark: Mark, text: str, canvas: Canvas) -> str:
+def _label(mark: Underline, text: str, canvas: Canvas) -> str:
     return canvas.paint.severity(canvas.severity, text) if mark.primary else canvas.paint.gutter(text)
 
 

@@ -15,25 +15,25 @@ from kubesched_lint.writing import destination, replacing
 
 
 @record
-class Target:
+class ReportTarget:
     """One report to write; ``file`` is empty for standard output."""
 
     format: str
     file: str = ""
 
 
-def targets(formats: Sequence[str]) -> tuple[Target, ...]:
+def targets(formats: Sequence[str]) -> tuple[ReportTarget, ...]:
     """Reads ``NAME[=FILE]`` arguments, ``-`` being standard output.
 
     Raises FormatError on an unknown name, an empty FILE, and when two reports would go to one place.
     """
-    found: dict[str, Target] = {}
+    found: dict[str, ReportTarget] = {}
     for text in formats:
         name, equals, file = text.partition("=")
         renderer(name)
         if equals and not file:
             raise FormatError(f"--format {text}: a file name belongs after the =")
-        target = Target(name, "" if file == "-" else file)
+        target = ReportTarget(name, "" if file == "-" else file)
         place = os.path.abspath(target.file) if target.file else ""
         if place in found:
             where = target.file or "standard output"
@@ -43,7 +43,7 @@ def targets(formats: Sequence[str]) -> tuple[Target, ...]:
 
 
 def write(
-    report: Report, chosen: Iterable[Target], on_screen: RenderContext, in_files: RenderContext, stdout: TextIO
+    report: Report, chosen: Iterable[ReportTarget], on_screen: RenderContext, in_files: RenderContext, stdout: TextIO
 ) -> None:
     """Writes every report; files first, so that a closed pipe cannot keep them from being written.
 

@@ -45,7 +45,7 @@ class ExampleOptions:
 
 
 @record
-class Mark:
+class ExpectedFinding:
     """``kind`` is finding, related or also; ``line`` counts in the manifest. ``rule`` is the one that must speak.
 
     ``severity`` is the word that it must have, empty where any will do.
@@ -68,7 +68,7 @@ class Example:
     path: str
     line: int
     manifest: str
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[ExpectedFinding, ...] = ()
     cluster: str | None = None
     cluster_line: int = 0
     setting: ExampleOptions = field(default_factory=ExampleOptions)
@@ -94,7 +94,7 @@ def examples(card: Card) -> tuple[Example, ...]:
     """All runnable examples of a card in order. Raises CardError for a fence that cannot be understood."""
     found: list[Example] = []
     cluster: Fence | None = None
-    told: tuple[Mark, ...] = ()
+    told: tuple[ExpectedFinding, ...] = ()
     setting = ExampleOptions()
     for fence in card.fences:
         if not fence.closed:
@@ -196,11 +196,11 @@ def _differences(example: Example, findings: Iterable[Finding]) -> Iterator[Card
             yield _at(example, finding.location, f"{finding.rule} speaks here as well: {finding.message}\n    {hint}")
 
 
-def _severity_of(finding: Finding, mark: Mark) -> str:
+def _severity_of(finding: Finding, mark: ExpectedFinding) -> str:
     return f" ({finding.severity.word})" if mark.severity else ""
 
 
-def _meets(finding: Finding, mark: Mark) -> bool:
+def _meets(finding: Finding, mark: ExpectedFinding) -> bool:
     place = finding.location
     return (
         finding.rule == mark.rule
@@ -242,16 +242,16 @@ def _at(example: Example, place: Location, message: str) -> CardError:
     return CardError(example.path, _card_line(example, place), message)
 
 
-def _marks(card: Card, fence: Fence, path: str = MANIFEST) -> Iterator[Mark]:
+def _marks(card: Card, fence: Fence, path: str = MANIFEST) -> Iterator[ExpectedFinding]:
     for number, line in enumerate(fence.text.split("\n"), 1):
         for kind, severity, text in _MARK.findall(line):
             if kind != "also":
-                yield Mark(kind, number, text.strip(), card.slug, severity, path)
+                yield ExpectedFinding(kind, number, text.strip(), card.slug, severity, path)
                 continue
             slug, _, rest = text.strip().partition(" ")
             if not slug or slug == card.slug:
                 raise CardError(card.path, fence.line + number - 1, "# also: names another rule, then perhaps a text")
-            yield Mark(kind, number, rest.strip(), slug, severity, path)
+            yield ExpectedFinding(kind, number, rest.strip(), slug, severity, path)
 
 
 def _setting(card: Card, fence: Fence, words: Iterable[str], base: ExampleOptions) -> ExampleOptions:

@@ -32,7 +32,7 @@ from kubesched_lint.scheduler.plugins import (
     volume_zone,
 )
 from kubesched_lint.scheduler.tolerance import CORDON, first_untolerated, repelled, tolerates_any
-from kubesched_lint.scheduler.verdict import Plugin, PreFilterPlugin, Refusal, Rejection
+from kubesched_lint.scheduler.verdict import Plugin, PreFilterPlugin, PreFilterRefusal, Rejection
 
 # The order of getDefaultPlugins, pkg/scheduler/apis/config/v1/default_plugins.go.
 FILTERS: tuple[Plugin, ...] = (
@@ -74,7 +74,7 @@ class Diagnosis:
     outside: NodeSet = EMPTY
     """Nodes that a PreFilter left out, by ``pinned_by``."""
     pinned_by: tuple[str, ...] = ()
-    refusal: Refusal | None = None
+    refusal: PreFilterRefusal | None = None
     gated: bool = False
     """The pod has scheduling gates: the scheduler does not look at it."""
 
@@ -137,19 +137,19 @@ def as_checked(pod: Pod) -> Pod:
     return replace(pod, required_affinity=(), required_anti_affinity=(), spread=())
 
 
-def _prefilter(pod: Pod, state: ClusterState) -> tuple[NodeSet, tuple[str, ...], Refusal | None]:
+def _prefilter(pod: Pod, state: ClusterState) -> tuple[NodeSet, tuple[str, ...], PreFilterRefusal | None]:
     """The nodes to look at, and the plugins that narrowed them; or the refusal that ends the attempt.
 
     Mirrors RunPreFilterPlugins: an unresolvable refusal ends at once, a resolvable one waits for the others.
     """
     looked_at = state.index.all
     pinned_by: list[str] = []
-    waiting: Refusal | None = None
+    waiting: PreFilterRefusal | None = None
     for plugin in PREFILTERS:
         answer = plugin.prefilter(pod, state)
         if answer is None:
             continue
-        if isinstance(answer, Refusal):
+        if isinstance(answer, PreFilterRefusal):
             if not answer.resolvable:
                 return EMPTY, (), answer
             waiting = answer

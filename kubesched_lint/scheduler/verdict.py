@@ -20,7 +20,7 @@ class Rejection(NamedTuple):
     """False is upstream's UnschedulableAndUnresolvable: preemption cannot help."""
 
 
-class Refusal(NamedTuple):
+class PreFilterRefusal(NamedTuple):
     """A PreFilter that turns the pod away before any node is looked at: upstream gives all nodes the same status."""
 
     plugin: str
@@ -46,6 +46,6 @@ class PreFilterPlugin(Protocol):
     @property
     def NAME(self) -> str: ...  # noqa: N802
 
-    def prefilter(self, pod: Pod, state: ClusterState) -> Refusal | NodeSet | None:
+    def prefilter(self, pod: Pod, state: ClusterState) -> PreFilterRefusal | NodeSet | None:
         """A refusal, or the only nodes worth a look, or None: nothing to say."""
         ...

@@ -11,7 +11,7 @@ from kubesched_lint.findings import Path
 from kubesched_lint.record import record
 
 
-class Key(str):
+class MapKey(str):
     """A step into a map: ``requests[cpu]`` where a field would read ``requests.cpu``."""
 
     __slots__ = ()
@@ -45,7 +45,7 @@ def field_of(path: Path) -> str:
     """A path as field.Path prints it: ``spec.containers[0].resources.requests[cpu]``."""
     text = ""
     for step in path:
-        if isinstance(step, (int, Key)):
+        if isinstance(step, (int, MapKey)):
             text += f"[{step}]"
         else:
             text += f".{step}" if text else step

@@ -14,7 +14,7 @@ from typing import Any
 from kubesched_lint.findings import Path
 from kubesched_lint.text import closest
 from kubesched_lint.validation.alike import remembered
-from kubesched_lint.validation.causes import Cause, Key, as_json, quoted
+from kubesched_lint.validation.causes import Cause, MapKey, as_json, quoted
 from kubesched_lint.validation.quantities import NotAQuantityError, literal, parse, quantity
 from kubesched_lint.validation.schema import fields, go_type
 
@@ -223,7 +223,7 @@ def _map(
     inner = code[1:].partition(":")[0]
     decoded = {}
     for key, item in value.items():
-        found = _decode(item, inner, (*path, Key(key) if isinstance(key, str) else key), stack, owner, state)
+        found = _decode(item, inner, (*path, MapKey(key) if isinstance(key, str) else key), stack, owner, state)
         decoded[key if isinstance(key, str) else literal(key)] = _zero(inner) if found is None else found
     return decoded
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.validation.causes import Cause, Key, field_of, forbidden, invalid, named, required, too_long
+from kubesched_lint.validation.causes import Cause, MapKey, field_of, forbidden, invalid, named, required, too_long
 from kubesched_lint.validation.names import label_key, label_value, size
 
 Value = dict[str, Any]
@@ -37,9 +37,9 @@ def label_map(labels: Mapping[str, str], path: Path, *, field: str | None = None
         if bad_key or bad_value:
             named_field = field_of(path) if field is None else field
             for detail in bad_key:
-                yield invalid((*path, Key(key)), key, detail, field=named_field)
+                yield invalid((*path, MapKey(key)), key, detail, field=named_field)
             for detail in bad_value:
-                yield invalid((*path, Key(key)), value, detail, field=named_field)
+                yield invalid((*path, MapKey(key)), value, detail, field=named_field)
         else:
             _sound_pairs.add((key, value))
 
@@ -53,7 +53,7 @@ def annotation_map(annotations: Mapping[str, str], path: Path, *, field: str | N
     total = 0
     for key, value in annotations.items():
         for detail in label_key(key.lower()):
-            yield invalid((*path, Key(key)), key, detail, field=field_of(path) if field is None else field)
+            yield invalid((*path, MapKey(key)), key, detail, field=field_of(path) if field is None else field)
         total += size(key) + size(value)
     if total > _ANNOTATIONS_LIMIT:
         yield too_long(path, _ANNOTATIONS_LIMIT, field=field)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.validation.causes import Cause, Key, field_of, forbidden, invalid
+from kubesched_lint.validation.causes import Cause, MapKey, field_of, forbidden, invalid
 from kubesched_lint.validation.quantities import Quantity, in_resource_list
 from kubesched_lint.validation.resources import is_huge_page, pod_resource_name, requirements
 
@@ -35,14 +35,14 @@ def _consistent(spec: Value, resources: Value, path: Path) -> Iterator[Cause]:
         for name, total in aggregate(spec, kind).items():
             if name in given and counted(name) and total.nanos > in_resource_list(given[name]).nanos:
                 detail = f"must be greater than or equal to aggregate container {kind} of {total}"
-                yield invalid((*path, kind, Key(name)), str(in_resource_list(given[name])), detail)
+                yield invalid((*path, kind, MapKey(name)), str(in_resource_list(given[name])), detail)
     limits = resources.get("limits", {})
     for i, container in enumerate(spec.get("containers", ())):
         for name, written in container.get("resources", {}).get("limits", {}).items():
             limit = in_resource_list(written)
             if name in limits and limit.nanos > in_resource_list(limits[name]).nanos:
                 detail = f"must be less than or equal to pod limits of {in_resource_list(limits[name])}"
-                at = (*path[:-1], "containers", i, "resources", "limits", Key(name))
+                at = (*path[:-1], "containers", i, "resources", "limits", MapKey(name))
                 field = f"{field_of(path)}.containers[{i}][{name}].limits"
                 yield invalid(at, str(limit), detail, field=field)
 

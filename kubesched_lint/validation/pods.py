@@ -13,7 +13,7 @@ from typing import Any
 from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import go_int
 from kubesched_lint.validation.affinity import with_pod_labels
-from kubesched_lint.validation.causes import Cause, Key, descending, field_of, forbidden, invalid
+from kubesched_lint.validation.causes import Cause, MapKey, descending, field_of, forbidden, invalid
 from kubesched_lint.validation.containers import image_spaces
 from kubesched_lint.validation.labels import annotation_map, label_map
 from kubesched_lint.validation.metadata import object_meta
@@ -127,13 +127,13 @@ def _annotations(annotations: Mapping[str, str], spec: Value, path: Path, field:
     """``ValidatePodSpecificAnnotations``."""
     if _MIRROR in annotations and not spec.get("nodeName"):
         detail = "must set spec.nodeName if mirror pod annotation is set"
-        yield invalid((*path, Key(_MIRROR)), annotations[_MIRROR], detail, field=f"{field}[{_MIRROR}]")
+        yield invalid((*path, MapKey(_MIRROR)), annotations[_MIRROR], detail, field=f"{field}[{_MIRROR}]")
     cost = annotations.get(_DELETION_COST)
     if cost is not None and not _is_cost(cost):
-        at = (*path, Key(_DELETION_COST))
+        at = (*path, MapKey(_DELETION_COST))
         yield invalid(at, cost, "must be a 32bit integer", field=f"{field}[{_DELETION_COST}]")
     for key, profile in annotations.items():
-        at = (*path, Key(key))
+        at = (*path, MapKey(key))
         if key == _SECCOMP_POD or key.startswith(_SECCOMP_CONTAINER):
             yield from _seccomp(profile, at, f"{field}.{key}")
         elif key.startswith(_APP_ARMOR):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.validation.causes import Cause, Key, duplicate, field_of, forbidden, invalid, named, required
+from kubesched_lint.validation.causes import Cause, MapKey, duplicate, field_of, forbidden, invalid, named, required
 from kubesched_lint.validation.metadata import object_meta
 from kubesched_lint.validation.names import qualified_name
 from kubesched_lint.validation.quantities import Quantity, in_resource_list
@@ -70,7 +70,7 @@ def _limit(limit: Value, kind: str, path: Path) -> Iterator[Cause]:
                 yield forbidden((*path, part), "may not be specified when `type` is 'Pod'")
             continue
         for name in limit.get(part, ()):
-            yield from check(name, (*path, part, Key(name)))
+            yield from check(name, (*path, part, MapKey(name)))
         amounts[part] = {name: in_resource_list(one) for name, one in limit.get(part, {}).items()}
         sized = any("storage" in amounts.get(bound, ()) for bound in ("min", "max"))
         if part == "defaultRequest" and kind == "PersistentVolumeClaim" and not sized:
@@ -116,13 +116,13 @@ _ORDERED = (
 def _bounds(name: str, found: Amounts, path: Path) -> Iterator[Cause]:
     for lower, upper, field, shown, text in _ORDERED:
         if lower in found and upper in found and found[lower].nanos > found[upper].nanos:
-            at = (*path, field, Key(name))
+            at = (*path, field, MapKey(name))
             yield invalid(at, named(str(found[shown])), text.format(found[lower], found[upper]))
     if "maxLimitRequestRatio" in found:
-        yield from _ratio(found["maxLimitRequestRatio"], found, (*path, "maxLimitRequestRatio", Key(name)))
+        yield from _ratio(found["maxLimitRequestRatio"], found, (*path, "maxLimitRequestRatio", MapKey(name)))
     default, request = found.get("default"), found.get("defaultRequest")
     if default is not None and request is not None and default.nanos != request.nanos and not allows_overcommit(name):
-        at = (*path, "defaultRequest", Key(name))
+        at = (*path, "defaultRequest", MapKey(name))
         detail = f"default value {default} must equal to defaultRequest value {request} in {name}"
         yield invalid(at, named(str(request)), detail)
 
@@ -141,7 +141,7 @@ def resource_quota(value: Value) -> Iterator[Cause]:
     yield from object_meta(value.get("metadata", {}))
     hard = spec.get("hard", {})
     for name, written in hard.items():
-        here: Path = (*path, "hard", Key(name))
+        here: Path = (*path, "hard", MapKey(name))
         yield from resource_name(name, here)
         if "/" not in name and not is_standard_for_quota(name):
             yield invalid(here, named(name), "must be a standard resource for quota")

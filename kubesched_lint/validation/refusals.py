@@ -7,13 +7,13 @@ from typing import Any
 
 from kubesched_lint.findings import Path
 from kubesched_lint.validation.causes import Cause
-from kubesched_lint.validation.validate import Verdict, validate
+from kubesched_lint.validation.validate import ApiServerAnswer, validate
 
 _UNDECODED = 400
-Refusals = tuple[tuple[Cause, Verdict], ...]
+Refusals = tuple[tuple[Cause, ApiServerAnswer], ...]
 
 
-def refusals(obj: dict[Any, Any], version: str) -> Iterator[tuple[Cause, Verdict]]:
+def refusals(obj: dict[Any, Any], version: str) -> Iterator[tuple[Cause, ApiServerAnswer]]:
     """Every cause with the verdict that holds it: of wrong types one after the other, as mending each would show."""
     verdict = validate(obj, version=version)
     yield from ((cause, verdict) for cause in verdict.causes)
@@ -21,7 +21,7 @@ def refusals(obj: dict[Any, Any], version: str) -> Iterator[tuple[Cause, Verdict
         yield from _further(obj, verdict, version)
 
 
-def _further(obj: dict[Any, Any], verdict: Verdict, version: str) -> Iterator[tuple[Cause, Verdict]]:
+def _further(obj: dict[Any, Any], verdict: ApiServerAnswer, version: str) -> Iterator[tuple[Cause, ApiServerAnswer]]:
     """What decoding stumbles over next: wrong types, then unknown fields. Rules are asked of what decodes only."""
     from kubesched_lint.manifests.drop_value import affordable, set_aside
 

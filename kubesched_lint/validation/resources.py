@@ -13,7 +13,7 @@ from typing import Any
 from kubesched_lint.findings import Path
 from kubesched_lint.validation.causes import (
     Cause,
-    Key,
+    MapKey,
     duplicate,
     field_of,
     forbidden,
@@ -116,9 +116,9 @@ def requirements(
     """``resources`` of a container or a pod; ``claims`` are the names in the pod's ``resourceClaims``."""
     limits, requests = value.get("limits", {}), value.get("requests", {})
     for name, written in limits.items():
-        yield from _entry(name, written, (*path, "limits", Key(name)), name_check)
+        yield from _entry(name, written, (*path, "limits", MapKey(name)), name_check)
     for name, written in requests.items():
-        yield from _entry(name, written, (*path, "requests", Key(name)), name_check, limits, path)
+        yield from _entry(name, written, (*path, "requests", MapKey(name)), name_check, limits, path)
     names = limits.keys() | requests.keys()
     if "cpu" not in names and "memory" not in names and any(map(is_huge_page, names)):
         yield forbidden(path, "HugePages require cpu or memory")

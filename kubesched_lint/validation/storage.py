@@ -12,7 +12,7 @@ from kubesched_lint.findings import Path
 from kubesched_lint.validation.affinity import node_selector
 from kubesched_lint.validation.causes import (
     Cause,
-    Key,
+    MapKey,
     duplicate,
     field_of,
     forbidden,
@@ -118,7 +118,7 @@ def _capacity(capacity: Value) -> Iterator[Cause]:
         shown = {name: str(in_resource_list(amount)) for name, amount in sorted(capacity.items())}
         yield not_supported(at, shown or None, ("storage",))
     for name, amount in capacity.items():
-        found, here = in_resource_list(amount), (*at, Key(name))
+        found, here = in_resource_list(amount), (*at, MapKey(name))
         if found.value < 0:
             yield invalid(here, found.value, "must be a valid resource quantity")
         if found.nanos <= 0:

@@ -23,7 +23,7 @@ Rules = Callable[[dict[str, Any]], Iterator[Cause]]
 
 
 @record
-class Verdict:
+class ApiServerAnswer:
     """``code`` is 200, or the HTTP status of the refusal: 400 (decoding), 422 (rules), 403 (admission), 404 (kind)."""
 
     accepted: bool
@@ -32,10 +32,10 @@ class Verdict:
     message: str = ""
 
 
-_ACCEPTED = Verdict(True)
+_ACCEPTED = ApiServerAnswer(True)
 
 
-def validate(obj: dict[Any, Any], *, version: str = LATEST, classes: Classes | None = None) -> Verdict:
+def validate(obj: dict[Any, Any], *, version: str = LATEST, classes: Classes | None = None) -> ApiServerAnswer:
     """Judges one object as loaded from YAML or JSON. ``version`` is ``1.30`` to ``1.36``; ValueError otherwise.
 
     A kind that is not modelled is accepted. With ``classes`` a Pod is also asked what the admission plugins ask.
@@ -51,7 +51,7 @@ def validate(obj: dict[Any, Any], *, version: str = LATEST, classes: Classes | N
         value, causes, message = decode(obj, version, root)
         if causes:
             lead = f"{key[1]} in version {quoted(key[0].rpartition('/')[2])} cannot be handled as a {key[1]}"
-            return Verdict(False, causes, 400, f"{lead}: {message}")
+            return ApiServerAnswer(False, causes, 400, f"{lead}: {message}")
     if version != RECORDED:
         return _ACCEPTED
     if classes is not None and obj["kind"] == "Pod":
@@ -59,7 +59,7 @@ def validate(obj: dict[Any, Any], *, version: str = LATEST, classes: Classes | N
     return _judged(value)
 
 
-def _judged(value: dict[str, Any]) -> Verdict:
+def _judged(value: dict[str, Any]) -> ApiServerAnswer:
     meta = value.get("metadata", {})
     if meta.get("generateName") and not meta.get("name"):
         # names.SimpleNameGenerator: at most 58 characters, and five at random.
@@ -70,7 +70,7 @@ def _judged(value: dict[str, Any]) -> Verdict:
     group = value["apiVersion"].rpartition("/")[0]
     name = quoted(value.get("metadata", {}).get("name", ""))
     qualified = f"{value['kind']}.{group}" if group else value["kind"]
-    return Verdict(False, causes, 422, f"{qualified} {name} is invalid: {in_brackets(causes)}")
+    return ApiServerAnswer(False, causes, 422, f"{qualified} {name} is invalid: {in_brackets(causes)}")
 
 
 def in_brackets(causes: tuple[Cause, ...]) -> str:
@@ -79,7 +79,7 @@ def in_brackets(causes: tuple[Cause, ...]) -> str:
     return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
 
 
-def _admitted(pod: dict[str, Any], classes: Classes) -> Verdict:
+def _admitted(pod: dict[str, Any], classes: Classes) -> ApiServerAnswer:
     from kubesched_lint.validation.admission import after_validation, before_validation
 
     refusal = before_validation(pod, classes)
@@ -88,12 +88,12 @@ def _admitted(pod: dict[str, Any], classes: Classes) -> Verdict:
         if not verdict.accepted:
             return verdict
         refusal = after_validation(pod, classes)
-    return _ACCEPTED if refusal is None else Verdict(False, (refusal,), 403, refusal.message)
+    return _ACCEPTED if refusal is None else ApiServerAnswer(False, (refusal,), 403, refusal.message)
 
 
-def _unserved(api_version: str, kind: str) -> Verdict:
+def _unserved(api_version: str, kind: str) -> ApiServerAnswer:
     message = no_matches(api_version, kind)
-    return Verdict(False, (Cause("", "", message, ("apiVersion",)),), 404, message)
+    return ApiServerAnswer(False, (Cause("", "", message, ("apiVersion",)),), 404, message)
 
 
 @cache

@@ -24,7 +24,7 @@ _ARGOCD = ("DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deploymen
 _WAVE = "argocd.argoproj.io/sync-wave"
 
 
-class ApplyOrder:
+class CreationOrder:
     """The workloads of a set in the order in which a tool creates them."""
 
     def __init__(self, workloads: Iterable[Workload], tool: str) -> None:

@@ -12,7 +12,7 @@ from itertools import islice
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, wishes_of
-from kubesched_lint.cluster.nodepools.templates import Template, limits_left, templates
+from kubesched_lint.cluster.nodepools.templates import NodeTemplate, limits_left, templates
 from kubesched_lint.cluster.nodeset import EMPTY, positions
 from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
 from kubesched_lint.model.inventory import Inventory
@@ -32,7 +32,7 @@ _MOST_NODES = 4_000
 class Offer:
     """A kind of node with the DaemonSet pods that it gets; ``room`` is the most they can leave, None if unknown."""
 
-    template: Template
+    template: NodeTemplate
     daemons: tuple[Pod, ...]
     room: Resources | None
 
@@ -151,7 +151,7 @@ def _running_daemons(live: Inventory, known: Collection[tuple[str, str]]) -> Ite
             yield anywhere
 
 
-def offers_of(kinds: Sequence[Template], daemons: Sequence[Pod]) -> Iterator[Offer]:
+def offers_of(kinds: Sequence[NodeTemplate], daemons: Sequence[Pod]) -> Iterator[Offer]:
     """Each kind of node with the DaemonSet pods that go there."""
     index = NodeIndex([kind.node(1, kind.offered) for kind in kinds])
     going = [(pod, targets(pod, index)[0]) for pod in daemons]

@@ -14,7 +14,7 @@ from kubesched_lint.cluster.nodeset import first, only
 from kubesched_lint.model.decode.objects import kinds_in
 from kubesched_lint.record import record, replace
 from kubesched_lint.world.namespaces import Namespaces
-from kubesched_lint.world.order import ApplyOrder
+from kubesched_lint.world.order import CreationOrder
 from kubesched_lint.world.pod_labels import (
     REVISION_LABELS,
     controller_labels,
@@ -184,9 +184,9 @@ class World:
         return Selection(self.manifests.workloads, lambda workload: self.member(workload).pod, self.namespaces)
 
     @cached_property
-    def order(self) -> ApplyOrder:
+    def order(self) -> CreationOrder:
         """In which order the workloads are created."""
-        return ApplyOrder(self.manifests.workloads, self.premises.apply_order)
+        return CreationOrder(self.manifests.workloads, self.premises.apply_order)
 
     @cached_property
     def as_deployed(self) -> tuple[Workload, ...]:

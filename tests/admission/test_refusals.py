@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint.admission.admission import Admission
-from kubesched_lint.admission.decision import Decision, Refusal
+from kubesched_lint.admission.decision import AdmissionRefusal, Decision
 from kubesched_lint.engine.question import Question, answer
 from kubesched_lint.library import lint, load_cluster, simulate
 from kubesched_lint.lifecycle.matrix import Simulation
@@ -303,7 +303,7 @@ def test_what_is_said_by_number_follows_the_workloads_that_are_left() -> None:
     web["spec"]["replicas"] = 2
     inventory = gather(decode_object(value, "shop") for value in (GREEDY, web))
     setting = Setting((), inventory, inventory.workloads, scaled={1: (5,)}, changes={1: False})
-    refused = replace(setting, decisions={0: Decision(Refusal("LimitRanger", "no", ()))})
+    refused = replace(setting, decisions={0: Decision(AdmissionRefusal("LimitRanger", "no", ()))})
     assert [w.name for w in refused.created.workloads] == ["second"]
     assert (refused.created.scaled, refused.created.changes) == ({0: (5,)}, {0: False})
     assert Simulation(refused).place(1) == 0

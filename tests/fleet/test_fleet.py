@@ -21,7 +21,7 @@ from kubesched_lint.engine.crews import crew_of
 from kubesched_lint.engine.fleet import (
     Crew,
     FleetError,
-    Outcome,
+    FleetOutcome,
     Work,
     clusters_in,
     lint_as_data,
@@ -54,12 +54,12 @@ def folder(tmp_path: Path) -> Path:
     return there
 
 
-def results(outcomes: tuple[Outcome, ...]) -> list[tuple[str, Report]]:
+def results(outcomes: tuple[FleetOutcome, ...]) -> list[tuple[str, Report]]:
     """Without the age of the snapshot, which grows while we look."""
     return [(o.name, replace(o.report, summary=replace(o.report.summary, cluster=""))) for o in outcomes]
 
 
-def run(folder: Path, crew: Crew | None = None, lost: Callable[[str], None] = pytest.fail) -> tuple[Outcome, ...]:
+def run(folder: Path, crew: Crew | None = None, lost: Callable[[str], None] = pytest.fail) -> tuple[FleetOutcome, ...]:
     return lint_fleet([SHOP], clusters_in(str(folder)), Options(), BOOK, crew=crew, lost=lost)
 
 
@@ -103,7 +103,7 @@ def test_workers_that_do_not_see_our_files_are_sent_them(folder: Path, alone: li
 # --- workers that die -----------------------------------------------------------------------------------------------
 
 
-def _dies(parent: int, work: Work) -> tuple[Outcome, ...]:
+def _dies(parent: int, work: Work) -> tuple[FleetOutcome, ...]:
     """In a worker, of the work on ``dump``."""
     if any(cluster.name == "dump" for cluster in work.clusters) and os.getpid() != parent:
         os._exit(9)
@@ -136,7 +136,7 @@ def test_a_process_that_dies_loses_nothing(folder: Path, alone: list[tuple[str, 
     assert any("dump" in line and "BrokenProcessPool" in line for line in told)
 
 
-def _of_another_version(work: Work) -> tuple[Outcome, ...]:
+def _of_another_version(work: Work) -> tuple[FleetOutcome, ...]:
     return lint_clusters(replace(work, version="0.0.1"))
 
 
@@ -162,7 +162,7 @@ def test_work_that_nobody_does_any_more_is_done_here(
 
 
 def test_what_fails_here_too_is_an_error_of_that_cluster_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(work: Work) -> tuple[Outcome, ...]:
+    def fails(work: Work) -> tuple[FleetOutcome, ...]:
         if work.clusters[0].name == "dump":
             raise MemoryError("too much")
         return lint_clusters(work)

@@ -20,7 +20,7 @@ from kubesched_lint.engine.crews import crew_of
 from kubesched_lint.engine.fleet import (
     Crew,
     FleetError,
-    Outcome,
+    FleetOutcome,
     Work,
     clusters_in,
     lint_as_data,
@@ -63,7 +63,7 @@ class Worker(Executor):
         return future
 
 
-def run(place: Path, crew: Crew | None) -> tuple[list[str], tuple[Outcome, ...]]:
+def run(place: Path, crew: Crew | None) -> tuple[list[str], tuple[FleetOutcome, ...]]:
     told: list[str] = []
     clusters = clusters_in(str(place / "clusters"))
     book = rulebook_with()
@@ -96,8 +96,8 @@ def test_an_honest_worker_is_believed(place: Path) -> None:
 
 
 def other_names(honest: Any, work: Work) -> bytes:
-    found = msgspec.msgpack.decode(honest(work), type=tuple[Outcome, ...])
-    return msgspec.msgpack.encode([Outcome("other", outcome.path, outcome.report) for outcome in found])
+    found = msgspec.msgpack.decode(honest(work), type=tuple[FleetOutcome, ...])
+    return msgspec.msgpack.encode([FleetOutcome("other", outcome.path, outcome.report) for outcome in found])
 
 
 @pytest.mark.parametrize(

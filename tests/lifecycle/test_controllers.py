@@ -9,7 +9,7 @@ from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds, sca
 from kubesched_lint.controllers.daemonset import OnNode
 from kubesched_lint.controllers.deployment import ReplicaSetSize as Size
 from kubesched_lint.controllers.pdb import allowed_disruptions
-from kubesched_lint.controllers.statefulset import Member
+from kubesched_lint.controllers.statefulset import OrdinalPod, StatefulSetSync
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Strategy
 
@@ -87,15 +87,27 @@ def test_waiting_pods_go_first_then_those_with_most_siblings_by_ranks_that_do_no
 @pytest.mark.parametrize(
     ("members", "ordered", "told"),
     [
-        ({}, True, statefulset.Sync(create=(0,))),
-        ({}, False, statefulset.Sync(create=(0, 1, 2))),
-        ({0: Member(1, False)}, True, statefulset.Sync()),
-        ({0: Member(0, False), 1: Member(0, True), 2: Member(0, True)}, True, statefulset.Sync()),  # the stuck rule
-        ({i: Member(0, True) for i in range(3)}, True, statefulset.Sync(delete=(2,))),
-        ({0: Member(0, True), 1: Member(0, True), 2: Member(1, False)}, False, statefulset.Sync()),
-        ({0: Member(0, True), 1: Member(0, True), 2: Member(0, False)}, False, statefulset.Sync(delete=(2,))),
-        ({i: Member(1, True) for i in range(5)}, True, statefulset.Sync(delete=(4,))),
-        ({i: Member(1, True) for i in range(5)}, False, statefulset.Sync(delete=(4, 3))),
+        ({}, True, StatefulSetSync(create=(0,))),
+        ({}, False, StatefulSetSync(create=(0, 1, 2))),
+        ({0: OrdinalPod(1, False)}, True, StatefulSetSync()),
+        (
+            {0: OrdinalPod(0, False), 1: OrdinalPod(0, True), 2: OrdinalPod(0, True)},
+            True,
+            StatefulSetSync(),
+        ),  # the stuck rule
+        ({i: OrdinalPod(0, True) for i in range(3)}, True, StatefulSetSync(delete=(2,))),
+        (
+            {0: OrdinalPod(0, True), 1: OrdinalPod(0, True), 2: OrdinalPod(1, False)},
+            False,
+            StatefulSetSync(),
+        ),
+        (
+            {0: OrdinalPod(0, True), 1: OrdinalPod(0, True), 2: OrdinalPod(0, False)},
+            False,
+            StatefulSetSync(delete=(2,)),
+        ),
+        ({i: OrdinalPod(1, True) for i in range(5)}, True, StatefulSetSync(delete=(4,))),
+        ({i: OrdinalPod(1, True) for i in range(5)}, False, StatefulSetSync(delete=(4, 3))),
     ],
 )
 def test_a_statefulset_of_three_creates_upwards_and_deletes_downwards(members, ordered, told):
@@ -103,8 +115,8 @@ def test_a_statefulset_of_three_creates_upwards_and_deletes_downwards(members, o
 
 
 def test_ordinals_below_the_partition_keep_their_revision():
-    members = {i: Member(0, True) for i in range(3)}
-    assert statefulset.sync(members, 3, 1, ordered=True, partition=3) == statefulset.Sync()
+    members = {i: OrdinalPod(0, True) for i in range(3)}
+    assert statefulset.sync(members, 3, 1, ordered=True, partition=3) == StatefulSetSync()
 
 
 # daemon/update.go

@@ -132,7 +132,7 @@ class TinyExplorer:
                 yield frozenset(gone)
 
     def _stateful(self, state, mine, number, newest, replicas):
-        members = {p.name: statefulset.Member(p.revision, p.node >= 0 and p.ready) for p in mine}
+        members = {p.name: statefulset.OrdinalPod(p.revision, p.node >= 0 and p.ready) for p in mine}
         workload = self.workloads[number]
         told = statefulset.sync(members, replicas, newest, ordered=workload.pod_management != "Parallel")
         if told.create:

@@ -10,7 +10,7 @@ import pytest
 from kubesched_lint.analysis.plan import LIMITED, Plan
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, wishes_of
-from kubesched_lint.cluster.nodepools.templates import Template, fits_limits, is_open, region_of, shapes, templates
+from kubesched_lint.cluster.nodepools.templates import NodeTemplate, fits_limits, is_open, region_of, shapes, templates
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.findings import Finding
 from kubesched_lint.model.nodepool import NodePool
@@ -62,7 +62,7 @@ def only_pool(*texts: str) -> NodePool:
     return pool
 
 
-def made(pool: NodePool, wishes: LabelDemand | None = None) -> list[Template]:
+def made(pool: NodePool, wishes: LabelDemand | None = None) -> list[NodeTemplate]:
     return list(templates(pool, wishes or LabelDemand(), ()))
 
 

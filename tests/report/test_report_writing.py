@@ -32,7 +32,7 @@ from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import FAIL_ON, exit_code
 from kubesched_lint.report.formats import FormatError
 from kubesched_lint.report.palette import terminal_width, wants_color
-from kubesched_lint.report.writers import Target, targets, write, write_file
+from kubesched_lint.report.writers import ReportTarget, targets, write, write_file
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -43,9 +43,9 @@ def finding(severity: Severity) -> Finding:
 
 
 def test_formats_go_to_standard_output_or_to_a_file() -> None:
-    assert targets(["text"]) == (Target("text"),)
-    assert targets(["json=-"]) == (Target("json"),)
-    assert targets(["sarif=a=b.sarif", "text"]) == (Target("sarif", "a=b.sarif"), Target("text"))
+    assert targets(["text"]) == (ReportTarget("text"),)
+    assert targets(["json=-"]) == (ReportTarget("json"),)
+    assert targets(["sarif=a=b.sarif", "text"]) == (ReportTarget("sarif", "a=b.sarif"), ReportTarget("text"))
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from kubesched_lint.rulebook.card import Card, parse_card, to_rule
 from kubesched_lint.rulebook.examples import (
     Example,
     ExampleOptions,
-    Mark,
+    ExpectedFinding,
     coverage_faults,
     examples,
     failures,
@@ -46,9 +46,9 @@ def test_fences_become_examples_with_their_lines_and_marks(card_text: CardText) 
     first, second = examples(card(card_text()))
     assert first.manifest == "kind: A\nspec:\n  replicas: 3\n  key: x\n"
     assert first.marks == (
-        Mark("related", 3, "wanted", "some-rule"),
-        Mark("finding", 4, "cannot", "some-rule"),
-        Mark("also", 4, "of all", "other-rule"),
+        ExpectedFinding("related", 3, "wanted", "some-rule"),
+        ExpectedFinding("finding", 4, "cannot", "some-rule"),
+        ExpectedFinding("also", 4, "of all", "other-rule"),
     )
     assert (first.line, first.cluster, first.cluster_line) == (FIRST, "nodes: []\n", 27)
     assert (second.manifest, second.marks, second.cluster) == ("kind: B\n", (), "nodes: []\n")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kubesched_lint.cluster import nodeset
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.topology import Tally, sum_of
+from kubesched_lint.cluster.topology import NodeCounter, sum_of
 from kubesched_lint.model.node import Node
 
 WIDTH = 9
@@ -16,8 +16,8 @@ counts = st.lists(st.integers(0, 9), min_size=WIDTH, max_size=WIDTH)
 sets = st.sets(st.integers(0, WIDTH - 1))
 
 
-def tally_of(numbers: list[int]) -> Tally:
-    tally = Tally()
+def tally_of(numbers: list[int]) -> NodeCounter:
+    tally = NodeCounter()
     for position, number in enumerate(numbers):
         for _ in range(number):
             tally.add(nodeset.only(position))
@@ -55,7 +55,7 @@ def test_adding_and_subtracting_sets_move_each_count_by_one(numbers: list[int], 
 
 def test_a_pod_cannot_leave_a_node_that_has_none() -> None:
     with pytest.raises(ValueError, match="does not hold it"):
-        Tally().subtract(nodeset.only(3))
+        NodeCounter().subtract(nodeset.only(3))
 
 
 @given(st.sets(st.integers(0, 700)))

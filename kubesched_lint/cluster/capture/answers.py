@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 @record
-class Answer:
+class ApiAnswer:
     status: int
     body: bytes
 

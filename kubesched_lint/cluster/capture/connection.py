@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kubesched_lint.cluster.capture.answers import (
-    Answer,
     AnswerError,
+    ApiAnswer,
     OverdueError,
     body_of,
     one_line,
@@ -71,7 +71,7 @@ class Connection:
         largest: int = _LARGEST,
         deadline: float | None = None,
         patient: bool = False,
-    ) -> Answer:
+    ) -> ApiAnswer:
         """The answer, whatever its status but 401. ``patient``: one answer may take as long as its list.
 
         Raises CaptureError when there is none after four attempts or at the deadline, AnswerError when it is too large.
@@ -118,14 +118,14 @@ class Connection:
 
     def _in_time(
         self, path: str, query: Mapping[str, str] | None, largest: int, seconds: float
-    ) -> tuple[Answer, float]:
+    ) -> tuple[ApiAnswer, float]:
         """The answer, and for how many seconds the server asks to be left alone. Raises _FailedError, AnswerError."""
         try:
             return within(seconds, lambda: self._once(path, query, largest))
         except OverdueError:
             raise self._late(path) from None
 
-    def _once(self, path: str, query: Mapping[str, str] | None, largest: int) -> tuple[Answer, float]:
+    def _once(self, path: str, query: Mapping[str, str] | None, largest: int) -> tuple[ApiAnswer, float]:
         from urllib.parse import urlencode
 
         from urllib3 import Timeout
@@ -147,7 +147,7 @@ class Connection:
             wait = seconds_to_wait(response.headers)
             if response.status != 200:
                 response.close()  # the words of a refusal are not read
-                return Answer(response.status, b""), wait
+                return ApiAnswer(response.status, b""), wait
             body = body_of(response, largest)
             response.release_conn()
         except (HTTPError, OSError) as error:
@@ -158,7 +158,7 @@ class Connection:
             if response is not None:
                 response.close()
             raise
-        return Answer(response.status, body), wait
+        return ApiAnswer(response.status, body), wait
 
     def _headers(self) -> Mapping[str, str]:
         return {"Accept": "application/json", "Accept-Encoding": "gzip", **self.headers()}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import msgspec
 from msgspec import Struct, field
 
-from kubesched_lint.cluster.capture.answers import Answer, AnswerError, one_line
+from kubesched_lint.cluster.capture.answers import AnswerError, ApiAnswer, one_line
 from kubesched_lint.cluster.capture.connection import CaptureError, Connection
 from kubesched_lint.cluster.capture.resources import Resource
 from kubesched_lint.cluster.unpack import LARGEST
@@ -68,7 +68,7 @@ class Unavailable(Exception):  # noqa: N818 - not an error: a gap with its reaso
         self.failed = failed
 
 
-class Reader:
+class ListReader:
     """Reads lists over one connection. ``page`` is how many items are asked for at once."""
 
     def __init__(
@@ -136,7 +136,7 @@ class Reader:
         except AnswerError as error:
             raise Unavailable(f"the answer {error}", failed=True) from None
 
-    def _decoded(self, answer: Answer, decoder: msgspec.json.Decoder[_Page[Any]], *, continued: bool) -> _Page[Any]:
+    def _decoded(self, answer: ApiAnswer, decoder: msgspec.json.Decoder[_Page[Any]], *, continued: bool) -> _Page[Any]:
         if answer.status == _EXPIRED or (answer.status == _BAD_TOKEN and continued):
             raise _ExpiredError
         if answer.status != 200:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from kubesched_lint.cluster.capture.answers import Answer, AnswerError, one_line
+from kubesched_lint.cluster.capture.answers import AnswerError, ApiAnswer, one_line
 from kubesched_lint.cluster.capture.connection import CaptureError, Connection
-from kubesched_lint.cluster.capture.lists import PAGE, Items, Progress, Reader, Unavailable
+from kubesched_lint.cluster.capture.lists import PAGE, Items, ListReader, Progress, Unavailable
 from kubesched_lint.cluster.capture.resources import RESOURCES, Resource, served_versions
 from kubesched_lint.cluster.containers import SNAPSHOT
 from kubesched_lint.cluster.open_words import open_version
@@ -108,7 +108,7 @@ def capture(
     connection.begin()
     version = _version(connection)
     served, gaps, failures = _served(connection)
-    reader = Reader(connection, redactor, progress, page)
+    reader = ListReader(connection, redactor, progress, page)
     lists: list[Items] = []
     kinds: list[str] = []
     counts: dict[str, int] = {}
@@ -139,7 +139,7 @@ def capture(
 
 
 def _found(
-    reader: Reader,
+    reader: ListReader,
     resource: Resource,
     served: Mapping[str, tuple[str, ...]] | None,
     namespaces: tuple[str | None, ...],
@@ -196,7 +196,7 @@ def _version(connection: Connection) -> str:
     return version if _VERSION.fullmatch(version) else ""
 
 
-def _asked(connection: Connection, path: str) -> Answer:
+def _asked(connection: Connection, path: str) -> ApiAnswer:
     try:
         answer = connection.get(path)
     except AnswerError as error:

@@ -40,7 +40,7 @@ _ANY_DISK = 64 << 40
 
 
 @dataclass(frozen=True)
-class Template:
+class NodeTemplate:
     """Nodes that a pool can make. ``allocatable`` of the shape is bare: no DaemonSet has been counted."""
 
     pool: NodePool
@@ -91,7 +91,7 @@ def _with_disk(found: Resources | None) -> Resources | None:
     return found if found is None or DISK in found else {**found, DISK: _ANY_DISK}
 
 
-def templates(pool: NodePool, wishes: LabelDemand, seen_zones: Sequence[str]) -> Iterator[Template]:
+def templates(pool: NodePool, wishes: LabelDemand, seen_zones: Sequence[str]) -> Iterator[NodeTemplate]:
     """Every kind of node that the pool can make and that some pod could tell from the others.
 
     ``seen_zones`` stand in for those of a pool that tells none, together with the zones that pods ask for.
@@ -99,7 +99,7 @@ def templates(pool: NodePool, wishes: LabelDemand, seen_zones: Sequence[str]) ->
     for zone in _zones(pool, wishes, seen_zones):
         for shape in shapes(pool):
             for labels, taints, chosen in _choices(pool, shape, wishes):
-                yield Template(pool, zone, shape, {**labels, **_place(pool, zone)}, taints, chosen)
+                yield NodeTemplate(pool, zone, shape, {**labels, **_place(pool, zone)}, taints, chosen)
 
 
 def is_open(pool: NodePool) -> bool:
@@ -211,7 +211,7 @@ def _generic(wanted: Sequence[Requirement]) -> Iterator[str]:
         yield "any"
 
 
-def fits_limits(template: Template, left: Mapping[str, int]) -> int | None:
+def fits_limits(template: NodeTemplate, left: Mapping[str, int]) -> int | None:
     """How many more nodes of this kind the limits of its pool allow; None when nothing limits them.
 
     Karpenter compares capacity, which we take from allocatable where it is not known.
@@ -222,7 +222,7 @@ def fits_limits(template: Template, left: Mapping[str, int]) -> int | None:
     return max(0, min(counts)) if counts else None
 
 
-def take(template: Template, left: dict[str, int]) -> None:
+def take(template: NodeTemplate, left: dict[str, int]) -> None:
     """Counts one more node against what limits leave."""
     size = template.shape.capacity or template.shape.allocatable or {}
     for name in left:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kubesched_lint.findings import Finding, InputError, Location, Report, Span
-from kubesched_lint.report.causes import Cause, causes, difference, distinct_place, ordered
+from kubesched_lint.report.causes import FindingGroup, causes, difference, distinct_place, ordered
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import open_findings
 from kubesched_lint.report.html.edits import changes
-from kubesched_lint.report.html.source import Mark, excerpt
+from kubesched_lint.report.html.source import LineMark, excerpt
 from kubesched_lint.report.html.tags import esc
 from kubesched_lint.text import many
 
@@ -25,7 +25,7 @@ _MOST_EVENTS = 40
 class Told:
     """What the page tells of findings: their causes, by file, each with its number on the page."""
 
-    causes: tuple[Cause, ...]
+    causes: tuple[FindingGroup, ...]
     numbers: Mapping[int, int]
     """``id`` of a finding that is told in full → its number on the page, from 1."""
 
@@ -37,7 +37,7 @@ def told(report: Report) -> Told:
 
 def sections(this: Told, context: RenderContext) -> Iterator[str]:
     """A section per file, in the order of paths."""
-    files: dict[str, list[Cause]] = {}
+    files: dict[str, list[FindingGroup]] = {}
     for cause in this.causes[: MOST_FULL + MOST_LINES]:
         files.setdefault(cause.first.location.path, []).append(cause)
     for path, its in files.items():
@@ -61,7 +61,7 @@ def sections(this: Told, context: RenderContext) -> Iterator[str]:
         yield f'<p class="more">… and {many(left, "more finding")}: <code>--format json</code> lists them all.</p>'
 
 
-def _article(cause: Cause, number: int, context: RenderContext) -> Iterator[str]:
+def _article(cause: FindingGroup, number: int, context: RenderContext) -> Iterator[str]:
     finding = cause.first
     word = finding.severity.word
     yield (
@@ -82,9 +82,9 @@ def _article(cause: Cause, number: int, context: RenderContext) -> Iterator[str]
 
 
 def _sources(finding: Finding, context: RenderContext) -> Iterator[str]:
-    files: dict[str, list[Mark]] = {finding.location.path: [Mark(finding.location.span, primary=True)]}
+    files: dict[str, list[LineMark]] = {finding.location.path: [LineMark(finding.location.span, primary=True)]}
     for related in finding.related:
-        files.setdefault(related.location.path, []).append(Mark(related.location.span, related.label))
+        files.setdefault(related.location.path, []).append(LineMark(related.location.span, related.label))
     for path, marks in files.items():
         rows = "".join(excerpt(marks, context.sources(path)))
         name = f"<figcaption>{esc(path)}</figcaption>" if path != finding.location.path else ""
@@ -113,7 +113,7 @@ def _why(finding: Finding, context: RenderContext) -> Iterator[str]:
         yield f"<dt>fix</dt><dd>{esc(fix.title)} <small>({safety})</small>{shown}</dd>"
 
 
-def _others(cause: Cause) -> Iterator[str]:
+def _others(cause: FindingGroup) -> Iterator[str]:
     count = len(cause.others)
     yield f'<details class="others"><summary>and {count:,} more of the same cause</summary><ul>'
     for finding in cause.others[:_MOST_OTHERS]:
@@ -125,7 +125,7 @@ def _others(cause: Cause) -> Iterator[str]:
     yield "</ul></details>\n"
 
 
-def _brief(cause: Cause) -> str:
+def _brief(cause: FindingGroup) -> str:
     finding = cause.first
     word = finding.severity.word
     more = f" <small>and {len(cause.others):,} more of the same cause</small>" if cause.others else ""
@@ -147,7 +147,7 @@ def errors(items: Sequence[InputError], context: RenderContext) -> Iterator[str]
     for error in items[:MOST_FULL]:
         column = max(error.column, 1)
         at = Location(error.path, Span(error.line, column, error.line, column + 1))
-        marks = [Mark(at.span, primary=True)]
+        marks = [LineMark(at.span, primary=True)]
         rows = "".join(excerpt(marks, context.sources(error.path))) if error.line else ""
         source = f'<figure><pre class="src" translate="no">{rows}</pre></figure>' if rows else ""
         yield (

@@ -27,13 +27,13 @@ _TOKEN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class LineMark:
     span: Span
     label: str = ""
     primary: bool = False
 
 
-def excerpt(marks: Sequence[Mark], lines: Sequence[str]) -> Iterator[str]:
+def excerpt(marks: Sequence[LineMark], lines: Sequence[str]) -> Iterator[str]:
     """Rows of HTML; nothing where the file cannot be shown."""
     lines = _without_end(lines)
     there = [mark for mark in marks if 0 < mark.span.line <= len(lines)]
@@ -80,7 +80,7 @@ def last_line(span: Span, lines: Sequence[str]) -> int:
     return max(last, span.line)
 
 
-def _row(number: int, text: str, marks: Sequence[Mark], lines: Sequence[str]) -> str:
+def _row(number: int, text: str, marks: Sequence[LineMark], lines: Sequence[str]) -> str:
     found = [(mark, *reach) for mark in marks if (reach := _on_line(mark.span, number, text, lines)) is not None]
     labels = "".join(
         f'<span class="label">{esc(mark.label)}</span>' for mark, *_ in found if mark.label and mark.span.line == number
@@ -104,7 +104,7 @@ def _on_line(span: Span, number: int, text: str, lines: Sequence[str]) -> tuple[
     return max(0, min(start, len(text))), max(start + 1, min(end, len(text.rstrip())))
 
 
-def _coloured(text: str, marks: Sequence[tuple[Mark, int, int]]) -> str:
+def _coloured(text: str, marks: Sequence[tuple[LineMark, int, int]]) -> str:
     first, last = _window(text, marks)
     begin = max(0, first - _WIDEST)  # a file may be one line of megabytes
     tokens = [(m.start(), m.end(), m.lastgroup or "") for m in _TOKEN.finditer(text, begin, last)]
@@ -129,7 +129,7 @@ def _coloured(text: str, marks: Sequence[tuple[Mark, int, int]]) -> str:
     return "".join(shown)
 
 
-def _window(text: str, marks: Sequence[tuple[Mark, int, int]]) -> tuple[int, int]:
+def _window(text: str, marks: Sequence[tuple[LineMark, int, int]]) -> tuple[int, int]:
     if len(text) <= _WIDEST:
         return 0, len(text)
     start = min((start for _, start, _ in marks), default=0)

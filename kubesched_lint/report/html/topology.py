@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kubesched_lint.engine.cluster_diagram import FULL, TAINTED, UNMATCHED, USABLE, ClusterDiagram, Group, Highlight
+from kubesched_lint.engine.cluster_diagram import FULL, TAINTED, UNMATCHED, USABLE, ClusterDiagram, Highlight, NodeGroup
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.report.html.tags import esc, shortened
 from kubesched_lint.text import and_more, many, plural
@@ -27,7 +27,7 @@ _LETTERS = {USABLE: "u", FULL: "f", TAINTED: "t", UNMATCHED: "x"}
 @dataclass(frozen=True, slots=True)
 class _Zone:
     name: str
-    groups: tuple[tuple[int, Group], ...]
+    groups: tuple[tuple[int, NodeGroup], ...]
     """With their places in the scene."""
 
     @property
@@ -76,7 +76,7 @@ def _waiting(scene: ClusterDiagram) -> Iterator[str]:
 
 
 def _zones(scene: ClusterDiagram) -> list[_Zone]:
-    found: dict[str, list[tuple[int, Group]]] = {}
+    found: dict[str, list[tuple[int, NodeGroup]]] = {}
     for place, group in enumerate(scene.groups):
         found.setdefault(group.zone, []).append((place, group))
     return [_Zone(name, tuple(groups)) for name, groups in found.items()]
@@ -96,7 +96,7 @@ def _zone(zone: _Zone, x: int, y: int, across: int, tall: int, boxes: int, scene
     yield "</g>\n"
 
 
-def _node(group: Group, place: int, x: int, y: int, wide: int, scene: ClusterDiagram) -> Iterator[str]:
+def _node(group: NodeGroup, place: int, x: int, y: int, wide: int, scene: ClusterDiagram) -> Iterator[str]:
     room = int((wide - 14) / 6.5)
     label = group.names[0] if group.count == 1 else f"{group.count:,} × {_stem(group)}"
     kind = "node passing" if group.mark else "node"
@@ -109,7 +109,7 @@ def _node(group: Group, place: int, x: int, y: int, wide: int, scene: ClusterDia
     yield "</g>"
 
 
-def _pods(group: Group, x: int, y: int, wide: int) -> Iterator[str]:
+def _pods(group: NodeGroup, x: int, y: int, wide: int) -> Iterator[str]:
     """A dot per pod in two rows; where they are too many, a number."""
     across = max(1, wide // _DOT)
     total = sum(count for _, count in group.pods)
@@ -127,7 +127,7 @@ def _pods(group: Group, x: int, y: int, wide: int) -> Iterator[str]:
         yield f'<text class="npods" x="{x}" y="{y + 15}">{group.others:,} of others</text>'
 
 
-def _stem(group: Group) -> str:
+def _stem(group: NodeGroup) -> str:
     """What alike nodes are called, as far as their names agree, without the zone that stands above them."""
     low, high = min(group.names), max(group.names)
     same = low[: next((i for i, sign in enumerate(low) if high[i : i + 1] != sign), len(low))]
@@ -136,7 +136,7 @@ def _stem(group: Group) -> str:
     return same if len(same) >= 2 else f"{group.names[0]} …"
 
 
-def _tooltip(group: Group, scene: ClusterDiagram) -> str:
+def _tooltip(group: NodeGroup, scene: ClusterDiagram) -> str:
     names = ", ".join(group.names) + (and_more(group.count - len(group.names)) if group.count > 3 else "")
     pods = ", ".join(f"{count:,} × {scene.workloads[number]}" for number, count in group.pods)
     told = (names, group.capacity, group.mark, *(f"taint {taint}" for taint in group.taints), pods)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import ObjectRef, Path, Source, Span
 from kubesched_lint.rulebook.cel.facts import Term, affinity_terms, anti_affinity_terms, containers
-from kubesched_lint.rulebook.cel.structs import Each, Place, View
+from kubesched_lint.rulebook.cel.structs import Each, ItemPlace, View
 
 if TYPE_CHECKING:
     from kubesched_lint.model.workload import Workload
@@ -30,67 +30,67 @@ def _whole_file(path: str) -> _WholeFile:
     return _WholeFile(path)
 
 
-def _workload(view: View) -> Iterator[Place]:
-    yield Place(_of(view), ())
+def _workload(view: View) -> Iterator[ItemPlace]:
+    yield ItemPlace(_of(view), ())
 
 
-def _pod(view: View) -> Iterator[Place]:
-    yield Place(_of(view), _of(view).pod.path)
+def _pod(view: View) -> Iterator[ItemPlace]:
+    yield ItemPlace(_of(view), _of(view).pod.path)
 
 
-def _affinity(view: View) -> Iterator[Place]:
+def _affinity(view: View) -> Iterator[ItemPlace]:
     yield from _terms(affinity_terms(_of(view)))
 
 
-def _anti_affinity(view: View) -> Iterator[Place]:
+def _anti_affinity(view: View) -> Iterator[ItemPlace]:
     yield from _terms(anti_affinity_terms(_of(view)))
 
 
-def _terms(terms: Iterator[Term]) -> Iterator[Place]:
+def _terms(terms: Iterator[Term]) -> Iterator[ItemPlace]:
     for term in terms:
-        yield Place(term, term.term.path)
+        yield ItemPlace(term, term.term.path)
 
 
-def _spread(view: View) -> Iterator[Place]:
-    yield from (Place(constraint, constraint.path) for constraint in _of(view).pod.spread)
+def _spread(view: View) -> Iterator[ItemPlace]:
+    yield from (ItemPlace(constraint, constraint.path) for constraint in _of(view).pod.spread)
 
 
-def _tolerations(view: View) -> Iterator[Place]:
-    yield from (Place(toleration, toleration.path) for toleration in _of(view).pod.tolerations)
+def _tolerations(view: View) -> Iterator[ItemPlace]:
+    yield from (ItemPlace(toleration, toleration.path) for toleration in _of(view).pod.tolerations)
 
 
-def _containers(view: View) -> Iterator[Place]:
-    yield from (Place(held, held.container.path) for held in containers(_of(view)))
+def _containers(view: View) -> Iterator[ItemPlace]:
+    yield from (ItemPlace(held, held.container.path) for held in containers(_of(view)))
 
 
-def _host_ports(view: View) -> Iterator[Place]:
-    yield from (Place(port, port.path) for port in _of(view).pod.host_ports)
+def _host_ports(view: View) -> Iterator[ItemPlace]:
+    yield from (ItemPlace(port, port.path) for port in _of(view).pod.host_ports)
 
 
-def _volumes(view: View) -> Iterator[Place]:
-    yield from (Place(volume, volume.path) for volume in _of(view).pod.volumes)
+def _volumes(view: View) -> Iterator[ItemPlace]:
+    yield from (ItemPlace(volume, volume.path) for volume in _of(view).pod.volumes)
 
 
-def _budgets(view: View) -> Iterator[Place]:
+def _budgets(view: View) -> Iterator[ItemPlace]:
     for budget in view.world.manifests.budgets:
         ref = ObjectRef("PodDisruptionBudget", budget.namespace, budget.name)
-        yield Place(budget, ("metadata", "name"), budget.source, ref)
+        yield ItemPlace(budget, ("metadata", "name"), budget.source, ref)
 
 
-def _autoscalers(view: View) -> Iterator[Place]:
+def _autoscalers(view: View) -> Iterator[ItemPlace]:
     for scaler in view.world.manifests.autoscalers:
         ref = ObjectRef("HorizontalPodAutoscaler", scaler.namespace, scaler.name)
-        yield Place(scaler, ("metadata", "name"), scaler.source, ref)
+        yield ItemPlace(scaler, ("metadata", "name"), scaler.source, ref)
 
 
-def _nodes(view: View) -> Iterator[Place]:
+def _nodes(view: View) -> Iterator[ItemPlace]:
     """A node of a sketch is found at its line; kubectl's output has none that a person would look at."""
     cluster = view.world.cluster
     if cluster is not None:
         source: Source = cluster.source or _whole_file(cluster.path)
         for node in cluster.inventory.nodes:
             at = node.path if cluster.source else (node.name,)
-            yield Place(node, at, source, ObjectRef("Node", "", node.name))
+            yield ItemPlace(node, at, source, ObjectRef("Node", "", node.name))
 
 
 def _of(view: View) -> Workload:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kubesched_lint.findings import Evidence, Hazard, Path, pattern, policy
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.cel.each import EACH, variables
-from kubesched_lint.rulebook.cel.language import PARAM_TYPES, Expression, ExpressionError, Language
+from kubesched_lint.rulebook.cel.language import PARAM_TYPES, CelExpression, ExpressionError, Language
 from kubesched_lint.rulebook.cel.object_facts import STRUCTS
-from kubesched_lint.rulebook.cel.structs import BOOL, PLAIN, Each, Place, Show, Uses, View, show_of
+from kubesched_lint.rulebook.cel.structs import BOOL, PLAIN, Each, ItemPlace, Show, Uses, View, show_of
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.remedy import Remedy
@@ -51,7 +51,7 @@ class _Look(NamedTuple):
     """How to show each variable that some expressions read, and which of these may cost more than that."""
 
     shows: Mapping[str, Show]
-    costly: Sequence[Expression]
+    costly: Sequence[CelExpression]
 
 
 class UnusableError(Exception):
@@ -152,7 +152,7 @@ class _Compiled:
                     victim=place.owner,
                 )
 
-    def _bound(self, look: _Look, place: Place, view: View, bare: Mapping[str, Any]) -> Any:
+    def _bound(self, look: _Look, place: ItemPlace, view: View, bare: Mapping[str, Any]) -> Any:
         """The variables of some expressions with their values, after a look at what these may cost."""
         values = dict(bare)
         for name, show in look.shows.items():
@@ -164,7 +164,7 @@ class _Compiled:
             expression.pay(values)
         return self._language.bind(values)
 
-    def _blamed(self, place: Place, view: View) -> Path:
+    def _blamed(self, place: ItemPlace, view: View) -> Path:
         at = self._texts.at
         if view.workload is not None and self._each.name == "workload":
             pod = view.workload.pod
@@ -173,19 +173,19 @@ class _Compiled:
             return at or ("metadata", "name")
         return (*place.at, *at)
 
-    def _condition(self, text: str, key: str) -> Expression:
+    def _condition(self, text: str, key: str) -> CelExpression:
         expression = self._compile(text, (key,))
         if expression.type != BOOL:
             raise UnusableError((key,), ExpressionError(f"it yields {_a(expression.type)}, and must be true or false"))
         return expression
 
-    def _value(self, text: str, path: Path) -> Expression:
+    def _value(self, text: str, path: Path) -> CelExpression:
         expression = self._compile(text, path)
         if expression.type not in (*PLAIN, "double"):
             raise UnusableError(path, ExpressionError(f"it yields {_a(expression.type)}, which no message can show"))
         return expression
 
-    def _compile(self, text: str, path: Path) -> Expression:
+    def _compile(self, text: str, path: Path) -> CelExpression:
         try:
             line = self._texts.lines.get(path, 0)
             return replace(self._language.compile(text), name=".".join(map(str, path)), line=line)
@@ -204,7 +204,7 @@ def shown_fields(each: str) -> Mapping[str, str]:
     return {name: text for name, text in found.items() if name not in STANDARD}
 
 
-def _joined(expressions: Iterable[Expression]) -> Uses:
+def _joined(expressions: Iterable[CelExpression]) -> Uses:
     """What some expressions read between them."""
     uses: dict[str, frozenset[str]] = {}
     for expression in expressions:
@@ -213,7 +213,7 @@ def _joined(expressions: Iterable[Expression]) -> Uses:
     return uses
 
 
-def _look(each: Each, expressions: Sequence[Expression]) -> _Look:
+def _look(each: Each, expressions: Sequence[CelExpression]) -> _Look:
     uses = _joined(expressions)
     shows = {name: show_of(struct, uses, STRUCTS) for name, struct in variables(each).items() if struct in uses}
     return _Look(shows, [expression for expression in expressions if not expression.cost.is_free])

@@ -41,7 +41,7 @@ class NodeTerm(NamedTuple):
     weight: int = 0
 
 
-class Held(NamedTuple):
+class ContainerOfPod(NamedTuple):
     container: Container
     init: bool
 
@@ -56,9 +56,9 @@ def anti_affinity_terms(workload: Workload) -> Iterator[Term]:
     yield from (Term(w.term, w.weight) for w in workload.pod.preferred_anti_affinity)
 
 
-def containers(workload: Workload) -> Iterator[Held]:
-    yield from (Held(c, True) for c in workload.pod.init_containers)
-    yield from (Held(c, False) for c in workload.pod.containers)
+def containers(workload: Workload) -> Iterator[ContainerOfPod]:
+    yield from (ContainerOfPod(c, True) for c in workload.pod.init_containers)
+    yield from (ContainerOfPod(c, False) for c in workload.pod.containers)
 
 
 def _node_terms(workload: Workload) -> Iterator[NodeTerm]:

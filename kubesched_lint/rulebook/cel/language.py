@@ -56,7 +56,7 @@ class MissingCelError(Exception):
 
 
 @record
-class Expression:
+class CelExpression:
     """A checked expression. ``uses`` are the fields it reads, ``type`` is what it yields, in our words.
 
     ``name`` and ``line`` say where it stands in its card.
@@ -107,7 +107,7 @@ class Language:
         self._checker = cel.NewEnv(descriptor_pool=_messages(), variables={**structs, **plain}, functions=_functions())
         self._runner = cel.NewEnv(variables={**maps, **plain}, functions=_functions())
 
-    def compile(self, text: str) -> Expression:
+    def compile(self, text: str) -> CelExpression:
         """Checks an expression. Raises ExpressionError for what is no CEL, misspelt, or of the wrong type."""
         try:
             checked = self._checker.compile(text)
@@ -121,7 +121,7 @@ class Language:
                     raise _always_there(select.struct, select.field, text, select.at)
                 uses[select.struct] = uses.get(select.struct, frozenset()) | {select.field}
         kind = _type_name(checked.return_type())
-        return Expression(text, kind, uses, self._runner.deserialize(serialized), cost_of(serialized))
+        return CelExpression(text, kind, uses, self._runner.deserialize(serialized), cost_of(serialized))
 
     def bind(self, values: Mapping[str, Any]) -> Any:
         """Variables and ``params.…`` with their values, for any number of expressions."""

@@ -64,7 +64,7 @@ class Struct:
         return next((field for field in self.fields if field.name == name), None)
 
 
-class Place(NamedTuple):
+class ItemPlace(NamedTuple):
     """A thing that a rule looks at: ``at`` is its path in the object ``source`` (None: the workload)."""
 
     thing: Any
@@ -82,7 +82,7 @@ class Each:
     struct: str
     variable: str
     about: str
-    of: Callable[[View], Iterator[Place]]
+    of: Callable[[View], Iterator[ItemPlace]]
     by_set: bool = False
     needs: str = ""
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod
-from kubesched_lint.scheduler.verdict import Refusal, Rejection
+from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
 
 NAME = "NodeAffinity"
 
@@ -21,7 +21,7 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
         yield Rejection(NAME, "node(s) didn't match Pod's node affinity/selector", others, resolvable=False)
 
 
-def prefilter(pod: Pod, state: ClusterState) -> Refusal | NodeSet | None:
+def prefilter(pod: Pod, state: ClusterState) -> PreFilterRefusal | NodeSet | None:
     """Where every term pins metadata.name, only the nodes so named are looked at."""
     if not pod.required_node_terms:
         return None
@@ -32,7 +32,7 @@ def prefilter(pod: Pod, state: ClusterState) -> Refusal | NodeSet | None:
             return None
         names |= pinned
     if not names:
-        return Refusal(NAME, "pod affinity terms conflict", resolvable=False)
+        return PreFilterRefusal(NAME, "pod affinity terms conflict", resolvable=False)
     return state.index.named(names)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.cluster.topology import Tally
+from kubesched_lint.cluster.topology import NodeCounter
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod, SpreadConstraint
 from kubesched_lint.scheduler.topology import eligible_nodes, is_short_of_domains, labelled_nodes, least_count
@@ -48,10 +48,10 @@ def effective_selector(pod: Pod, constraint: SpreadConstraint) -> Selector | Non
     return constraint.selector.and_also(*own)
 
 
-def spread_tally(selector: Selector | None, namespace: str, state: ClusterState) -> Tally:
+def spread_tally(selector: Selector | None, namespace: str, state: ClusterState) -> NodeCounter:
     """Per node, the pods that count: of the namespace, selected, not terminating; an empty selector counts none."""
     if selector is None or selector.is_empty:
-        return Tally()
+        return NodeCounter()
     classes = state.classes
     chosen = classes.selected_by(selector) & classes.in_namespaces((namespace,)) & ~classes.terminating
     return classes.tally_of(chosen)

@@ -15,7 +15,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.model.pod import Pod, Volume
 from kubesched_lint.model.storage import Claim, PersistentVolume, StorageClass
-from kubesched_lint.scheduler.verdict import Refusal, Rejection
+from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
 
 NAME = "VolumeBinding"
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
@@ -46,21 +46,21 @@ class Choice(NamedTuple):
     provision: tuple[Claim, ...]
 
 
-def prefilter(pod: Pod, state: ClusterState) -> Refusal | NodeSet | None:
+def prefilter(pod: Pod, state: ClusterState) -> PreFilterRefusal | NodeSet | None:
     for volume in pod.volumes:
         if volume.kind != "persistentVolumeClaim":
             continue
         claim = state.storage.claim(pod.namespace, volume.claim)
         name = volume.claim
         if claim is None:
-            return Refusal(NAME, f'persistentvolumeclaim "{name}" not found', resolvable=False)
+            return PreFilterRefusal(NAME, f'persistentvolumeclaim "{name}" not found', resolvable=False)
         if claim.phase == "Lost":
             text = f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{claim.volume_name}"'
-            return Refusal(NAME, text, resolvable=False)
+            return PreFilterRefusal(NAME, text, resolvable=False)
         if claim.deleting:
-            return Refusal(NAME, f'persistentvolumeclaim "{name}" is being deleted', resolvable=False)
+            return PreFilterRefusal(NAME, f'persistentvolumeclaim "{name}" is being deleted', resolvable=False)
     if pod_claims(pod, state.storage).immediate:
-        return Refusal(NAME, UNBOUND_IMMEDIATE, resolvable=False)
+        return PreFilterRefusal(NAME, UNBOUND_IMMEDIATE, resolvable=False)
     return None
 
 

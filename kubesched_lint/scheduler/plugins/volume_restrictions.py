@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.pod import Pod, Volume
-from kubesched_lint.scheduler.verdict import Refusal, Rejection
+from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
 
 NAME = "VolumeRestrictions"
 IN_USE = (
@@ -22,10 +22,10 @@ DISK = "node(s) had no available disk"
 _RESTRICTED = frozenset(["gcePersistentDisk", "awsElasticBlockStore", "rbd", "iscsi"])
 
 
-def prefilter(pod: Pod, state: ClusterState) -> Refusal | NodeSet | None:
+def prefilter(pod: Pod, state: ClusterState) -> PreFilterRefusal | NodeSet | None:
     for volume in pod.volumes:
         if volume.kind == "persistentVolumeClaim" and state.storage.claim(pod.namespace, volume.claim) is None:
-            return Refusal(NAME, f'persistentvolumeclaim "{volume.claim}" not found', resolvable=False)
+            return PreFilterRefusal(NAME, f'persistentvolumeclaim "{volume.claim}" not found', resolvable=False)
     return None
 
 

@@ -11,7 +11,7 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.node import REGION, ZONE
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.scheduler.verdict import Refusal, Rejection
+from kubesched_lint.scheduler.verdict import PreFilterRefusal, Rejection
 
 NAME = "VolumeZone"
 
@@ -23,10 +23,10 @@ _GA_LABEL = {
 }
 
 
-def prefilter(pod: Pod, state: ClusterState) -> Refusal | NodeSet | None:
+def prefilter(pod: Pod, state: ClusterState) -> PreFilterRefusal | NodeSet | None:
     for name in _volume_names(pod, state):
         if name not in state.storage.volumes:
-            return Refusal(NAME, f'persistentvolume "{name}" not found', resolvable=False)
+            return PreFilterRefusal(NAME, f'persistentvolume "{name}" not found', resolvable=False)
     return None
 
 

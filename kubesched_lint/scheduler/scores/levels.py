@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
-from kubesched_lint.cluster.topology import Tally
+from kubesched_lint.cluster.topology import NodeCounter
 
 Levels = Mapping[int, NodeSet]
 """Value → nodes, not empty. Every node stands under one value."""
@@ -60,7 +60,7 @@ def raised(levels: Levels, nodes: NodeSet, amount: int) -> Levels:
     return found
 
 
-def of_tally(tally: Tally, nodes: NodeSet) -> Levels:
+def of_tally(tally: NodeCounter, nodes: NodeSet) -> Levels:
     """The counts of ``nodes``."""
     found = level(0, nodes)
     for k, plane in enumerate(tally.planes):

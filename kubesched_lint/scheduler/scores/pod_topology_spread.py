@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.cluster.topology import Tally
+from kubesched_lint.cluster.topology import NodeCounter
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.model.pod import Pod, SpreadConstraint
@@ -79,7 +79,9 @@ class PodTopologySpread:
         if key == HOSTNAME:  # every node for itself, whether the policies let it count or not
             return scored.bit_count(), of_tally(tally, scored & ~keyless)
         if index.one_node_each(key) and not self._is_default:
-            return scored.bit_count(), of_tally(Tally(plane & constraint.counted for plane in tally.planes), scored)
+            return scored.bit_count(), of_tally(
+                NodeCounter(plane & constraint.counted for plane in tally.planes), scored
+            )
         counts: dict[int, NodeSet] = {}
         size = 0
         for value, domain in index.domains(key).items():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.cluster.topology import Tally
+from kubesched_lint.cluster.topology import NodeCounter
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.quirks import TOLERATION_COMPARISON, has
 from kubesched_lint.scheduler.scores.levels import Levels, among, of_tally, scaled
@@ -23,7 +23,7 @@ class TaintToleration:
 
     def __init__(self, pod: Pod, state: ClusterState) -> None:
         comparison = has(state.kubernetes_version, TOLERATION_COMPARISON)
-        disliked = Tally()
+        disliked = NodeCounter()
         for taint, nodes in state.index.taints.items():
             if taint.effect == "PreferNoSchedule" and not tolerates_any(pod.tolerations, taint, comparison=comparison):
                 disliked.add(nodes)

@@ -20,7 +20,7 @@ from typing import Any
 
 SECONDS = 300
 """CPU after which a command is ended; its exit code then is -24."""
-_LATE = ("capture", "dask", "crews", "executors")
+_LATE = ("capture", "dask", "executors")
 """Parts of module names whose imports are slow and which no case needs."""
 
 

@@ -53,7 +53,7 @@ def fleet(
       kubesched-lint fleet manifests/ --clusters snapshots/ --executor dask://scheduler:8786 --format json
     """
     from kubesched_lint.cli.settings import settle
-    from kubesched_lint.engine.crews import crew_of
+    from kubesched_lint.engine.executors import executor_of
     from kubesched_lint.engine.fleet import FleetError, clusters_in, lint_fleet
     from kubesched_lint.engine.options import BaselineError
     from kubesched_lint.engine.session import read_baseline
@@ -70,13 +70,13 @@ def fleet(
     try:
         entries = None if known is None else read_baseline(known, rulebook)
         found = clusters_in(clusters)
-        with crew_of(executor, len(found)) as crew:
+        with executor_of(executor, len(found)) as chosen:
             outcomes = lint_fleet(
                 paths,
                 found,
                 settings.options,
                 rulebook,
-                crew=crew,
+                executor=chosen,
                 elastic=settings.elastic,
                 render=settings.flag("render"),
                 lost=lambda reason: tell(f"warning: {reason}"),

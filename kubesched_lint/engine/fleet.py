@@ -63,14 +63,14 @@ class FleetOutcome:
 
 
 @dataclass(frozen=True)
-class Crew:
-    """Who does the work. ``executor`` None: we do it here. ``is_remote``: workers may not see our files.
+class FleetExecutor:
+    """Who does the work. ``pool`` None: this process. ``is_remote``: workers may not see our files.
 
     ``is_alive`` is asked when nothing has come back for a while.
     """
 
-    executor: Executor | None = None
-    hands: int = 1
+    pool: Executor | None = None
+    workers: int = 1
     is_remote: bool = False
     is_alive: Callable[[], bool] = lambda: True
     warning: str = ""
@@ -115,7 +115,7 @@ def lint_fleet(
     options: Options,
     rulebook: Rulebook,
     *,
-    crew: Crew | None = None,
+    executor: FleetExecutor | None = None,
     elastic: bool | None = None,
     render: bool = True,
     lost: Callable[[str], None] = lambda reason: None,
@@ -123,30 +123,30 @@ def lint_fleet(
     """The outcome for every cluster, in their order, whoever did the work.
 
     What a worker does not bring back is done here; ``lost`` is then called with the reason, and before all else with
-    the crew's warning. Raises UnknownRuleError.
+    the executor's warning. Raises UnknownRuleError.
     """
     from kubesched_lint.engine.session import files_of
 
     rulebook.select(options.profile, options.select, options.ignore)
-    crew = crew or Crew()
-    if crew.warning:
-        lost(crew.warning)
+    executor = executor or FleetExecutor()
+    if executor.warning:
+        lost(executor.warning)
     manifests = tuple(files_of(paths, options, render=render))
-    tasks = (Work(manifests, part, options, rulebook, elastic, tuple(paths)) for part in _parts(clusters, crew))
-    if crew.executor is None:
+    tasks = (Work(manifests, part, options, rulebook, elastic, tuple(paths)) for part in _parts(clusters, executor))
+    if executor.pool is None:
         outcomes = [outcome for task in tasks for outcome in lint_clusters(task)]
     else:
-        outcomes = list(_handed_over(tasks, crew.executor, crew, lost))
+        outcomes = list(_handed_over(tasks, executor.pool, executor, lost))
     places = {cluster.path: number for number, cluster in enumerate(clusters)}
     return tuple(sorted(outcomes, key=lambda outcome: places[outcome.path]))
 
 
-def _parts(clusters: Sequence[ClusterFiles], crew: Crew) -> Iterator[tuple[ClusterFiles, ...]]:
-    """Some tasks for each pair of hands: enough to even out, few enough not to parse the manifests too often."""
-    size = max(1, len(clusters) // (4 * max(1, crew.hands)))
+def _parts(clusters: Sequence[ClusterFiles], executor: FleetExecutor) -> Iterator[tuple[ClusterFiles, ...]]:
+    """Some tasks for each worker: enough to even out, few enough not to parse the manifests too often."""
+    size = max(1, len(clusters) // (4 * max(1, executor.workers)))
     for start in range(0, len(clusters), size):
         part = clusters[start : start + size]
-        yield tuple(map(_packed, part)) if crew.is_remote else tuple(part)
+        yield tuple(map(_packed, part)) if executor.is_remote else tuple(part)
 
 
 def _packed(cluster: ClusterFiles) -> ClusterFiles:
@@ -226,28 +226,28 @@ def _opened(cluster: ClusterFiles, elastic: bool | None) -> tuple[Cluster | None
 
 
 def _handed_over(
-    tasks: Iterator[Work], executor: Executor, crew: Crew, lost: Callable[[str], None]
+    tasks: Iterator[Work], pool: Executor, executor: FleetExecutor, lost: Callable[[str], None]
 ) -> Iterator[FleetOutcome]:
     waiting: dict[Future[Any], Work] = {}
-    handed: Callable[[Work], object] = lint_as_data if crew.is_remote else lint_clusters
+    handed: Callable[[Work], object] = lint_as_data if executor.is_remote else lint_clusters
     rest = iter(tasks)
     while True:
         while len(waiting) < _IN_FLIGHT and (task := next(rest, None)) is not None:
             try:
-                waiting[executor.submit(handed, task)] = task
+                waiting[pool.submit(handed, task)] = task
             except Exception as error:  # a pool that broke takes no more work
                 yield from _here(task, error, lost)
         if not waiting:
             return
         done, _ = wait(waiting, timeout=_LOOK_AFTER, return_when=FIRST_COMPLETED)
-        if not done and not crew.is_alive():
+        if not done and not executor.is_alive():
             for future, task in waiting.items():
                 future.cancel()
                 yield from _here(task, FleetError("a worker is gone, and none answers"), lost)
             waiting.clear()
         for future in done:
             task = waiting.pop(future)
-            brought = _brought(future, task, crew.is_remote)
+            brought = _brought(future, task, executor.is_remote)
             yield from _here(task, brought, lost) if isinstance(brought, BaseException) else brought
 
 

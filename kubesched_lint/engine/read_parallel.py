@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from kubesched_lint.engine.reading import ManifestSet, manifest_set, refused_of
-from kubesched_lint.engine.workers import Workers, hired, serve
+from kubesched_lint.engine.workers import Workers, closing, serve
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
@@ -47,7 +47,7 @@ def is_worthwhile(files: Sequence[Found]) -> bool:
 def read_together(files: Sequence[Found], jobs: int, namespace: str, version: str) -> ManifestSet:
     """The manifest set of the files, judged for that version, by as many processes as ``jobs``, this one included."""
     chunks = list(_chunks(files))
-    with hired(Workers(jobs - 1, multiprocessing.get_context("fork"), _begin, chunks, version)) as workers:
+    with closing(Workers(jobs - 1, multiprocessing.get_context("fork"), _begin, chunks, version)) as workers:
         reading = _Reading(chunks, workers)
         return manifest_set(reading.entries(), namespace, version, reading.refused_of)
 

@@ -1,4 +1,4 @@
-"""Processes that work for this one. The two end together, and a worker that somebody kills is missed at once."""
+"""Worker processes. They end with this process, and a worker that is killed is noticed at once."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ T = TypeVar("T")
 
 
 class Workers(ProcessPoolExecutor):
-    """Processes of which we know whether all of them still work.
+    """A pool that knows whether all of its processes are alive.
 
-    A process that was killed in the midst of an answer leaves half of it. The executor then waits for the other half
-    for ever, and so would whoever waits for the executor.
+    A process that is killed while it sends an answer leaves half of it. The plain executor then waits forever for the
+    other half, and so does its caller.
     """
 
     def __init__(
-        self, hands: int, context: BaseContext | None = None, begin: Callable[..., None] | None = None, *given: Any
+        self, workers: int, context: BaseContext | None = None, begin: Callable[..., None] | None = None, *given: Any
     ) -> None:
-        super().__init__(hands, context, initializer=begin or serve, initargs=given)
+        super().__init__(workers, context, initializer=begin or serve, initargs=given)
         self._others = set(active_children())
         self._ours: set[Any] = set()
 
@@ -59,17 +59,17 @@ class Workers(ProcessPoolExecutor):
 
 
 @contextmanager
-def hired(crew: E) -> Iterator[E]:
-    """The crew, which leaves with us. Whoever ends the run does not wait for it."""
+def closing(executor: E) -> Iterator[E]:
+    """The executor, shut down on the way out. After an interrupt the run does not wait for it."""
     try:
-        yield crew
+        yield executor
     except Exception:
-        crew.shutdown(cancel_futures=True)
+        executor.shutdown(cancel_futures=True)
         raise
     except BaseException:
-        crew.shutdown(wait=False, cancel_futures=True)
+        executor.shutdown(wait=False, cancel_futures=True)
         raise
-    crew.shutdown(cancel_futures=True)
+    executor.shutdown(cancel_futures=True)
 
 
 def serve() -> None:

@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from kubesched_lint.engine import fleet as module
-from kubesched_lint.engine.crews import crew_of
+from kubesched_lint.engine.executors import executor_of
 from kubesched_lint.engine.fleet import (
-    Crew,
     FleetError,
+    FleetExecutor,
     FleetOutcome,
     Work,
     clusters_in,
@@ -59,8 +59,10 @@ def results(outcomes: tuple[FleetOutcome, ...]) -> list[tuple[str, Report]]:
     return [(o.name, replace(o.report, summary=replace(o.report.summary, cluster=""))) for o in outcomes]
 
 
-def run(folder: Path, crew: Crew | None = None, lost: Callable[[str], None] = pytest.fail) -> tuple[FleetOutcome, ...]:
-    return lint_fleet([SHOP], clusters_in(str(folder)), Options(), BOOK, crew=crew, lost=lost)
+def run(
+    folder: Path, chosen: FleetExecutor | None = None, lost: Callable[[str], None] = pytest.fail
+) -> tuple[FleetOutcome, ...]:
+    return lint_fleet([SHOP], clusters_in(str(folder)), Options(), BOOK, executor=chosen, lost=lost)
 
 
 @pytest.fixture
@@ -83,8 +85,8 @@ def test_every_cluster_gets_the_report_of_lint(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["processes:2", "threads:3", "serial"])
 def test_the_executor_does_not_matter(folder: Path, alone: list[tuple[str, Report]], name: str) -> None:
-    with crew_of(name, 4) as crew:
-        assert results(run(folder, crew)) == alone
+    with executor_of(name, 4) as chosen:
+        assert results(run(folder, chosen)) == alone
 
 
 def test_workers_that_do_not_see_our_files_are_sent_them(folder: Path, alone: list[tuple[str, Report]]) -> None:
@@ -96,7 +98,7 @@ def test_workers_that_do_not_see_our_files_are_sent_them(folder: Path, alone: li
                 seen.extend(args)
                 return executor.submit(fn, *args, **kwargs)
 
-        assert results(run(folder, Crew(Elsewhere(), 4, is_remote=True))) == alone
+        assert results(run(folder, FleetExecutor(Elsewhere(), 4, is_remote=True))) == alone
     assert all(cluster.files for work in seen for cluster in work.clusters)
 
 
@@ -131,8 +133,8 @@ class Replacing(Executor):
 def test_a_process_that_dies_loses_nothing(folder: Path, alone: list[tuple[str, Report]]) -> None:
     told: list[str] = []
     with ProcessPoolExecutor(2) as executor:
-        crew = Crew(Replacing(executor, partial(_dies, os.getpid())), 2)
-        assert results(run(folder, crew, told.append)) == alone
+        chosen = FleetExecutor(Replacing(executor, partial(_dies, os.getpid())), 2)
+        assert results(run(folder, chosen, told.append)) == alone
     assert any("dump" in line and "BrokenProcessPool" in line for line in told)
 
 
@@ -143,7 +145,7 @@ def _of_another_version(work: Work) -> tuple[FleetOutcome, ...]:
 def test_a_worker_of_another_version_is_not_trusted(folder: Path, alone: list[tuple[str, Report]]) -> None:
     told: list[str] = []
     with ThreadPoolExecutor(1) as executor:
-        assert results(run(folder, Crew(Replacing(executor, _of_another_version)), told.append)) == alone
+        assert results(run(folder, FleetExecutor(Replacing(executor, _of_another_version)), told.append)) == alone
     assert len(told) == 4
     assert "the worker has kubesched-lint" in told[0]
 
@@ -157,7 +159,7 @@ def test_work_that_nobody_does_any_more_is_done_here(
 
     monkeypatch.setattr(module, "_LOOK_AFTER", 0.01)
     told: list[str] = []
-    assert results(run(folder, Crew(Silent(), 4, is_alive=lambda: False), told.append)) == alone
+    assert results(run(folder, FleetExecutor(Silent(), 4, is_alive=lambda: False), told.append)) == alone
     assert "a worker is gone" in told[0]
 
 
@@ -169,7 +171,7 @@ def test_what_fails_here_too_is_an_error_of_that_cluster_alone(folder: Path, mon
 
     monkeypatch.setattr(module, "lint_clusters", fails)
     with ThreadPoolExecutor(1) as executor:
-        outcomes = run(folder, Crew(executor, 4), lambda _: None)
+        outcomes = run(folder, FleetExecutor(executor, 4), lambda _: None)
     by_name = {outcome.name: outcome.report for outcome in outcomes}
     assert by_name["dump"].errors[0].message == "linting failed with MemoryError: too much"
     assert by_name["sketch"].findings
@@ -196,25 +198,27 @@ def test_a_real_dask_cluster_gives_the_same_and_survives_the_loss_of_a_worker(
     dask: Any, folder: Path, alone: list[tuple[str, Report]]
 ) -> None:
     name = f"dask://{dask.scheduler_address.removeprefix('tcp://')}"
-    with crew_of(name, 4) as crew:
-        assert (crew.hands, crew.is_remote, crew.is_alive()) == (2, True, True)
-        assert results(run(folder, crew)) == alone
-        assert crew.executor is not None
+    with executor_of(name, 4) as chosen:
+        assert (chosen.workers, chosen.is_remote, chosen.is_alive()) == (2, True, True)
+        assert results(run(folder, chosen)) == alone
+        assert chosen.pool is not None
         # Whichever worker takes the dump is killed as often as Dask tries it; then we do it.
         told: list[str] = []
-        dying = Crew(Replacing(crew.executor, partial(_dies, os.getpid())), 2, is_remote=True, is_alive=crew.is_alive)
+        dying = FleetExecutor(
+            Replacing(chosen.pool, partial(_dies, os.getpid())), 2, is_remote=True, is_alive=chosen.is_alive
+        )
         assert results(run(folder, dying, told.append)) == alone
         assert any("dump" in line and "KilledWorker" in line for line in told)
 
 
 def test_a_scheduler_that_does_not_answer_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    from kubesched_lint.engine import crews
+    from kubesched_lint.engine import executors
 
-    monkeypatch.setattr(crews, "_DASK_SECONDS", 0.5)
+    monkeypatch.setattr(executors, "_DASK_SECONDS", 0.5)
     with (
         pytest.raises(FleetError, match=r"dask://127.0.0.1:9: no Dask scheduler answers there"),
-        crew_of("dask://127.0.0.1:9", 2),
+        executor_of("dask://127.0.0.1:9", 2),
     ):
         pass
 
@@ -251,7 +255,7 @@ def test_zones_and_numbers_are_those_of_the_clusters_named(tmp_path: Path) -> No
     for name, zones in (("big", "[a, b]"), ("small", "[c]"), ("tiny", "[c]")):
         head = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n"
         (clusters / f"{name}.yaml").write_text(f"{head}nodes: [{{name: w, zones: {zones}}}]\n")
-    outcomes = lint_fleet([str(manifest)], clusters_in(str(clusters)), Options(), BOOK, crew=None)
+    outcomes = lint_fleet([str(manifest)], clusters_in(str(clusters)), Options(), BOOK, executor=None)
     text = "".join(render_text(outcomes, RenderContext()))
     told = [line for line in text.splitlines() if "error[anti-affinity-exceeds-domains]" in line]
     assert [("2 (a and b)" in line, line.partition(" (in ")[2]) for line in told] == [

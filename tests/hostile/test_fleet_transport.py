@@ -14,12 +14,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubesched_lint.engine import crews
+from kubesched_lint.engine import executors
 from kubesched_lint.engine import fleet as module
-from kubesched_lint.engine.crews import crew_of
+from kubesched_lint.engine.executors import executor_of
 from kubesched_lint.engine.fleet import (
-    Crew,
     FleetError,
+    FleetExecutor,
     FleetOutcome,
     Work,
     clusters_in,
@@ -63,11 +63,11 @@ class Worker(Executor):
         return future
 
 
-def run(place: Path, crew: Crew | None) -> tuple[list[str], tuple[FleetOutcome, ...]]:
+def run(place: Path, executor: FleetExecutor | None) -> tuple[list[str], tuple[FleetOutcome, ...]]:
     told: list[str] = []
     clusters = clusters_in(str(place / "clusters"))
     book = rulebook_with()
-    return told, lint_fleet([str(place / "pod.yaml")], clusters, Options(), book, crew=crew, lost=told.append)
+    return told, lint_fleet([str(place / "pod.yaml")], clusters, Options(), book, executor=executor, lost=told.append)
 
 
 def raising(error: BaseException) -> Callable[[Any, Work], object]:
@@ -89,7 +89,7 @@ class Trap:
 
 def test_an_honest_worker_is_believed(place: Path) -> None:
     _, alone = run(place, None)
-    told, outcomes = run(place, Crew(Worker(lambda honest, work: honest(work)), 2, is_remote=True))
+    told, outcomes = run(place, FleetExecutor(Worker(lambda honest, work: honest(work)), 2, is_remote=True))
     assert told == []
     assert outcomes == alone
     assert all(outcome.report.findings for outcome in outcomes)
@@ -127,7 +127,7 @@ def test_whatever_else_comes_back_is_one_line_and_done_here(
     place: Path, act: Callable[[Any, Work], object], words: str
 ) -> None:
     _, alone = run(place, None)
-    told, outcomes = run(place, Crew(Worker(act), 1, is_remote=True))
+    told, outcomes = run(place, FleetExecutor(Worker(act), 1, is_remote=True))
     assert outcomes == alone
     assert sorted(line.partition(": done here")[0] for line in told) == ["one", "two"]
     assert all(words in line and "\n" not in line and len(line) < 500 for line in told)
@@ -135,7 +135,7 @@ def test_whatever_else_comes_back_is_one_line_and_done_here(
 
 def test_bytes_are_never_unpickled_by_us(place: Path, tmp_path: Path) -> None:
     trap = pickle.dumps(Trap(tmp_path / "sprung"))
-    told, outcomes = run(place, Crew(Worker(lambda honest, work: trap), 1, is_remote=True))
+    told, outcomes = run(place, FleetExecutor(Worker(lambda honest, work: trap), 1, is_remote=True))
     assert len(told) == 2
     assert all(outcome.report.findings for outcome in outcomes)
     assert not (tmp_path / "sprung").exists()
@@ -143,7 +143,7 @@ def test_bytes_are_never_unpickled_by_us(place: Path, tmp_path: Path) -> None:
 
 def test_a_report_without_end_is_not_decoded(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_LARGEST_RESULT", 1 << 20)
-    told, _ = run(place, Crew(Worker(lambda honest, work: bytes((1 << 20) + 1)), 1, is_remote=True))
+    told, _ = run(place, FleetExecutor(Worker(lambda honest, work: bytes((1 << 20) + 1)), 1, is_remote=True))
     assert ["it brought back more than 1 MiB" in line for line in told] == [True, True]
 
 
@@ -157,11 +157,11 @@ def test_a_report_without_end_is_not_decoded(place: Path, monkeypatch: pytest.Mo
      ("localhost.example.com:8786", False), ("127.0.0.1.example.com:1", False)],
 )  # fmt: skip
 def test_which_addresses_are_this_machine(address: str, is_here: bool) -> None:
-    assert crews._is_here(address) == is_here
+    assert executors._is_here(address) == is_here
 
 
 def test_a_warning_comes_before_the_work(place: Path) -> None:
-    told, _ = run(place, Crew(warning="dask://scheduler:8786: sent in clear"))
+    told, _ = run(place, FleetExecutor(warning="dask://scheduler:8786: sent in clear"))
     assert told == ["dask://scheduler:8786: sent in clear"]
 
 
@@ -196,8 +196,8 @@ def test_what_is_sent_in_clear_is_said_aloud(
 ) -> None:
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(distributed, "Client", Client)
-    with crew_of(name, 2) as crew:
-        assert ("sent in clear" in crew.warning, name in crew.warning) == (is_warned, is_warned)
+    with executor_of(name, 2) as executor:
+        assert ("sent in clear" in executor.warning, name in executor.warning) == (is_warned, is_warned)
     address, security = Client.asked
     assert address == target
     assert (security is not None and security.require_encryption) == is_secret
@@ -205,8 +205,11 @@ def test_what_is_sent_in_clear_is_said_aloud(
 
 def test_without_certificates_tls_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    monkeypatch.setattr(crews, "_DASK_SECONDS", 0.5)
-    with pytest.raises(FleetError, match=r"--executor dask\+tls://127.0.0.1:9: "), crew_of("dask+tls://127.0.0.1:9", 2):
+    monkeypatch.setattr(executors, "_DASK_SECONDS", 0.5)
+    with (
+        pytest.raises(FleetError, match=r"--executor dask\+tls://127.0.0.1:9: "),
+        executor_of("dask+tls://127.0.0.1:9", 2),
+    ):
         pass
 
 
@@ -236,10 +239,10 @@ def test_a_real_cluster_over_tls_gives_the_same_and_nothing_listens_here(
     ) as cluster:  # fmt: skip
         address = cluster.scheduler_address.removeprefix("tls://")
         served = listening() - before  # the scheduler, which is of this test
-        with crew_of(f"dask+tls://{address}", 2) as crew:
-            told, outcomes = run(place, crew)
+        with executor_of(f"dask+tls://{address}", 2) as executor:
+            told, outcomes = run(place, executor)
             assert listening() - before == served
-        with pytest.raises(FleetError), crew_of(f"dask://{address}", 2):
+        with pytest.raises(FleetError), executor_of(f"dask://{address}", 2):
             pass
     assert told == []
     assert outcomes == alone
@@ -258,7 +261,7 @@ def listening() -> set[str]:
 
 def test_local_crews_listen_nowhere(place: Path) -> None:
     before = listening()
-    with crew_of("processes:2", 2) as crew:
-        run(place, crew)
+    with executor_of("processes:2", 2) as executor:
+        run(place, executor)
         assert listening() == before
     assert isinstance(run(place, None)[1][0].report, Report)

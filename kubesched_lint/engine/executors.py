@@ -1,4 +1,4 @@
-"""Who lints a fleet: this process, threads, processes, or the workers of a Dask cluster that is there already."""
+"""The executors of a fleet: this process, threads, processes, or the workers of a running Dask cluster."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from kubesched_lint.engine.fleet import Crew, FleetError
+from kubesched_lint.engine.fleet import FleetError, FleetExecutor
 from kubesched_lint.model.labels import go_int
 
 _DASK_SECONDS = 10.0
@@ -20,34 +20,34 @@ KNOWN = "processes[:N], threads[:N], serial, dask://HOST:PORT or dask+tls://HOST
 
 
 @contextmanager
-def crew_of(name: str, clusters: int) -> Iterator[Crew]:
-    """The crew that ``--executor`` names, for so many clusters. Raises FleetError."""
+def executor_of(name: str, clusters: int) -> Iterator[FleetExecutor]:
+    """The executor that ``--executor`` names, for so many clusters. Raises FleetError."""
     kind, _, rest = name.partition(":")
     if kind in _DASK and rest.startswith("//"):
-        with _dask(kind, rest[2:]) as crew:
-            yield crew
+        with _dask(kind, rest[2:]) as dask:
+            yield dask
         return
     if name == "serial" or (kind in ("processes", "threads") and clusters == 1):
-        yield Crew()
+        yield FleetExecutor()
         return
     wanted = go_int(rest) or 0 if rest else os.cpu_count() or 1
     if kind not in ("processes", "threads") or wanted < 1:
         raise FleetError(f"--executor {name}: is none of {KNOWN}")
-    hands = min(wanted, clusters)
-    from kubesched_lint.engine.workers import Workers, hired
+    number = min(wanted, clusters)
+    from kubesched_lint.engine.workers import Workers, closing
 
     if kind == "processes":
-        with hired(Workers(hands)) as workers:
-            yield Crew(workers, hands, is_alive=workers.is_whole)
+        with closing(Workers(number)) as workers:
+            yield FleetExecutor(workers, number, is_alive=workers.is_whole)
     else:
         from concurrent.futures import ThreadPoolExecutor
 
-        with hired(ThreadPoolExecutor(hands)) as threads:
-            yield Crew(threads, hands)
+        with closing(ThreadPoolExecutor(number)) as threads:
+            yield FleetExecutor(threads, number)
 
 
 @contextmanager
-def _dask(kind: str, address: str) -> Iterator[Crew]:
+def _dask(kind: str, address: str) -> Iterator[FleetExecutor]:
     """Nothing listens here: a client connects to the scheduler, and work and results go by way of it."""
     name = f"--executor {kind}://{address}"
     try:
@@ -66,18 +66,18 @@ def _dask(kind: str, address: str) -> Iterator[Crew]:
     except (OSError, ValueError, TypeError, RuntimeError) as error:  # a time-out is an OSError
         raise FleetError(f"{name}: no Dask scheduler answers there: {error}") from None
 
-    def hands() -> int:
+    def workers() -> int:
         try:
             return int(sum(client.nthreads().values()))
         except OSError:  # the scheduler is gone
             return 0
 
     try:
-        if not hands():
+        if not workers():
             raise FleetError(f"{name}: the scheduler has no workers")
-        executor = client.get_executor(pure=False)
+        pool = client.get_executor(pure=False)
         warning = "" if is_secret or _is_here(address) else f"{kind}://{address}: {_IN_CLEAR}"
-        yield Crew(executor, hands(), is_remote=True, is_alive=lambda: hands() > 0, warning=warning)
+        yield FleetExecutor(pool, workers(), is_remote=True, is_alive=lambda: workers() > 0, warning=warning)
     finally:
         client.close(timeout=2)
 

@@ -6,16 +6,17 @@ Mirrors ``pkg/controller/daemon/{daemon_controller,update}.go`` and ``util/daemo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import NamedTuple
 
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import NodeSet, of
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.model.labels import Requirement
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, Toleration
 from kubesched_lint.model.workload import Strategy
 from kubesched_lint.record import replace
-from kubesched_lint.scheduler.framework import untolerated_taint
+from kubesched_lint.scheduler.tolerance import repelled
 
 _TOLERATED = (
     ("node.kubernetes.io/not-ready", "NoExecute"),
@@ -59,18 +60,8 @@ def targets(pod: Pod, index: NodeIndex) -> tuple[NodeSet, NodeSet]:
     matching = index.matching(pod.node_selector, pod.required_node_terms)
     if pod.node_name:
         matching &= index.named([pod.node_name])
-    run, stay = [], []
-    for position, node in enumerate(index.nodes):
-        if not matching >> position & 1:
-            continue
-        if untolerated_taint(pod, node) is None:
-            run.append(position)
-            stay.append(position)
-        else:
-            lasting = replace(node, taints=tuple(t for t in node.taints if t.effect == "NoExecute"))
-            if untolerated_taint(pod, lasting) is None:
-                stay.append(position)
-    return of(run), of(stay)
+    leaving = repelled(index, pod.tolerations, effects=("NoExecute",))
+    return matching & ~repelled(index, pod.tolerations), matching & ~leaving
 
 
 class OnNode(NamedTuple):
@@ -89,11 +80,6 @@ class OnNode(NamedTuple):
     def some_new(self) -> bool:
         return bool(self.new or self.new_waiting)
 
-    @property
-    def is_done(self) -> bool:
-        """A pod of the newest revision runs, and none is old: where no pod surges, no sync looks at such a node."""
-        return bool(self.new) and not self.old and not self.old_waiting
-
 
 class DaemonSetSync(NamedTuple):
     """Per node: pods of the newest revision to create, and which to delete (``old``, ``new`` or ``all``)."""
@@ -102,32 +88,35 @@ class DaemonSetSync(NamedTuple):
     delete: tuple[tuple[int, str], ...] = ()
 
 
-def manage(nodes: Mapping[int, OnNode], run: NodeSet, stay: NodeSet, strategy: Strategy) -> DaemonSetSync:
+Nodes = Mapping[OnNode, NodeSet]
+"""By the pods that belong to them, nodes: those that should get a pod, and others that have one."""
+
+
+def manage(nodes: Nodes, run: NodeSet, stay: NodeSet, strategy: Strategy) -> DaemonSetSync:
     """The manage loop: a pod on every node that should have one, none where none may stay (podsShouldBeOnNode).
 
     Creating in place of a deleted pod is left to the next call, as upstream does.
     """
     surging = strategy.type == "RollingUpdate" and bool(daemon_bounds(strategy, 1)[0])
-    create, delete = [], []
-    for node, pods in nodes.items():
-        here = 1 << node
-        if run & here and not (pods.some_old or pods.some_new):
-            create.append(node)
-        elif not stay & here:
-            if pods.some_old or pods.some_new:
-                delete.append((node, "all"))
-        elif surging and pods.some_old and pods.some_new and (not pods.old or pods.new):
-            delete.append((node, "old"))
-    return DaemonSetSync(tuple(create), tuple(delete))
+    create = emptied = outdated = EMPTY
+    for pods, here in nodes.items():
+        if pods.some_old or pods.some_new:
+            emptied |= here & ~stay
+        else:
+            create |= here & run
+        if surging and pods.some_old and pods.some_new and (not pods.old or pods.new):
+            outdated |= here & stay
+    delete = *((p, "all") for p in positions(emptied)), *((p, "old") for p in positions(outdated))
+    return DaemonSetSync(tuple(positions(create)), tuple(sorted(delete)))
 
 
-def update(nodes: Mapping[int, OnNode], run: NodeSet, strategy: Strategy) -> tuple[DaemonSetSync, tuple[int, ...], int]:
+def update(nodes: Nodes, run: NodeSet, strategy: Strategy) -> tuple[DaemonSetSync, NodeSet, int]:
     """The rolling update: what it surely does, the nodes it may choose from, and how many of them it takes.
 
     Without surge the choice is of old pods to delete; with surge, of nodes to create a second pod on.
     """
     if strategy.type != "RollingUpdate":
-        return DaemonSetSync(), (), 0
+        return DaemonSetSync(), EMPTY, 0
     desired = run.bit_count()
     surge, unavailable = daemon_bounds(strategy, desired)
     if not surge:
@@ -135,43 +124,42 @@ def update(nodes: Mapping[int, OnNode], run: NodeSet, strategy: Strategy) -> tup
     return _with_surge(nodes, run, surge, desired)
 
 
-def _without_surge(nodes: Mapping[int, OnNode], most: int) -> tuple[DaemonSetSync, tuple[int, ...], int]:
+def _without_surge(nodes: Nodes, most: int) -> tuple[DaemonSetSync, NodeSet, int]:
     missing = 0
-    replaced, candidates = [], []
-    for node, pods in nodes.items():
+    replaced = candidates = EMPTY
+    for pods, here in nodes.items():
         if pods.some_old == pods.some_new:
-            missing += 1
+            missing += here.bit_count()
         elif pods.some_new:
-            missing += not pods.new
+            missing += 0 if pods.new else here.bit_count()
         elif not pods.old:
-            replaced.append((node, "old"))
-            missing += 1
+            replaced |= here
+            missing += here.bit_count()
         else:
-            candidates.append(node)
-    return DaemonSetSync(delete=tuple(replaced)), tuple(candidates), min(max(most - missing, 0), len(candidates))
+            candidates |= here
+    sure = DaemonSetSync(delete=tuple((p, "old") for p in positions(replaced)))
+    return sure, candidates, min(max(most - missing, 0), candidates.bit_count())
 
 
-def _with_surge(
-    nodes: Mapping[int, OnNode], run: NodeSet, surge: int, desired: int
-) -> tuple[DaemonSetSync, tuple[int, ...], int]:
+def _with_surge(nodes: Nodes, run: NodeSet, surge: int, desired: int) -> tuple[DaemonSetSync, NodeSet, int]:
     surging = available = 0
-    create, candidates = [], []
-    delete: list[tuple[int, str]] = []
-    sunset: list[tuple[int, str]] = []
-    for node, pods in nodes.items():
-        available += bool(pods.old) if pods.some_old else bool(pods.new)
+    create = candidates = delete = sunset = EMPTY
+    for pods, here in nodes.items():
+        if pods.old if pods.some_old else pods.new:
+            available += here.bit_count()
         if not pods.some_old:
             continue
         if pods.some_new:
             if pods.new:
-                delete.append((node, "old"))
+                delete |= here
             else:
-                surging += 1
-        elif not run >> node & 1:
-            (sunset if pods.old else delete).append((node, "old"))
-        elif not pods.old:
-            create.append(node)
+                surging += here.bit_count()
+        elif pods.old:
+            sunset |= here & ~run
+            candidates |= here & run
         else:
-            candidates.append(node)
-    delete += sunset[: max(available - desired, 0)]
-    return DaemonSetSync(tuple(create), tuple(delete)), tuple(candidates), min(max(surge - surging, 0), len(candidates))
+            delete |= here & ~run
+            create |= here & run
+    gone = (*positions(delete), *islice(positions(sunset), max(available - desired, 0)))
+    sure = DaemonSetSync(tuple(positions(create)), tuple((p, "old") for p in gone))
+    return sure, candidates, min(max(surge - surging, 0), candidates.bit_count())

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint import work
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.controllers import daemonset
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.standing import differing
@@ -26,6 +26,7 @@ from kubesched_lint.lifecycle.world import (
 
 Change = tuple[Step, State, tuple[int, ...]]
 """What happened, the state after, and the slots of the bound pods that went."""
+_NOBODY = daemonset.OnNode()
 Option = int | tuple[tuple[int, str], ...]
 """One of the nodes that a controller may choose, or all that it surely deletes: where, and which."""
 
@@ -48,8 +49,9 @@ class Daemons:
         self._slot = cast.slot(wish.workload, wish.revision, unready=wish.unready)
         self.run, self._stay = daemonset.targets(cast.pods[wish.workload][wish.revision], index)
         self._shown = empty(len(index))
-        self._found = {p: daemonset.OnNode() for p in positions(self.run)}
-        self._surges = any(daemon_bounds(wish.spec.strategy, n)[0] for n in (1, self.run.bit_count()))
+        self._pods = [_NOBODY] * len(index)
+        """Per node those that belong to it."""
+        self._found: dict[daemonset.OnNode, NodeSet] = {_NOBODY: self.run}
 
     def created(self, state: State) -> State:
         """The state after the pods that a sync surely creates."""
@@ -74,7 +76,7 @@ class Daemons:
         if doomed:
             yield tuple(doomed)
         if most:
-            yield from self._symmetry.distinct(state, candidates)
+            yield from self._symmetry.distinct(state, positions(candidates))
 
     def deleted(self, state: State, option: Option) -> Change:
         """What one of the options comes to."""
@@ -91,22 +93,18 @@ class Daemons:
             after, gone = self._without(option, "old", state, gone)
         return step, synced(self._cast, after, self._slot), gone
 
-    def _nodes(self, state: State) -> dict[int, daemonset.OnNode]:
-        """By node, ascending, but for those that are done. Only where something changed since the last time we look."""
+    def _nodes(self, state: State) -> daemonset.Nodes:
+        """Those of the state, brought there from the last one by what differs."""
         before, found = self._shown, self._found
-        changed = {*differing(before.bound, state.bound), *differing(before.pinned, state.pinned)}
-        work.spend((len(state.bound) + 8 * len(found)) // 16)  # before anything is moved
-        nobody, ascending = daemonset.OnNode(), True
-        for position in changed:
+        work.spend(2 + len(state.bound) // 16)  # before anything is moved
+        for position in {*differing(before.bound, state.bound), *differing(before.pinned, state.pinned)}:
             here = self._on_node(state.bound[position], state.pinned[position])
-            wanted = self.run >> position & 1
-            if (wanted and (self._surges or not here.is_done)) or (not wanted and here != nobody):
-                ascending = ascending and position in found
-                found[position] = here
-            else:
-                found.pop(position, None)
-        if not ascending:
-            found = self._found = dict(sorted(found.items()))
+            there, node = self._pods[position], 1 << position
+            if here != there:
+                self._pods[position] = here
+                found[there] = found.get(there, EMPTY) & ~node
+                if here != _NOBODY or self.run & node:
+                    found[here] = found.get(here, EMPTY) | node
         self._shown = state
         return found
 

@@ -5,7 +5,7 @@ Mirrors ``k8s.io/api/core/v1/toleration.go`` and ``component-helpers/scheduling/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
@@ -76,13 +76,19 @@ def _about(keyed: Mapping[str, Sequence[Toleration]], taint: Taint) -> Sequence[
     return (*keyed.get(taint.key, ()), *keyed.get("", ()))
 
 
-def repelled(index: NodeIndex, tolerations: Sequence[Toleration], *, comparison: bool = False) -> NodeSet:
-    """Nodes with at least one NoSchedule or NoExecute taint that the tolerations do not cover."""
+def repelled(
+    index: NodeIndex,
+    tolerations: Sequence[Toleration],
+    *,
+    comparison: bool = False,
+    effects: Collection[str] = FILTERING,
+) -> NodeSet:
+    """Nodes with at least one taint of these effects, NoSchedule or NoExecute, that the tolerations do not cover."""
     found = EMPTY
     keyed = _by_key(tolerations)
     for taint, nodes in index.taints.items():
         if (
-            taint.effect in FILTERING
+            taint.effect in effects
             and nodes & ~found
             and not tolerates_any(_about(keyed, taint), taint, comparison=comparison)
         ):

@@ -19,6 +19,7 @@ from kubesched_lint.analysis.reachability import Circles, blocked_workloads
 from kubesched_lint.cli.app import app
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.controllers.daemonset import OnNode
 from kubesched_lint.engine import linter, simulate
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet, manifest_set
@@ -133,6 +134,21 @@ def test_what_is_known_is_not_asked_again(name: str, monkeypatch: pytest.MonkeyP
     # Of many constraints the deployment is tried once; twice as many pods have each twice as many preferred terms.
     most = {"spreads": 1.0, "preferring": 4.2}.get(name, 2.2)
     assert 0 < asked[1] <= most * asked[0], asked
+
+
+def test_a_daemonset_is_followed_by_kinds_of_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pod that is bound changes one node: the others are not looked at again."""
+    asked = []
+    some_new = OnNode.some_new.fget
+    assert some_new is not None
+    monkeypatch.setattr(OnNode, "some_new", property(lambda pods: asked.append(pods) or some_new(pods)))
+    told = []
+    for count in (30, 60):
+        files = SHAPES["daemons"].make(count)
+        asked.clear()
+        simulate.simulate(set_of(files), cluster_of(files), Options(), ("rollout",))
+        told.append(len(asked))
+    assert 0 < told[1] <= 2.5 * told[0], told
 
 
 def test_a_taint_is_held_against_tolerations_of_its_key_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
+from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.controllers import daemonset, deployment, replicaset, statefulset
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds, scaled
 from kubesched_lint.controllers.daemonset import OnNode
@@ -121,20 +124,53 @@ def test_ordinals_below_the_partition_keep_their_revision():
 
 # daemon/update.go
 def test_a_daemonset_without_surge_replaces_waiting_old_pods_at_once_and_others_as_far_as_allowed():
-    nodes = {0: OnNode(old=1), 1: OnNode(old=1), 2: OnNode(old_waiting=1)}
+    nodes = {OnNode(old=1): 0b011, OnNode(old_waiting=1): 0b100}
     sure, candidates, most = daemonset.update(nodes, 0b111, Strategy(max_surge=0, max_unavailable=1))
     assert sure.delete == ((2, "old"),)
-    assert candidates == (0, 1)
+    assert candidates == 0b011
     assert most == 0, "the waiting pod counts as the one that may be unavailable"
     assert daemonset.update(nodes, 0b111, Strategy(max_surge=0, max_unavailable=2))[2] == 1
 
 
 def test_a_surging_daemonset_creates_beside_and_deletes_when_the_new_pod_runs():
-    nodes = {0: OnNode(old=1), 1: OnNode(old=1, new=1), 2: OnNode(old=1, new_waiting=1)}
+    nodes = {OnNode(old=1): 0b001, OnNode(old=1, new=1): 0b010, OnNode(old=1, new_waiting=1): 0b100}
     sure, candidates, most = daemonset.update(nodes, 0b111, Strategy(max_surge=2, max_unavailable=0))
     assert sure.delete == ((1, "old"),)
-    assert candidates == (0,)
+    assert candidates == 0b001
     assert most == 1
+
+
+@pytest.mark.parametrize("surge", [0, 2])
+@pytest.mark.parametrize("seed", range(30))
+def test_a_daemonset_of_many_nodes_is_told_by_kinds_as_node_by_node(surge, seed):
+    draw = Random(seed)
+    pods = [OnNode(*(draw.randrange(2) for _ in range(4))) for _ in range(20)]
+    run = draw.getrandbits(20)
+    stay = run | draw.getrandbits(20)
+    strategy = Strategy(max_surge=surge, max_unavailable=0 if surge else 3)
+    kinds: dict[OnNode, int] = {}
+    for p, here in enumerate(pods):
+        if run >> p & 1 or any(here):
+            kinds[here] = kinds.get(here, 0) | 1 << p
+    wanted = {p: here for p, here in enumerate(pods) if run >> p & 1 or any(here)}
+
+    managed = daemonset.manage(kinds, run, stay, strategy)
+    assert list(managed.create) == [p for p, here in wanted.items() if run >> p & 1 and not any(here)]
+    gone = {p: "all" for p, here in wanted.items() if not stay >> p & 1 and any(here)}
+    for p, (old, old_waiting, new, new_waiting) in wanted.items():
+        if surge and stay >> p & 1 and (old or old_waiting) and (new or new_waiting) and (not old or new):
+            gone[p] = "old"
+    assert dict(managed.delete) == gone
+    assert list(managed.delete) == sorted(managed.delete)
+
+    sure, candidates, _ = daemonset.update(kinds, run, strategy)
+    only_old = [p for p, here in wanted.items() if here.old and not (here.new or here.new_waiting)]
+    assert list(positions(candidates)) == [p for p in only_old if not surge or run >> p & 1]
+    alone = [p for p, here in wanted.items() if here.some_old and not here.some_new and not here.old]
+    if surge:
+        assert list(sure.create) == [p for p in alone if run >> p & 1]
+    else:
+        assert list(sure.delete) == [(p, "old") for p in alone]
 
 
 # disruption/disruption.go

@@ -103,6 +103,8 @@ class _Growth:
         self.new: dict[str, Offer] = {}
         self.nodes: dict[str, Node] = {}
         self.limits = {name: dict(left) for name, left in world.potential.limits.items()}
+        self.blind = [o for o in world.potential.offers if not o.template.pool.sees_empty_zones]
+        """Offers of autoscalers that see no empty zone."""
         self.stock: dict[int, int] = {}
         """How many spares of an offer to hold, by ``id(offer)``."""
         self.made: dict[tuple[int, int], Node] = {}
@@ -221,7 +223,7 @@ class _Growth:
         if only_karpenter:
             options = [o for o in options if o.template.pool.maker == KARPENTER]
         else:
-            options += [o for o in self._blind() if self._fits_alone(pod, o)]
+            options += [o for o in self.blind if self._fits_alone(pod, o)]
         allowed = [o for o in options if self._room_for(o) != 0]
         queue.limited = tuple(dict.fromkeys(o.template.pool.name for o in options if self._room_for(o) == 0))
         if not allowed:
@@ -342,10 +344,6 @@ class _Growth:
 
     def _without_spares(self) -> ClusterState:
         return self._state((*self.real, *self.nodes.values()))
-
-    def _blind(self) -> Iterator[Offer]:
-        """Offers of autoscalers that see no empty zone."""
-        return (o for o in self.world.potential.offers if not o.template.pool.sees_empty_zones)
 
     def _fits_alone(self, pod: Pod, offer: Offer) -> bool:
         """Whether the pod fits on one new node beside those that are there, with no other spare about."""

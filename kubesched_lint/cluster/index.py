@@ -28,6 +28,8 @@ class NodeIndex:
                 taints[taint] = taints.get(taint, EMPTY) | only(i)
         self.taints: Mapping[Taint, NodeSet] = taints
         """Every distinct taint with the nodes that carry it."""
+        self._taints_of: dict[str, dict[str | None, list[Taint]]] = {}
+        self._tainted: dict[frozenset[str], tuple[NodeSet, Mapping[Taint, NodeSet]]] = {}
         self._domains: dict[str, dict[str, NodeSet]] = {}
         self._keyed: dict[str, NodeSet] = {}
         self._single: dict[str, bool] = {}
@@ -52,6 +54,29 @@ class NodeIndex:
     def named(self, names: Iterable[str]) -> NodeSet:
         """The nodes of these names; names that no node has are passed over."""
         return _where(self.positions[name] for name in names if name in self.positions)
+
+    # --- taints -----------------------------------------------------------------------------------------------------
+
+    def taints_of(self, key: str, value: str | None = None) -> Sequence[Taint]:
+        """The distinct taints with a key, and with a value of it where one is given."""
+        if not self._taints_of:
+            for taint in self.taints:
+                values = self._taints_of.setdefault(taint.key, {})
+                values.setdefault(None, []).append(taint)
+                values.setdefault(taint.value, []).append(taint)
+        return self._taints_of.get(key, {}).get(value, ())
+
+    def tainted(self, effects: frozenset[str]) -> tuple[NodeSet, Mapping[Taint, NodeSet]]:
+        """Nodes with exactly one taint of these effects, and the taints of nodes with several of them."""
+        found = self._tainted.get(effects)
+        if found is None:
+            taints = {taint: nodes for taint, nodes in self.taints.items() if taint.effect in effects}
+            some = several = EMPTY
+            for nodes in taints.values():
+                some, several = some | nodes, several | some & nodes
+            beside = {taint: here for taint, nodes in taints.items() if (here := nodes & several)}
+            found = self._tainted[effects] = (some & ~several, beside)
+        return found
 
     # --- resources --------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,9 @@ Mirrors ``k8s.io/api/core/v1/toleration.go`` and ``component-helpers/scheduling/
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
@@ -84,22 +86,24 @@ def repelled(
     effects: Collection[str] = FILTERING,
 ) -> NodeSet:
     """Nodes with at least one taint of these effects, NoSchedule or NoExecute, that the tolerations do not cover."""
-    found = EMPTY
-    keyed = _by_key(tolerations)
-    for taint, nodes in index.taints.items():
-        if (
-            taint.effect in effects
-            and nodes & ~found
-            and not tolerates_any(_about(keyed, taint), taint, comparison=comparison)
-        ):
-            found |= nodes
-    return found
+    alone, beside = index.tainted(frozenset(effects))
+    covered = {
+        taint for t in tolerations for taint in _covered(index, t, comparison=comparison) if taint.effect in effects
+    }
+    for taint in covered:
+        alone &= ~index.taints[taint]
+    return reduce(or_, (nodes for taint, nodes in beside.items() if taint not in covered), alone)
 
 
 def dedicated_to(index: NodeIndex, toleration: Toleration) -> NodeSet:
     """Nodes with a NoSchedule or NoExecute taint that this toleration covers."""
-    found = EMPTY
-    for taint, nodes in index.taints.items():
-        if taint.effect in FILTERING and tolerates(toleration, taint):
-            found |= nodes
-    return found
+    found = (taint for taint in _covered(index, toleration) if taint.effect in FILTERING)
+    return reduce(or_, (index.taints[taint] for taint in found), EMPTY)
+
+
+def _covered(index: NodeIndex, toleration: Toleration, *, comparison: bool = False) -> Iterator[Taint]:
+    """The taints of the nodes that a toleration covers; few of the others are looked at."""
+    value = toleration.value if toleration.operator in ("", "Equal") else None
+    for taint in index.taints_of(toleration.key, value) if toleration.key else index.taints:
+        if tolerates(toleration, taint, comparison=comparison):
+            yield taint

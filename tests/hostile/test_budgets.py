@@ -6,6 +6,7 @@ import json
 import pkgutil
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from kubesched_lint.analysis.reachability import Circles, blocked_workloads
 from kubesched_lint.cli.app import app
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
+from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.controllers.daemonset import OnNode
 from kubesched_lint.engine import linter, simulate
 from kubesched_lint.engine.options import Options
@@ -29,6 +31,8 @@ from kubesched_lint.lifecycle.verdicts import UNKNOWN
 from kubesched_lint.manifests import full_reader
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.model.node import Node, Taint
+from kubesched_lint.model.pod import Toleration
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.formats import FORMATS, renderer
@@ -160,6 +164,43 @@ def test_a_taint_is_held_against_tolerations_of_its_key_alone(monkeypatch: pytes
     monkeypatch.setattr(tolerance, "tolerates", lambda *a, **k: asked.append(a) or real(*a, **k))
     assert not tolerance.repelled(index, pod.tolerations)
     assert len(asked) == 40
+
+
+def test_a_toleration_is_held_against_taints_of_its_value_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pool has a taint, each workload tolerates one of them: all differ in nothing but the value."""
+    asked, real = [], tolerance.tolerates
+    monkeypatch.setattr(tolerance, "tolerates", lambda *a, **k: asked.append(a) or real(*a, **k))
+    told = []
+    for count in (10, 20):
+        asked.clear()
+        linted(SHAPES["pools"].make(count))
+        told.append(len(asked))
+    assert 0 < told[1] <= 2.2 * told[0], told
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_tolerations_are_held_against_all_nodes_at_once_as_against_each(seed: int) -> None:
+    draw = Random(seed)
+
+    def some(of: str) -> str:
+        return draw.choice(of)
+
+    effects = ("NoSchedule", "NoExecute", "PreferNoSchedule")
+    nodes = [
+        Node(f"n{i}", taints=tuple(Taint(some("abc"), some("123"), draw.choice(effects)) for _ in range(i % 4)))
+        for i in range(12)
+    ]
+    tolerations = [
+        Toleration(
+            some(" abc").strip(), draw.choice(["", "Equal", "Exists", "Gt"]), some("12"), draw.choice(["", *effects])
+        )
+        for _ in range(draw.randrange(5))
+    ]
+    found = tolerance.repelled(NodeIndex(nodes), tolerations, comparison=True)
+    one_by_one = [
+        p for p, node in enumerate(nodes) if tolerance.first_untolerated(tolerations, node.taints, comparison=True)
+    ]
+    assert list(positions(found)) == one_by_one
 
 
 def test_blocked_workloads_are_found_at_once_however_long_the_chain() -> None:

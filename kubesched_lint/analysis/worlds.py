@@ -1,16 +1,56 @@
-"""Other worlds in which a question is asked again: what holds in one of them alone is said with its premise."""
+"""Would it still hold if …? The other worlds in which a question is asked again, and the loop that asks.
+
+What an answer hangs on is one ``WhatIf`` each. ``engine.what_if`` has the table for findings, ``engine.what_if_cells``
+the one for the cells of ``simulate``.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kubesched_lint.analysis.held import without
-from kubesched_lint.record import replace
+from kubesched_lint.record import record, replace
 from kubesched_lint.world.world import World, once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.plan import Plan
     from kubesched_lint.cluster.cluster import Cluster
+
+T = TypeVar("T")
+
+
+@record
+class WhatIf(Generic[T]):
+    """One thing that may be otherwise than a world has it. Each function gets an answer and the world that gave it."""
+
+    name: str
+    """Completes "Would it still hold if …?"."""
+    concerns: Callable[[T, World], bool]
+    """Whether the answer may hang on it."""
+    judge: Callable[[T, World, Sequence[T | None]], T | None]
+    """What is left of the answer, given that of each other world (None where it is not given); None if nothing is."""
+    worlds: Callable[[T, World], Sequence[World]] = lambda answer, world: ()
+    """The worlds in which it is otherwise. None where nobody can make one: then nothing confirms the answer."""
+
+
+def surviving(
+    answer: T, world: World, rows: Iterable[WhatIf[T]], ask: Callable[[T, World], T | None] = lambda answer, world: None
+) -> T | None:
+    """Return what the rows leave of an answer given in ``world``; None if nothing. ``ask`` finds it in another world.
+
+    Rows add up: where one confirms the answer in its worlds, the next one makes its own of those.
+    """
+    left: T | None = answer
+    worlds: Sequence[World] = (world,)
+    for row in rows:
+        if left is None or not row.concerns(left, world):
+            continue
+        others = [other for one in worlds for other in row.worlds(left, one)]
+        again = [ask(left, other) for other in others]
+        worlds = [other for other, found in zip(others, again, strict=True) if found is not None] or worlds
+        left = row.judge(left, world, again)
+    return left
 
 
 @once_per_world

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from kubesched_lint.engine.judged import Judged, assuming
+from kubesched_lint.engine.judged import Judged
 from kubesched_lint.findings import Hazard
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.pod import DEFAULT_SCHEDULER
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.world.premises import node_premise
@@ -94,12 +93,6 @@ def lacking(rule: Rule, world: World) -> str:
     if "storage" in rule.needs and not (world.cluster_has("PersistentVolumeClaim") or _brings_storage(world.manifests)):
         return "needs claims (kubectl get pvc -A), which the snapshot does not hold"
     return ""
-
-
-def as_told_by(judged: Judged, workload: Workload) -> Judged:
-    """What another scheduler does is not proven by what kube-scheduler would do."""
-    name = workload.pod.scheduler_name
-    return judged if name == DEFAULT_SCHEDULER else assuming(judged, f"{name} decides as kube-scheduler does")
 
 
 def _brings_storage(manifests: Inventory) -> bool:

@@ -23,6 +23,13 @@ class Judged:
     hazard: Hazard
     finding: Finding
 
+    @property
+    def source(self) -> Source:
+        """The text of the workload, else of what the hazard blames."""
+        found = (self.workload and self.workload.source) or self.hazard.source
+        assert found is not None, f"{self.rule.slug}: a hazard needs a place"
+        return found
+
 
 def severity_of(rule: Rule, hazard: Hazard, wanted: Severity | None) -> Severity:
     """``wanted`` is what the user set for the rule: it may raise the card's word, never what the check said."""

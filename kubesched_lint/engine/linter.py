@@ -9,19 +9,16 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.analysis.transient import settled
-from kubesched_lint.analysis.worlds import without_suspended
+from kubesched_lint.analysis.worlds import surviving, without_suspended
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.applies import (
-    argues_of_pods,
-    as_told_by,
     concerns_nobody,
     is_cut_short,
     is_past_scheduler,
     lacking,
     rests_on_nodes,
-    stands_already,
 )
-from kubesched_lint.engine.judged import Judged, assuming, finding_of, identity_of, numbered, severity_of
+from kubesched_lint.engine.judged import Judged, finding_of, identity_of, numbered, severity_of
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet, no_longer_served, ref_of
 from kubesched_lint.findings import (
@@ -30,7 +27,6 @@ from kubesched_lint.findings import (
     Report,
     Severity,
     Skip,
-    Source,
     Summary,
     UncheckedError,
 )
@@ -42,8 +38,8 @@ from kubesched_lint.rulebook.rule import Check
 from kubesched_lint.world.world import Premises, World
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.duplicate_definitions import DuplicateDefinitions
-    from kubesched_lint.model.inventory import Inventory
+    from kubesched_lint.analysis.worlds import WhatIf
+    from kubesched_lint.engine.what_if import OfSet
 
 _TOO_MANY_NODES = "not examined: the pools could make more nodes for this set than are looked at"
 _HAZARD_STEPS = 200
@@ -94,7 +90,7 @@ def _lint(
             unread_kinds=manifests.unread_kinds,
             rules=run.ran,
             notes=(
-                *(run.namesakes.notes() if run.namesakes else ()),
+                *(run.of_set.notes() if run.of_set else ()),
                 *no_longer_served(manifests.unread, options.kubernetes_version),
                 *_lack_notes(world),
                 *work.tried(lambda: [*_pool_notes(without_suspended(world))], ["what the pools would add is left out"]),
@@ -133,8 +129,7 @@ class _Run:
         self.ran = 0
         self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], Sequence[Workload]] = {}
         self._having: dict[str, Sequence[Workload]] = {}
-        self._views: dict[object, tuple[World, ...]] = {}
-        self._parts: dict[tuple[int, int], World] = {}
+        self._passing: tuple[WhatIf[Judged], ...] = ()
         self._heard: dict[tuple[object, ...], Sequence[Judged]] = {}
 
     def rules(self, rules: Iterable[Rule], world: World) -> None:
@@ -152,7 +147,7 @@ class _Run:
         """What a rule says within its share of the work: of what lies beyond it nothing is known."""
         try:
             with work.within(work.share(LEAST_STEPS)):
-                for judged in self._of_taken(rule, world):
+                for judged in self._tested(rule, world):
                     self.judged.append(judged)
         except work.OutOfWorkError as reason:
             self._skip(rule, reason)
@@ -164,30 +159,40 @@ class _Run:
 
     def today(self, rules: Iterable[Rule], world: World, cluster: Cluster) -> None:
         """What holds only while cordons and passing taints last is at most a warning that says so."""
-        known = {identity_of(j) for j in self.judged}
-        premise = cluster.passing_premise
+        from kubesched_lint.engine.what_if import passed
+
+        self._passing = (passed(cluster.passing_premise, {identity_of(j) for j in self.judged}),)
         for rule in rules:
             if rests_on_nodes(rule) and not lacking(rule, world):
-                before = len(self.judged)
                 self._hear(rule, world)
-                passing = [assuming(one, premise) for one in self.judged[before:] if identity_of(one) not in known]
-                self.judged[before:] = passing
 
-    def _of_taken(self, rule: Rule, world: World) -> Iterator[Judged]:
-        """Objects that the API server refuses make no pods: nothing about others is an error because of them."""
-        if rule.each not in ("workload", "set") or not rests_on_nodes(rule) or not self.refused:
-            yield from self._of_made_pods(rule, world)
+    def _tested(self, rule: Rule, world: World) -> Iterator[Judged]:
+        """What one rule says, as far as it would still hold in other worlds: see ``engine.what_if``."""
+        rows = self._passing
+        found: Iterable[Judged]
+        if rule.each not in ("workload", "set") or self.of_set is None:
+            found = self._judgements(rule, world)
+        else:
+            world, rows = self.of_set.base(rule, world), (*self.of_set.rows, *rows)
+            found = self._of_each_definition(rule, world)
+        for judged in found:
+            left = surviving(judged, world, rows, self._again)
+            if left is not None:
+                yield left
+
+    def _of_each_definition(self, rule: Rule, world: World) -> Iterator[Judged]:
+        """What one rule says of the set, then of each definition of an object where that is the only one."""
+        assert self.of_set is not None
+        if rule.every_definition or not self.of_set.has_duplicates:
+            yield from self._judgements(rule, world)
             return
-        taken = self._world_of(self._taken, world)
-        if rule.each == "set":
-            yield from self._of_made_pods(rule, taken)
-            return
-        for judged in self._of_made_pods(rule, world):
-            itself = any(judged.workload is workload for workload in self.refused)
-            leans = judged.finding.evidence.kind in ("proof", "witness") and not itself
-            if leans and not any(True for _ in self._again(rule, judged, taken)):
-                judged = assuming(judged, f"what the API server refuses is mended: {', '.join(map(str, self.refused))}")
-            yield judged
+        carriers = self._carriers(rule) if rule.each == "workload" else ()
+        alone = (self._judged_in(rule, w, view) for w, view in self.of_set.alone(carriers, world))
+        seen = set()
+        for judged in chain(self._judgements(rule, world), chain.from_iterable(alone)):
+            if identity_of(judged) not in seen:
+                seen.add(identity_of(judged))
+                yield judged
 
     @cached_property
     def refused(self) -> tuple[Workload, ...]:
@@ -196,70 +201,21 @@ class _Run:
         return tuple(w for w in self.manifests.inventory.workloads if id(w.source) in blamed) if blamed else ()
 
     @cached_property
-    def _taken(self) -> Inventory:
-        from kubesched_lint.analysis.held import without
+    def of_set(self) -> OfSet | None:
+        """What findings hang on because of the set; None where it is plain, which is usual."""
+        inventory = self.manifests.inventory
+        if not (self.refused or inventory.has_namesakes or any(workload.held for workload in inventory.workloads)):
+            return None
+        from kubesched_lint.engine.what_if import OfSet
 
-        return without(self.manifests.inventory, self.refused)
+        return OfSet(inventory, self.refused)
 
-    def _of_made_pods(self, rule: Rule, world: World) -> Iterator[Judged]:
-        """What rests on pods that are made only once somebody resumes their workload is at most a warning."""
-        if not self.held or rule.each not in ("workload", "set"):
-            yield from self._confirmed(rule, world)
-            return
-        from kubesched_lint.analysis.held import premise, premise_of_others
-
-        now = without_suspended(world)
-        for judged in self._confirmed(rule, world):
-            if judged.finding.evidence.kind not in ("proof", "witness"):
-                yield judged
-            elif judged.workload is not None and judged.workload.held:
-                yield assuming(judged, premise(judged.workload))
-            else:
-                again = next(self._again(rule, judged, now), None)
-                yield again or assuming(judged, premise_of_others(self.held))
-
-    @cached_property
-    def held(self) -> tuple[Workload, ...]:
-        """Paused Deployments, suspended Jobs and CronJobs: usually none."""
-        return tuple(w for w in self.manifests.inventory.workloads if w.held)
-
-    def _confirmed(self, rule: Rule, world: World) -> Iterator[Judged]:
-        """What one rule says, of a set in which each object is defined once."""
-        if self.namesakes is None or rule.each not in ("workload", "set") or rule.every_definition:
-            yield from self._judgements(rule, world)
-            return
-        seen = set()
-        for judged in chain(self._judgements(rule, world), self._of_namesakes(rule, world)):
-            if identity_of(judged) in seen:
-                continue
-            seen.add(identity_of(judged))
-            meant = (judged.workload and judged.workload.source) or judged.hazard.source
-            views = (world,) if meant is None else self._seen_from(meant, world)
-            again = [one for view in views for one in self._again(rule, judged, view)]
-            if again and meant is not None and argues_of_pods(rule, judged) and self.namesakes.is_replaced(meant):
-                yield assuming(again[0], "this definition is applied alone: the file replaces it further down")
-            elif len(again) == len(views):
-                yield min(again, key=lambda one: one.finding.severity)
-            elif again:
-                yield assuming(
-                    again[0], "of what is defined more than once that definition is applied which leads to this"
-                )
-
-    def _of_namesakes(self, rule: Rule, world: World) -> Iterator[Judged]:
-        """What is said of a workload that is defined more than once where it is defined once.
-
-        A second copy of it is no other workload: beside it, nothing need be said of either.
-        """
-        assert self.namesakes is not None
-        for workload in self._carriers(rule) if rule.each == "workload" else ():
-            if workload.source is not None and self.namesakes.defines_again(workload):
-                for view in self._seen_from(workload.source, world):
-                    yield from self._judged_in(rule, workload, view)
-
-    def _again(self, rule: Rule, judged: Judged, world: World) -> Iterator[Judged]:
-        """The same finding, when the rule is asked of another world."""
+    def _again(self, judged: Judged, world: World) -> Judged | None:
+        """The same finding, when its rule is asked of another world."""
         like = identity_of(judged)
-        yield from [one for one in self._judged_in(rule, judged.workload, world) if identity_of(one) == like][:1]
+        return next(
+            (one for one in self._judged_in(judged.rule, judged.workload, world) if identity_of(one) == like), None
+        )
 
     def _judged_in(self, rule: Rule, workload: Workload | None, world: World) -> Sequence[Judged]:
         key = (rule.slug, id(workload), id(world))
@@ -267,33 +223,9 @@ class _Run:
             self._heard[key] = tuple(self._judgements(rule, world, workload))
         return self._heard[key]
 
-    def _seen_from(self, source: Source, world: World) -> tuple[World, ...]:
-        assert self.namesakes is not None
-        key = (self.namesakes.view(source), id(world))
-        if key not in self._views:
-            self._views[key] = tuple(self._world_of(manifests, world) for manifests in self.namesakes.seen_from(source))
-        return self._views[key]
-
     def as_meant(self, judged: Judged, world: World) -> World:
         """The world with one definition of each object, those that the finding is about among them."""
-        meant = (judged.workload and judged.workload.source) or judged.hazard.source
-        return world if self.namesakes is None or meant is None else self._seen_from(meant, world)[0]
-
-    def _world_of(self, manifests: Inventory, world: World) -> World:
-        """The world of a part of the set on the same nodes."""
-        key = (id(manifests), id(world))
-        if key not in self._parts:
-            self._parts[key] = world.with_manifests(manifests)
-        return self._parts[key]
-
-    @cached_property
-    def namesakes(self) -> DuplicateDefinitions | None:
-        """What is defined more than once; None where nothing is, which is usual."""
-        if not self.manifests.inventory.has_namesakes:
-            return None
-        from kubesched_lint.engine.duplicate_definitions import DuplicateDefinitions
-
-        return DuplicateDefinitions(self.manifests.inventory)
+        return world if self.of_set is None else self.of_set.views(judged.source, world)[0]
 
     def _judgements(self, rule: Rule, world: World, only: Workload | None = None) -> Iterator[Judged]:
         """What one rule says, of all workloads or of one. A check that raises is one error; the others still run."""
@@ -373,15 +305,11 @@ class _Run:
         wanted = self.options.severity(rule.slug, source.path if source else "")
         severity = severity_of(rule, hazard, wanted)
         judged = Judged(rule, workload, hazard, finding_of(rule, hazard, severity, workload))
-        if severity is Severity.ERROR and rests_on_nodes(rule) and workload is not None:
-            judged = as_told_by(judged, workload)
-        if severity is Severity.ERROR and workload is not None and stands_already(rule, world.member(workload), hazard):
-            judged = assuming(judged, "its pods are made anew: those that run stay while the template is unchanged")
-        if judged.finding.severity is Severity.ERROR and rests_on_nodes(rule) and world.cluster and world.is_elastic:
-            lowered = assuming(judged, world.cluster.elastic_premise)
-            fixed = None if world.pools else severity  # what pools may add is no matter of --fixed alone
-            return replace(lowered, finding=replace(lowered.finding, if_fixed=fixed))
-        return judged
+        if severity is not Severity.ERROR:
+            return judged
+        from kubesched_lint.engine.what_if import OF_ERRORS
+
+        return surviving(judged, world, OF_ERRORS) or judged
 
 
 def _not_ignored(judged: Iterable[Judged], options: Options) -> Iterator[Judged]:

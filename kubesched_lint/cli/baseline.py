@@ -179,8 +179,8 @@ def _run(paths: list[str], settings: Settings, baseline: str | None) -> LintRun:
 
 def _read(file: str, rulebook: Rulebook, aside: str = "") -> tuple[KnownFinding, ...]:
     """What the baseline holds. Ends the run when it is none, and says ``aside`` behind the reason."""
+    from kubesched_lint.engine.baseline import read_baseline
     from kubesched_lint.engine.options import BaselineError
-    from kubesched_lint.engine.session import read_baseline
 
     try:
         return read_baseline(file, rulebook)

@@ -53,10 +53,10 @@ def fleet(
       kubesched-lint fleet manifests/ --clusters snapshots/ --executor dask://scheduler:8786 --format json
     """
     from kubesched_lint.cli.settings import settle
+    from kubesched_lint.engine.baseline import read_baseline
     from kubesched_lint.engine.executors import executor_of
     from kubesched_lint.engine.fleet import FleetError, clusters_in, lint_fleet
     from kubesched_lint.engine.options import BaselineError
-    from kubesched_lint.engine.session import read_baseline
     from kubesched_lint.printing import OutputError
     from kubesched_lint.report.fleet import FORMATS, worst_exit_code
     from kubesched_lint.report.footer import FAIL_ON

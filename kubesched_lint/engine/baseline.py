@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from kubesched_lint.engine.options import BaselineError
+from kubesched_lint.files import content
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Suppression
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
@@ -18,6 +19,8 @@ from kubesched_lint.text import first_few, plural
 
 VERSION = 1
 _MARK = "kubesched-lint-baseline"
+_LARGEST = 64 << 20
+"""Bytes; an entry has some 200."""
 _FIELDS = {"rule": str, "severity": str, "kind": str, "namespace": str, "name": str, "at": str}
 
 
@@ -151,6 +154,19 @@ def text_of(entries: Iterable[KnownFinding]) -> str:
     lines = [json.dumps(_written(entry), ensure_ascii=False) for entry in _ordered(entries)]
     body = ",\n".join(lines)
     return f'{{"{_MARK}": {VERSION}, "findings": [\n{body}{chr(10) if lines else ""}]}}\n'
+
+
+def read_baseline(path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:
+    """The entries of the file. Raises BaselineError."""
+    try:
+        data = content(path, _LARGEST)
+    except FileNotFoundError:
+        raise BaselineError(f"{path}: no such file; `kubesched-lint baseline write` makes one") from None
+    except OSError as error:
+        raise BaselineError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+    if len(data) > _LARGEST:
+        raise BaselineError(f"{path}: larger than {_LARGEST >> 20} MiB: that is no baseline")
+    return entries_in(data, path, rulebook)
 
 
 def entries_in(data: bytes, path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:

@@ -25,7 +25,7 @@ from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.split import text_of
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.world.world import Premises, World
+from kubesched_lint.world.world import World
 
 MOST_TRIALS = 200
 """How often a set is linted anew, whatever there is to mend."""
@@ -248,12 +248,10 @@ class _FixSearch:
         if self._every != self._rules:
             wider, _ = lint(manifests, self._cluster, self._options, self._every)
             every = suppress(wider, manifests, self._book, self._every, self._options)
-        complete = manifests.is_complete and not self._options.partial
-        premises = Premises(self._options.apply_order, self._options.kubernetes_version, complete)
         return _State(
             workspace,
             judged,
-            World(manifests.inventory, self._settled, premises),
+            World(manifests.inventory, self._settled, manifests.premises(self._options)),
             tuple(f for f in own.findings if f.suppressed is None),
             tuple(f for f in every.findings if f.suppressed is None),
             len(every.errors),

@@ -35,7 +35,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.rulebook.rule import Check
-from kubesched_lint.world.world import Premises, World
+from kubesched_lint.world.world import World
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.worlds import WhatIf
@@ -59,9 +59,8 @@ def lint(
 def _lint(
     manifests: ManifestSet, cluster: Cluster | None, options: Options, rules: Sequence[Rule]
 ) -> tuple[Report, tuple[Judged, ...]]:
-    complete = manifests.is_complete and not options.partial
-    premises = Premises(options.apply_order, options.kubernetes_version, complete)
-    run = _Run(manifests, options, premises)
+    premises = manifests.premises(options)
+    run = _Run(manifests, options)
     world = World(manifests.inventory, None if cluster is None else settled(cluster), premises)
     world.refused = manifests.refused if manifests.judged_for == options.kubernetes_version else None
     run.rules(rules, world)
@@ -119,10 +118,9 @@ def _pool_notes(world: World) -> Iterator[str]:
 class _Run:
     """One pass over the rules, gathering what they say."""
 
-    def __init__(self, manifests: ManifestSet, options: Options, premises: Premises) -> None:
+    def __init__(self, manifests: ManifestSet, options: Options) -> None:
         self.manifests = manifests
         self.options = options
-        self.premises = premises
         self.judged: list[Judged] = []
         self.skipped: list[Skip] = []
         self.failed: dict[str, InputError] = {}

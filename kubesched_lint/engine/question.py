@@ -38,6 +38,11 @@ class Question:
     kubernetes_version: str = "1.36"
     seed: int = 0
 
+    @property
+    def premises(self) -> Premises:
+        """What is known beside the manifests and the cluster."""
+        return Premises(self.apply_order, self.kubernetes_version)
+
 
 def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:
     """Why the named pod lands where it does. Raises NamingError, and ClusterError where the nodes are not known."""
@@ -61,7 +66,7 @@ def _copy(
     subject: NamedObject, workload: Workload, question: Question, manifests: Inventory, cluster: Cluster
 ) -> Explanation:
     """The next pod of a workload, beside the pods that its earlier replicas and the rest of the set make."""
-    world = World(manifests, cluster, Premises(question.apply_order, question.kubernetes_version))
+    world = World(manifests, cluster, question.premises)
     running = world.member(workload).running_pods
     decision = world.admission.decision(workload)
     if decision.refusal is not None:
@@ -173,7 +178,7 @@ def _pod_of_the_snapshot(
     subject: NamedObject, bound: BoundPod, question: Question, manifests: Inventory, cluster: Cluster
 ) -> Explanation:
     """A waiting pod as it is; a bound one as if it came anew."""
-    world = World(manifests, cluster, Premises(question.apply_order, question.kubernetes_version))
+    world = World(manifests, cluster, question.premises)
     state = _state(world, (bound,))
     everything = (*cluster.inventory.workloads, *manifests.workloads)
     mine = next((w for w in everything if any(p is bound for p in cluster.running.pods_of(w))), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 
+from kubesched_lint.engine.options import Options
 from kubesched_lint.findings import InputError, ObjectRef, Path
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.fields import DecodeError
@@ -14,6 +15,7 @@ from kubesched_lint.record import record
 from kubesched_lint.text import and_more
 from kubesched_lint.validation.refusals import Refusals, refusals
 from kubesched_lint.validation.removed import no_matches, removed_in
+from kubesched_lint.world.world import Premises
 
 
 @record
@@ -35,6 +37,11 @@ class ManifestSet:
     def is_complete(self) -> bool:
         """Whether no document was met that makes pods which we cannot see."""
         return not self.skipped and not self.errors and not any(u.wraps_pod_template for u in self.unread)
+
+    def premises(self, options: Options) -> Premises:
+        """What is known beside the set and a cluster."""
+        is_complete = self.is_complete and not options.partial
+        return Premises(options.apply_order, options.kubernetes_version, is_complete)
 
     @property
     def is_empty(self) -> bool:

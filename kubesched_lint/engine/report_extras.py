@@ -16,7 +16,7 @@ from kubesched_lint.findings import Finding, ObjectRef
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.model.node import Node
 from kubesched_lint.record import record
-from kubesched_lint.world.world import Premises, World
+from kubesched_lint.world.world import World
 
 MOST_ROWS = 100
 FEW_ROWS = 20
@@ -63,8 +63,7 @@ def _rows(
 
 
 def _scene(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> ClusterDiagram:
-    premises = Premises(options.apply_order, options.kubernetes_version, manifests.is_complete and not options.partial)
-    world = World(manifests.inventory, settled(cluster), premises)
+    world = World(manifests.inventory, settled(cluster), manifests.premises(options))
     added: tuple[Node, ...] = ()
     if world.pools and world.cluster is not None:
         from kubesched_lint.analysis.worlds import grown

@@ -12,7 +12,6 @@ from kubesched_lint.engine.linter import lint
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet, manifest_set, ref_of, tells_cluster
 from kubesched_lint.engine.suppression import suppress
-from kubesched_lint.files import content
 from kubesched_lint.findings import InputError, ObjectRef, Report, Skip
 from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.objects import is_read
@@ -31,10 +30,6 @@ if TYPE_CHECKING:
 
 
 _MOST_NAMED = 3
-
-
-_LARGEST_BASELINE = 64 << 20
-"""Bytes; an entry has some 200."""
 
 
 @record
@@ -138,7 +133,7 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
     A cluster that cannot be read is one error of the report; the manifests are then checked without one.
     """
     rulebook.select(options.profile, options.select, options.ignore)  # before anything is read
-    entries = None if request.baseline is None else read_baseline(request.baseline, rulebook)
+    entries = None if request.baseline is None else _entries(request.baseline, rulebook)
     changes = None if request.changed is None else _changes(request.changed, request.paths)
     paths = _not_excluded(request.paths, options) if request.force_exclude else request.paths
     files = files_of(paths, options, render=request.render, progress=request.progress)
@@ -274,20 +269,10 @@ def _not_excluded(paths: Sequence[str], options: Options) -> tuple[str, ...]:
     return tuple(path for path in paths if not options.exclude.covers(path))
 
 
-def read_baseline(path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:
-    """The entries of the file. Raises BaselineError."""
-    from kubesched_lint.engine.baseline import entries_in
-    from kubesched_lint.engine.options import BaselineError
+def _entries(path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:
+    from kubesched_lint.engine.baseline import read_baseline
 
-    try:
-        data = content(path, _LARGEST_BASELINE)
-    except FileNotFoundError:
-        raise BaselineError(f"{path}: no such file; `kubesched-lint baseline write` makes one") from None
-    except OSError as error:
-        raise BaselineError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
-    if len(data) > _LARGEST_BASELINE:
-        raise BaselineError(f"{path}: larger than {_LARGEST_BASELINE >> 20} MiB: that is no baseline")
-    return entries_in(data, path, rulebook)
+    return read_baseline(path, rulebook)
 
 
 def _known(

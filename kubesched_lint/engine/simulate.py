@@ -33,7 +33,7 @@ from kubesched_lint.model.workload import Workload, service_account
 from kubesched_lint.record import record, replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.pod_labels import not_followed
-from kubesched_lint.world.world import Premises, World
+from kubesched_lint.world.world import World
 
 MOST_STEPS, STEPS_EACH, MANY = 7_000_000, 20_000, 200
 """Of a simulation, and for each of its workloads as far as they are not ``MANY``: see ``work``."""
@@ -97,10 +97,8 @@ def simulate(
 
     What is passing about nodes (cordons, taints that go by themselves) is taken as passed, as ``lint`` does.
     """
-    complete = manifests.is_complete and not options.partial
-    premises = Premises(options.apply_order, options.kubernetes_version, complete)
     inventory, chosen = _defined_once(manifests.inventory)
-    world = World(inventory, settled(cluster), premises)
+    world = World(inventory, settled(cluster), manifests.premises(options))
     effort = effort or Effort()
     try:
         with work.within(_steps(effort, len(inventory.workloads))):

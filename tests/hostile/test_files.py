@@ -14,10 +14,10 @@ import pytest
 
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.read import contents, read_cluster
+from kubesched_lint.engine.baseline import read_baseline
 from kubesched_lint.engine.config import ConfigError
 from kubesched_lint.engine.config_file import read_config
 from kubesched_lint.engine.options import BaselineError
-from kubesched_lint.engine.session import read_baseline
 from kubesched_lint.files import UnreadableError, content, opened, place_of, root_of, shipped
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Skipped

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+MOST_SPARE = 60
+"""Nodes that pools might add in the midst of an event; with more, the search would not end."""
+
 
 @record
 class WhatIf(Generic[T]):
@@ -78,17 +81,18 @@ def grown(cluster: Cluster, plan: Plan) -> Cluster:
     return replace(cluster, inventory=replace(cluster.inventory, nodes=nodes))
 
 
-def with_spares(world: World, most: int) -> World | None:
+@once_per_world
+def with_spares(world: World) -> World | None:
     """On the nodes of a plan and further ones of every kind, as limits allow; without pools from there on.
 
-    None if the pools could add more than ``most``.
+    None if the pools could add more than ``MOST_SPARE``.
     """
     from kubesched_lint.analysis.growth import growth_plan
     from kubesched_lint.analysis.plan import Plan
     from kubesched_lint.cluster.nodepools.templates import fits_limits, take
 
     potential, plan = world.potential, growth_plan(world)
-    if world.cluster is None or not potential.complete or len(potential.nodes) > most:
+    if world.cluster is None or not potential.complete or len(potential.nodes) > MOST_SPARE:
         return None
     left = {pool: dict(limits) for pool, limits in plan.left.items()}
     nodes = {node.name: node for node in plan.nodes}

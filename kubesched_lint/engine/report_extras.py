@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.transient import settled
-from kubesched_lint.analysis.worlds import without_suspended
+from kubesched_lint.analysis.worlds import grown_world
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster_diagram import ClusterDiagram, scene
 from kubesched_lint.engine.options import Options
@@ -14,7 +13,6 @@ from kubesched_lint.engine.reading import ManifestSet
 from kubesched_lint.engine.simulate import SimulationReport, simulate
 from kubesched_lint.findings import Finding, ObjectRef
 from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.model.node import Node
 from kubesched_lint.record import record
 from kubesched_lint.world.world import World
 
@@ -64,11 +62,7 @@ def _rows(
 
 def _scene(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> ClusterDiagram:
     world = World(manifests.inventory, settled(cluster), manifests.premises(options))
-    added: tuple[Node, ...] = ()
-    if world.pools and world.cluster is not None:
-        from kubesched_lint.analysis.worlds import grown
-
-        plan, now = growth_plan(without_suspended(world)), world.without_pools
-        assert now.cluster is not None
-        added, world = plan.nodes, now.on(grown(now.cluster, plan))
-    return scene(world, findings, cluster.inventory.nodes, added)
+    grown = grown_world(world)
+    assert grown.cluster is not None
+    added = grown.cluster.inventory.nodes[len(cluster.inventory.nodes) :]
+    return scene(grown.without_pools, findings, cluster.inventory.nodes, added)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
 
 from kubesched_lint import work
 from kubesched_lint.analysis.growth import growth_plan
@@ -10,22 +11,22 @@ from kubesched_lint.analysis.held import amid_rollout
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.analysis.transient import settled
 from kubesched_lint.analysis.well_known import untold_label
-from kubesched_lint.analysis.worlds import grown_world, without_suspended
+from kubesched_lint.analysis.worlds import WhatIf, grown_world, surviving, without_suspended
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet
 from kubesched_lint.engine.refuting_cells import established_cells
 from kubesched_lint.engine.scaling import scale_events, sizes
 from kubesched_lint.engine.weighing import weighed
+from kubesched_lint.engine.what_if_cells import MEANWHILE, of_cluster, of_unknown_nodes
 from kubesched_lint.findings import InputError, Location, ObjectRef
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS, Row, Simulation, cut_short
-from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.skew import Skew, skews
 from kubesched_lint.lifecycle.telling import scaled_to, size_after
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, words
+from kubesched_lint.lifecycle.verdicts import BAD, Cell
 from kubesched_lint.manifests.document import location_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
@@ -38,10 +39,7 @@ from kubesched_lint.world.world import World
 MOST_STEPS, STEPS_EACH, MANY = 7_000_000, 20_000, 200
 """Of a simulation, and for each of its workloads as far as they are not ``MANY``: see ``work``."""
 
-_MOST_SPARE = 60
-"""Nodes that pools might add in the midst of an event; with more, the search would not end."""
 _FEW = 5
-_MEANWHILE = "the pools add nodes while this happens"
 """So many of a kind are named."""
 _SKEW_NODES = 200
 """On larger clusters twenty runs per workload are not worth their time."""
@@ -152,11 +150,11 @@ def _simulated(
     numbers = [i for i, w in enumerate(setting.workloads) if only is None or w.ref in only]
     rows = tuple(established_cells(tuple(_rows(simulation, events, numbers)), simulation, grown))
     standing = without_suspended(world)
-    if world.pools:
-        rows = _with_pools(world, rows, events, effort, never_ready, scale)
-    rows = tuple(replace(row, cells=tuple(_judged(cell, cluster, world) for cell in row.cells)) for row in rows)
-    missing = dict(_missing(setting, world))
-    rows = tuple(weighed(tuple(_as_far_as_told(rows, setting, missing)), setting, world))
+    missing, names = dict(_missing(setting, world)), [str(workload) for workload in setting.workloads]
+    table = of_cluster(cluster)
+    other = cache(lambda other: Simulation(_asked(setting_of(other), never_ready, scale), effort))
+    tested = (_tested(r, world, (*table, *of_unknown_nodes(r.number, missing, names)), other) for r in rows)
+    rows = tuple(weighed(tuple(tested), setting, world))
     drawn = work.tried(lambda: _pictures(simulation, pictured), None) if pictured else (None, None)
     before, after = drawn or (None, None)
     unmissing = [i for i in numbers if i not in missing]
@@ -194,32 +192,22 @@ def _rows(simulation: Simulation, events: Sequence[str], numbers: Sequence[int])
         yield Row(number, tuple(simulation.cell(event, number) for event in events))
 
 
-def _judged(cell: Cell, cluster: Cluster, world: World) -> Cell:
-    """With what the verdict owes to the cluster; a finding points at no line of a snapshot."""
-    if cell.verdict == NONE:
-        return cell
+def _tested(row: Row, world: World, table: Sequence[WhatIf[Cell]], simulated: Callable[[World], Simulation]) -> Row:
+    """With what its cells owe to other worlds: see ``engine.what_if_cells``."""
+
+    def again(cell: Cell, other: World) -> Cell:
+        return simulated(other).cell(cell.event, row.number)
+
+    cells = (surviving(_placed(cell, world), world, table, again) or cell for cell in row.cells)
+    return replace(row, cells=tuple(cells))
+
+
+def _placed(cell: Cell, world: World) -> Cell:
+    """A finding points at no line of a snapshot."""
     ours = (*world.manifests.budgets, *world.manifests.quotas)
     if isinstance(cell.blamed, (DisruptionBudget, ResourceQuota)) and all(cell.blamed is not o for o in ours):
-        cell = replace(cell, blamed=None, at=())
-    assumes = cell.assumes
-    if cluster.passing:
-        assumes = (*assumes, f"what is passing today has passed: {_first(list(map(str, cluster.passing)))}")
-    if cluster.is_elastic and not world.pools and cell.verdict == BAD:
-        cell, assumes = replace(cell, proven=False), (*assumes, cluster.elastic_premise)
-    return replace(cell, assumes=assumes)
-
-
-def _as_far_as_told(rows: Sequence[Row], setting: Setting, missing: Mapping[int, str]) -> Iterator[Row]:
-    """Where pods rest on a label that nobody told us, or that one pod cannot stand for, nothing is known of them."""
-    for row in rows:
-        if row.number in missing:
-            yield replace(row, cells=tuple(_untold(cell, missing[row.number]) for cell in row.cells))
-        elif missing:
-            others = _first([str(setting.workloads[i]) for i in missing])
-            premise = f"pods of which it is not known where they run take no room here: {others}"
-            yield replace(row, cells=tuple(_assuming(cell, premise) for cell in row.cells))
-        else:
-            yield row
+        return replace(cell, blamed=None, at=())
+    return cell
 
 
 def _missing(setting: Setting, world: World) -> Iterator[tuple[int, str]]:
@@ -230,20 +218,6 @@ def _missing(setting: Setting, world: World) -> Iterator[tuple[int, str]]:
         key = untold_label(pod, world)
         if key:
             yield i, f"the label {key} of the nodes, which the pods ask for and the cluster sketch does not tell"
-
-
-def _untold(cell: Cell, missing: str) -> Cell:
-    if cell.verdict == NONE:
-        return cell
-    bound = Range(0, cell.wanted, "bound")
-    why = "which nodes its pods may use is not known"
-    text = f"0–{cell.wanted}/{cell.wanted} ?"
-    premises = cell.assumes
-    return Cell(cell.event, UNKNOWN, cell.wanted, bound, text=text, why=why, missing=(missing,), assumes=premises)
-
-
-def _assuming(cell: Cell, premise: str) -> Cell:
-    return cell if cell.verdict == NONE else replace(cell, proven=False, assumes=(*cell.assumes, premise))
 
 
 def _check_events(events: Sequence[str], known: Sequence[str]) -> None:
@@ -268,46 +242,6 @@ def _held_up(setting: Setting, never_ready: Collection[str]) -> Setting:
     return replace(setting, never_ready=frozenset(held)) if held else setting
 
 
-def _with_pools(
-    world: World,
-    rows: tuple[Row, ...],
-    events: Sequence[str],
-    effort: Effort,
-    never_ready: Collection[str],
-    scale: Collection[str],
-) -> tuple[Row, ...]:
-    """What ends badly on the planned nodes is asked again with all that pools could add in the midst of an event."""
-    from kubesched_lint.analysis.worlds import with_spares
-
-    spare = with_spares(world, _MOST_SPARE)
-    again: Sequence[Row] = rows
-    if spare is not None and any(c.verdict not in (FINE, NONE) for row in rows for c in row.cells):
-        setting = _asked(setting_of(spare), never_ready, scale)
-        again = tuple(_rows(Simulation(setting, effort), events, [row.number for row in rows]))
-    return tuple(
-        replace(row, cells=tuple(map(_helped, row.cells, more.cells))) for row, more in zip(rows, again, strict=True)
-    )
-
-
-def _helped(cell: Cell, more: Cell) -> Cell:
-    """On nodes that come and go nothing is proven."""
-    if cell.verdict in (FINE, NONE):
-        return replace(cell, proven=False)
-    if more.verdict == FINE:
-        return replace(more, proven=False, assumes=(*more.assumes, _MEANWHILE))
-    if cell.verdict == BAD and more.verdict != BAD:
-        return _perhaps_helped(cell, more)
-    return replace(cell, proven=False, assumes=(*cell.assumes, "the pools add no more nodes than planned"))
-
-
-def _perhaps_helped(cell: Cell, more: Cell) -> Cell:
-    """What ends badly on the planned nodes, and nobody knows how on more of them."""
-    bound = Range(min(cell.bound.least, more.bound.least), max(cell.bound.most, more.bound.most), "bound")
-    text = words(cell.event, cell.wanted, bound, stuck=cell.stuck, always_stuck=False)
-    missing = (*more.missing, f"whether it ends well while {_MEANWHILE}")
-    return replace(cell, verdict=UNKNOWN, bound=bound, proven=False, text=f"{text} ?", missing=missing)
-
-
 def _pool_notes(world: World, rows: Sequence[Row], pictured: str) -> Iterator[str]:
     if world.pools:
         from kubesched_lint.analysis.pool_notes import pool_notes
@@ -316,7 +250,7 @@ def _pool_notes(world: World, rows: Sequence[Row], pictured: str) -> Iterator[st
         if growth_plan(world).nodes:
             names = [node.name for node in growth_plan(world).nodes]
             yield f"events are played with the added nodes in place: {_first(names)}"
-        if any(cell.event == pictured and _MEANWHILE in cell.assumes for row in rows for cell in row.cells):
+        if any(cell.event == pictured and MEANWHILE in cell.assumes for row in rows for cell in row.cells):
             yield f"what waits after {pictured} in the picture fits on nodes that the pools add meanwhile (not drawn)"
 
 

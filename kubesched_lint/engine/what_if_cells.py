@@ -1,0 +1,109 @@
+"""Would a cell of ``simulate`` still hold if …? One row for each thing that it may hang on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kubesched_lint.analysis.worlds import WhatIf, with_spares
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.lifecycle.outcomes import Range
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, words
+from kubesched_lint.record import replace
+from kubesched_lint.text import first_few
+from kubesched_lint.world.world import World
+
+MEANWHILE = "the pools add nodes while this happens"
+_PLANNED = "the pools add no more nodes than planned"
+_FEW = 5
+"""So many of a kind are named."""
+
+
+def of_cluster(cluster: Cluster) -> tuple[WhatIf[Cell], ...]:
+    """What cells hang on because of the cluster, which is given as it is today."""
+    passed = f"what is passing today has passed: {first_few(list(map(str, cluster.passing)), _FEW)}"
+
+    def is_passing(cell: Cell, world: World) -> bool:
+        return bool(cluster.passing) and cell.verdict != NONE
+
+    return (
+        WhatIf("the pools added nodes meanwhile", lambda cell, world: bool(world.pools), _with_more, _with_spares),
+        WhatIf("what is passing today lasted", is_passing, lambda cell, world, again: _assuming(cell, passed)),
+        WhatIf("an autoscaler added a node", _may_get_nodes, _unless_nodes_come),
+    )
+
+
+def of_unknown_nodes(number: int, missing: Mapping[int, str], names: Sequence[str]) -> tuple[WhatIf[Cell], ...]:
+    """What the cells of a workload hang on where of some it is not known on which nodes their pods may run.
+
+    ``missing`` says for each of these what is missing to know it, ``names`` how each workload of the set is called.
+    """
+    if not missing:
+        return ()
+    if number in missing:
+        return (WhatIf("its nodes were known", _is_told, lambda cell, world, again: _untold(cell, missing[number])),)
+    others = f"pods of which it is not known where they run take no room here: {_named(names, missing)}"
+    doubt = WhatIf("the others took room", _is_told, lambda cell, world, again: _doubted(_assuming(cell, others)))
+    return (doubt,)
+
+
+def _named(names: Sequence[str], numbers: Mapping[int, str]) -> str:
+    return first_few([names[number] for number in numbers], _FEW)
+
+
+def _is_told(cell: Cell, world: World) -> bool:
+    return cell.verdict != NONE
+
+
+def _assuming(cell: Cell, premise: str) -> Cell:
+    return replace(cell, assumes=(*cell.assumes, premise))
+
+
+def _doubted(cell: Cell) -> Cell:
+    return replace(cell, proven=False)
+
+
+def _may_get_nodes(cell: Cell, world: World) -> bool:
+    return cell.verdict == BAD and world.is_elastic and not world.pools
+
+
+def _unless_nodes_come(cell: Cell, world: World, again: object) -> Cell:
+    assert world.cluster is not None
+    return _doubted(_assuming(cell, world.cluster.elastic_premise))
+
+
+def _with_spares(cell: Cell, world: World) -> Sequence[World]:
+    """What ends badly on the planned nodes is asked again with all that pools could add in the midst of an event."""
+    spare = None if cell.verdict in (FINE, NONE) else with_spares(world)
+    return () if spare is None else (spare,)
+
+
+def _with_more(cell: Cell, world: World, again: Sequence[Cell | None]) -> Cell:
+    return _helped(cell, next(iter(again), None) or cell)
+
+
+def _helped(cell: Cell, more: Cell) -> Cell:
+    """On nodes that come and go nothing is proven; ``more`` is the cell on all that pools could add."""
+    if cell.verdict in (FINE, NONE):
+        return _doubted(cell)
+    if more.verdict == FINE:
+        return _doubted(_assuming(more, MEANWHILE))
+    if cell.verdict == BAD and more.verdict != BAD:
+        return _perhaps_helped(cell, more)
+    return _doubted(_assuming(cell, _PLANNED))
+
+
+def _perhaps_helped(cell: Cell, more: Cell) -> Cell:
+    """What ends badly on the planned nodes, and nobody knows how on more of them."""
+    bound = Range(min(cell.bound.least, more.bound.least), max(cell.bound.most, more.bound.most), "bound")
+    text = words(cell.event, cell.wanted, bound, stuck=cell.stuck, always_stuck=False)
+    missing = (*more.missing, f"whether it ends well while {MEANWHILE}")
+    return replace(cell, verdict=UNKNOWN, bound=bound, proven=False, text=f"{text} ?", missing=missing)
+
+
+def _untold(cell: Cell, missing: str) -> Cell:
+    """Nothing is known of a pod that rests on a label that nobody told us, or that one pod cannot stand for."""
+    bound = Range(0, cell.wanted, "bound")
+    why = "which nodes its pods may use is not known"
+    text = f"0–{cell.wanted}/{cell.wanted} ?"
+    premises = cell.assumes
+    return Cell(cell.event, UNKNOWN, cell.wanted, bound, text=text, why=why, missing=(missing,), assumes=premises)

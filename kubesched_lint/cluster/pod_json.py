@@ -5,18 +5,18 @@ What is only compared stays raw bytes: two pods whose raw parts are equal are eq
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw, Struct
 
-from kubesched_lint.model.decode.pods import CONTAINER_FIELDS, POD_FIELDS, VOLUME_SOURCES
+from kubesched_lint.model.pod_fields import CONTAINER, POD, VOLUME
 
 _NULL = Raw(b"null")
 
 
-def _with_raw(base: type[Struct], fields: Sequence[str]) -> type[Struct]:
+def _with_raw(base: type[Struct], fields: Iterable[str]) -> type[Struct]:
     """``base`` with a raw field for each of ``fields`` that it does not have already."""
     more = [(name, Raw, _NULL) for name in fields if name not in base.__struct_fields__]
     return msgspec.defstruct(base.__name__, more, bases=(base,), module=__name__, gc=False, omit_defaults=True)
@@ -52,8 +52,8 @@ class VolumeParts(Struct, gc=False, omit_defaults=True):
 
 
 if not TYPE_CHECKING:
-    ContainerParts = _with_raw(ContainerParts, CONTAINER_FIELDS)
-    VolumeParts = _with_raw(VolumeParts, VOLUME_SOURCES)
+    ContainerParts = _with_raw(ContainerParts, CONTAINER)
+    VolumeParts = _with_raw(VolumeParts, VOLUME)
 
 _NO_VOLUME = VolumeParts()
 
@@ -75,7 +75,7 @@ class SpecParts(Struct, gc=False, omit_defaults=True):
 
 
 if not TYPE_CHECKING:
-    SpecParts = _with_raw(SpecParts, POD_FIELDS)
+    SpecParts = _with_raw(SpecParts, POD)
 
 
 class ConditionParts(Struct, gc=False):

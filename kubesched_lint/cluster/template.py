@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from kubesched_lint.model.pod_fields import POD, read_of
 from kubesched_lint.model.quantity import QuantityError, resource_value
 from kubesched_lint.model.workload import written_template as written_template
 
@@ -50,14 +51,6 @@ _ZERO_IS_ABSENT = frozenset(
 _EMPTY_IS_NOT_ABSENT = frozenset(["labelSelector", "namespaceSelector"])
 _FOREIGN = frozenset(["pod-template-hash", "kubectl.kubernetes.io/restartedAt", "creationTimestamp"])
 _QUANTITIES = frozenset(["requests", "limits", "overhead"])
-_KEPT_IN_SNAPSHOT = frozenset(
-    [
-        *("affinity", "containers", "hostNetwork", "initContainers", "nodeName", "nodeSelector", "overhead"),
-        *("preemptionPolicy", "priorityClassName", "resourceClaims", "resources", "runtimeClassName"),
-        *("schedulerName", "schedulingGates", "tolerations", "topologySpreadConstraints"),
-    ]
-)
-_KEPT_OF_CONTAINERS = frozenset(["name", "image", "ports", "resources", "restartPolicy"])
 
 AS_IT_RUNS = "as it runs"
 """The template of a workload as it is told by the pods that run: which one that is, nobody knows."""
@@ -86,11 +79,8 @@ def _meta(template: Mapping[str, Any], *kept: str) -> dict[str, Any]:
 
 
 def _trim(template: Mapping[str, Any]) -> dict[str, Any]:
-    spec = {k: v for k, v in (template.get("spec") or {}).items() if k in _KEPT_IN_SNAPSHOT}
-    for key in ("containers", "initContainers"):
-        if isinstance(spec.get(key), list):
-            spec[key] = [{k: v for k, v in (c or {}).items() if k in _KEPT_OF_CONTAINERS} for c in spec[key]]
-    return {"metadata": _meta(template, "labels"), "spec": spec}
+    """What a capture keeps of a template."""
+    return {"metadata": _meta(template, "labels"), "spec": read_of(template.get("spec") or {}, POD)}
 
 
 def _changes(ours: Any, theirs: Any, key: str) -> Iterator[bool]:

@@ -16,6 +16,8 @@ from kubesched_lint.record import record
 Resources = Mapping[str, int]
 
 DEFAULT_SCHEDULER = "default-scheduler"
+INLINE_DISKS = ("awsElasticBlockStore", "azureDisk", "azureFile", "cinder", "csi", "gcePersistentDisk", "iscsi", "rbd")
+"""Sources of volumes, by the names of their fields, that scheduling tells apart without a claim."""
 
 
 @record

@@ -11,11 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec import Struct, structs
 
-from kubesched_lint.cluster.capture import parts
 from kubesched_lint.cluster.pods import PodReader
-from kubesched_lint.model.decode.pods import CONTAINER_FIELDS, POD_FIELDS, VOLUME_SOURCES, decode_pod
 from kubesched_lint.model.pod import BoundPod
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
@@ -216,103 +213,3 @@ _PODS = st.builds(
 def test_whatever_is_alike_was_alike(pods: list[dict[str, Any]]) -> None:
     """A field that the key forgets would let a later pod inherit another's value."""
     assert read(*pods) == [PodReader().value(p) for p in copy.deepcopy(pods)]
-
-
-# --- every field that decoding reads --------------------------------------------------------------------------------
-
-_DIFFERENT: dict[str, dict[str, Any]] = {
-    "nodeName": {"nodeName": "n1"},
-    "tolerations": {"tolerations": [{"operator": "Exists"}]},
-    "priorityClassName": {"priorityClassName": "high"},
-    "resources": {"resources": {"requests": {"cpu": "1"}}},
-    "volumes": {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "a"}}]},
-    "schedulerName": {"schedulerName": "other"},
-    "nodeSelector": {"nodeSelector": {"a": "b"}},
-    "priority": {"priority": 7},
-    "preemptionPolicy": {"preemptionPolicy": "Never"},
-    "runtimeClassName": {"runtimeClassName": "gvisor"},
-    "hostNetwork": {"hostNetwork": True},
-    "hostUsers": {"hostNetwork": True, "hostUsers": False},
-    "overhead": {"overhead": {"cpu": "10m"}},
-    "schedulingGates": {"schedulingGates": [{"name": "wait"}]},
-    "schedulingGroup": {"schedulingGroup": {"podGroupName": "a"}},
-    "resourceClaims": {"resourceClaims": [{"name": "gpu"}]},
-    "topologySpreadConstraints": {"topologySpreadConstraints": [{"maxSkew": 1}]},
-    "affinity": {
-        "affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "a"}]}}
-    },
-    "containers": {"containers": [{"name": "other"}]},
-    "initContainers": {"initContainers": [{"name": "i"}]},
-}
-"""Field → a spec that differs from the plain one by it; ``hostUsers`` matters only with ``hostNetwork``."""
-_DIFFERENT_CONTAINER: dict[str, Any] = {
-    "name": "other",
-    "image": "x:2",
-    "resources": {"requests": {"cpu": "1"}},
-    "ports": [{"hostPort": 80, "containerPort": 80}],
-    "restartPolicy": "Always",
-    "restartPolicyRules": [{"action": "RestartAllContainers"}],
-}
-
-
-class _Asked(dict[str, Any]):
-    """A mapping that remembers which keys somebody asked for."""
-
-    def __init__(self, value: dict[str, Any], asked: set[str]) -> None:
-        super().__init__(value)
-        self.asked = asked
-
-    def get(self, key: str, default: Any = None) -> Any:
-        self.asked.add(key)
-        return super().get(key, default)
-
-    def __getitem__(self, key: str) -> Any:
-        self.asked.add(key)
-        return super().__getitem__(key)
-
-    def __contains__(self, key: object) -> bool:
-        self.asked.add(str(key))
-        return super().__contains__(key)
-
-
-def test_the_lists_of_fields_are_what_decoding_asks_for() -> None:
-    spec_keys: set[str] = set()
-    container_keys: set[str] = set()
-    volume_keys: set[str] = set()
-    container = _Asked({"name": "c"}, container_keys)
-    disk = _Asked({"name": "v", "emptyDir": {}}, volume_keys)
-    spec = {"hostNetwork": True, "containers": [container], "initContainers": [container], "volumes": [disk]}
-    decode_pod(_Asked(spec, spec_keys), "default", {}, (), ())
-    assert spec_keys == set(POD_FIELDS)
-    assert container_keys == set(CONTAINER_FIELDS)
-    assert volume_keys == {"name", *VOLUME_SOURCES}
-
-
-@pytest.mark.parametrize("field", sorted({*POD_FIELDS, *_VALUES} - {"nodeName"}))
-def test_pods_that_differ_in_one_field_are_told_apart(field: str) -> None:
-    different = _DIFFERENT[field]
-    plain = pod(spec={k: v for k, v in different.items() if k != field})
-    a, b = read(plain, pod(spec=different))
-    assert a.pod != b.pod
-
-
-@pytest.mark.parametrize("field", CONTAINER_FIELDS)
-@pytest.mark.parametrize("key", ["containers", "initContainers"])
-def test_containers_that_differ_in_one_field_are_told_apart(key: str, field: str) -> None:
-    plain = {"name": "c", "image": "x:1"}
-    a, b = (pod(spec={key: [container]}) for container in (plain, {**plain, field: _DIFFERENT_CONTAINER[field]}))
-    assert read(a, b) == [PodReader().value(a), PodReader().value(b)]
-
-
-@pytest.mark.parametrize("source", VOLUME_SOURCES)
-def test_volumes_that_differ_in_their_source_are_told_apart(source: str) -> None:
-    a, b = read(*(pod(spec={"volumes": [{"name": "v", source: value}]}) for value in ({}, {"claimName": "x"})))
-    assert a.pod != b.pod
-
-
-@pytest.mark.parametrize(
-    ("part", "fields"),
-    [(parts.PodSpec, POD_FIELDS), (parts.Container, CONTAINER_FIELDS), (parts.Volume, VOLUME_SOURCES)],
-)
-def test_a_snapshot_keeps_every_field_that_decoding_asks_for(part: type[Struct], fields: tuple[str, ...]) -> None:
-    assert set(fields) <= {field.encode_name for field in structs.fields(part)}

@@ -1,16 +1,24 @@
 """What is kept of nodes, pods and workloads: a field that has no place in these types never leaves the answer.
 
-Templates keep what ``cluster/template.py`` compares. The names are the API's, in Python's spelling.
+The names are the API's, in Python's spelling; those of a pod's spec are the API's own.
 """
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+import re
+from collections.abc import Mapping
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct, defstruct, field
+
+from kubesched_lint.model import pod_fields
 
 Labels = dict[str, str] | None
 Amounts = dict[str, str | int | float] | None
 Bound = int | str | None
 """An IntOrString."""
+_NO_WORD = re.compile(r"\W")
 
 
 class Part(Struct, rename="camel", omit_defaults=True, gc=False):
@@ -71,144 +79,50 @@ class TemplateMeta(Part):
     labels: Labels = None
 
 
-# --- what pods ask for ----------------------------------------------------------------------------------------------
+# --- what pods ask for: as ``model.pod_fields`` lists it --------------------------------------------------------------
+
+_LEAVES: Mapping[str, Any] = {
+    pod_fields.TEXT: str,
+    pod_fields.NUMBER: int,
+    pod_fields.FLAG: bool,
+    pod_fields.TEXTS: list[str],
+    pod_fields.LABELS: dict[str, str],
+    pod_fields.AMOUNTS: dict[str, str | int | float],
+}
+_made: dict[int, type[Struct]] = {}
 
 
-class Expression(Part):
-    key: str | None = None
-    operator: str | None = None
-    values: list[str] | None = None
+def _part(name: str, fields: pod_fields.Fields) -> type[Struct]:
+    """The type that keeps these fields; one for all places that have the same."""
+    if id(fields) not in _made:
+        kept = [
+            (_NO_WORD.sub("_", key), _type(key, shape) | None, field(default=None, name=key))
+            for key, shape in fields.items()
+        ]
+        _made[id(fields)] = defstruct(name, kept, bases=(Part,), module=__name__, omit_defaults=True, gc=False)
+    return _made[id(fields)]
 
 
-class Selector(Part):
-    match_labels: Labels = None
-    match_expressions: list[Expression] | None = None
+def _type(name: str, shape: pod_fields.Shape) -> Any:
+    if isinstance(shape, list):
+        return GenericAlias(list, (_type(name, shape[0]),))
+    return _LEAVES[shape] if isinstance(shape, str) else _part(name[:1].upper() + name[1:], shape)
 
 
-class NodeTerm(Part):
-    match_expressions: list[Expression] | None = None
-    match_fields: list[Expression] | None = None
-
-
-class NodeTerms(Part):
-    node_selector_terms: list[NodeTerm] | None = None
-
-
-class PreferredNodeTerm(Part):
-    weight: int | None = None
-    preference: NodeTerm | None = None
-
-
-class PodTerm(Part):
-    topology_key: str | None = None
-    label_selector: Selector | None = None
-    namespaces: list[str] | None = None
-    namespace_selector: Selector | None = None
-    match_label_keys: list[str] | None = None
-    mismatch_label_keys: list[str] | None = None
-
-
-class PreferredPodTerm(Part):
-    weight: int | None = None
-    pod_affinity_term: PodTerm | None = None
-
-
-class NodeAffinity(Part):
-    required_during_scheduling_ignored_during_execution: NodeTerms | None = None
-    preferred_during_scheduling_ignored_during_execution: list[PreferredNodeTerm] | None = None
-
-
-class PodAffinity(Part):
-    required_during_scheduling_ignored_during_execution: list[PodTerm] | None = None
-    preferred_during_scheduling_ignored_during_execution: list[PreferredPodTerm] | None = None
-
-
-class Affinity(Part):
-    node_affinity: NodeAffinity | None = None
-    pod_affinity: PodAffinity | None = None
-    pod_anti_affinity: PodAffinity | None = None
-
-
-class Toleration(Part):
-    key: str | None = None
-    operator: str | None = None
-    value: str | None = None
-    effect: str | None = None
-    toleration_seconds: int | None = None
-
-
-class Spread(Part):
-    max_skew: int | None = None
-    topology_key: str | None = None
-    when_unsatisfiable: str | None = None
-    label_selector: Selector | None = None
-    min_domains: int | None = None
-    node_affinity_policy: str | None = None
-    node_taints_policy: str | None = None
-    match_label_keys: list[str] | None = None
-
-
-class Named(Part):
-    name: str | None = None
-
-
-class SchedulingGroup(Part):
-    pod_group_name: str | None = None
-
-
-class ResourceClaim(Part):
-    name: str | None = None
-    resource_claim_name: str | None = None
-    resource_claim_template_name: str | None = None
-
-
-class ResourceClaimUse(Part):
-    name: str | None = None
-    request: str | None = None
-
-
-class Resources(Part):
-    requests: Amounts = None
-    limits: Amounts = None
-    claims: list[ResourceClaimUse] | None = None
-
-
-class Port(Part):
-    name: str | None = None
-    container_port: int | None = None
-    host_port: int | None = None
-    host_ip: str | None = field(default=None, name="hostIP")
-    protocol: str | None = None
-
-
-class RestartRule(Part):
-    action: str | None = None
-
-
-class Container(Part):
-    name: str | None = None
-    image: str | None = None
-    ports: list[Port] | None = None
-    resources: Resources | None = None
-    restart_policy: str | None = None
-    restart_policy_rules: list[RestartRule] | None = None
-
-
-# --- volumes --------------------------------------------------------------------------------------------------------
-
-
-class ClaimUse(Part):
-    claim_name: str | None = None
-    read_only: bool | None = None
-
-
-class ClaimSpec(Part):
-    access_modes: list[str] | None = None
-    resources: Resources | None = None
-    storage_class_name: str | None = None
-    volume_name: str | None = None
-    volume_mode: str | None = None
-    selector: Selector | None = None
+if TYPE_CHECKING:
+    ClaimSpec: TypeAlias = Any
+    NodeTerms: TypeAlias = Any
+    PodSpec: TypeAlias = Any
+    Selector: TypeAlias = Any
+    Toleration: TypeAlias = Any
+    Volume: TypeAlias = Any
+else:
+    ClaimSpec = _part("ClaimSpec", pod_fields.CLAIM_SPEC)
+    NodeTerms = _part("NodeTerms", pod_fields.NODE_TERMS)
+    PodSpec = _part("PodSpec", pod_fields.POD)
+    Selector = _part("Selector", pod_fields.SELECTOR)
+    Toleration = _part("Toleration", pod_fields.TOLERATION)
+    Volume = _part("Volume", pod_fields.VOLUME)
 
 
 class Phase(Part):
@@ -219,65 +133,6 @@ class ClaimTemplate(Part):
     metadata: NotedMeta | None = None
     spec: ClaimSpec | None = None
     status: Phase | None = None
-
-
-class EphemeralVolume(Part):
-    volume_claim_template: ClaimTemplate | None = None
-
-
-class ImageVolume(Part):
-    reference: str | None = None
-
-
-class Disk(Part):
-    """What tells one inline disk from another (volume_restrictions.go)."""
-
-    pd_name: str | None = None
-    volume_id: str | None = field(default=None, name="volumeID")
-    iqn: str | None = None
-    image: str | None = None
-    pool: str | None = None
-    monitors: list[str] | None = None
-    driver: str | None = None
-    read_only: bool | None = None
-
-
-class Volume(Part):
-    name: str | None = None
-    persistent_volume_claim: ClaimUse | None = None
-    ephemeral: EphemeralVolume | None = None
-    image: ImageVolume | None = None
-    aws_elastic_block_store: Disk | None = None
-    azure_disk: Disk | None = None
-    azure_file: Disk | None = None
-    cinder: Disk | None = None
-    csi: Disk | None = None
-    gce_persistent_disk: Disk | None = None
-    iscsi: Disk | None = None
-    rbd: Disk | None = None
-
-
-class PodSpec(Part):
-    node_name: str | None = None
-    containers: list[Container] | None = None
-    init_containers: list[Container] | None = None
-    affinity: Affinity | None = None
-    node_selector: Labels = None
-    tolerations: list[Toleration] | None = None
-    topology_spread_constraints: list[Spread] | None = None
-    volumes: list[Volume] | None = None
-    overhead: Amounts = None
-    resources: Resources | None = None
-    host_network: bool | None = None
-    host_users: bool | None = None
-    scheduler_name: str | None = None
-    scheduling_gates: list[Named] | None = None
-    scheduling_group: SchedulingGroup | None = None
-    priority: int | None = None
-    priority_class_name: str | None = None
-    preemption_policy: str | None = None
-    runtime_class_name: str | None = None
-    resource_claims: list[ResourceClaim] | None = None
 
 
 # --- pods, workloads, nodes -----------------------------------------------------------------------------------------

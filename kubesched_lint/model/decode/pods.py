@@ -1,6 +1,7 @@
 """Pod specs from plain values, with the defaults that the API server fills in.
 
-Mirrors ``pkg/apis/core/v1/defaults.go`` (v1.36) where a default changes scheduling.
+Mirrors ``pkg/apis/core/v1/defaults.go`` (v1.36) where a default changes scheduling. What is read is what
+``model.pod_fields`` lists.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from kubesched_lint.model.decode.fields import (
 )
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.pod import (
+    INLINE_DISKS,
     Container,
     HostPort,
     NodeSelectorTerm,
@@ -41,18 +43,6 @@ from kubesched_lint.model.resources import effective_requests
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-
-# What decoding reads of a pod spec, a container and a volume. ``cluster.wire`` tells pods apart by these fields;
-# tests/cluster/test_pod_sharing.py holds them against what ``decode_pod`` asks for.
-POD_FIELDS = (
-    *("nodeName", "containers", "initContainers", "affinity", "nodeSelector", "tolerations"),
-    *("topologySpreadConstraints", "volumes", "overhead", "resources", "hostNetwork", "hostUsers", "schedulerName"),
-    *("schedulingGates", "schedulingGroup", "priority", "priorityClassName", "preemptionPolicy", "runtimeClassName"),
-    "resourceClaims",
-)
-CONTAINER_FIELDS = ("name", "image", "resources", "ports", "restartPolicy", "restartPolicyRules")
-INLINE_DISKS = ("awsElasticBlockStore", "azureDisk", "azureFile", "cinder", "csi", "gcePersistentDisk", "iscsi", "rbd")
-VOLUME_SOURCES = ("persistentVolumeClaim", "ephemeral", "image", *INLINE_DISKS)
 
 
 def decode_pod(spec: Value, namespace: str, pod_labels: Labels, path: Path, labels_path: Path) -> Pod:

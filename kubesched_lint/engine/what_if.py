@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kubesched_lint.findings import Source
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.workload import Workload
-    from kubesched_lint.rulebook.library import Rule
+    from kubesched_lint.rulebook.rule import Rule
     from kubesched_lint.world.world import World
 
 _REPLACED = "this definition is applied alone: the file replaces it further down"

@@ -116,7 +116,7 @@ ASKED: dict[str, tuple[int, str, str]] = {
     "node-numbers": (40, "kubesched_lint.model.labels.Requirement", "matches"),
     "claims": (15, "kubesched_lint.world.claims", "_by_stable_keys"),
     "disruption": (15, "kubesched_lint.analysis.disruption", "covers"),
-    "pools": (10, "kubesched_lint.cluster.nodepools.templates.Template", "node"),
+    "pools": (10, "kubesched_lint.cluster.nodepools.templates.NodeTemplate", "node"),
 }
 """Shape → a size, and the question of which each object once cost as many as there are others."""
 

@@ -6,12 +6,12 @@ a search can tell. ``frame`` is what the controllers allow, whatever the schedul
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
 from kubesched_lint import work
-from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.guests import guests_of
@@ -21,13 +21,15 @@ from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.world import Wish
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
-from kubesched_lint.scheduler.capacity import copies, tightest_resource
+from kubesched_lint.scheduler.capacity import copies, stands_alone, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
 from kubesched_lint.scheduler.topology import counted_domains, counted_nodes, least_count, let_in
 from kubesched_lint.text import plural
 
 _FEW_NODES = 64
 """Of more it is not asked what the loss of each does."""
+_MOST_ROOMS = 256
+"""So many answers are kept, each with a number per node."""
 
 
 class Counted(NamedTuple):
@@ -58,19 +60,19 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
     if not usable:
         yield Counted(0, "no node that it may use")
         return
-    room = dict(copies(pod, cluster, usable, min(wanted, _on_each(setting, number, wanted))))
     apart = [
         t
         for t in pod.required_anti_affinity
         if setting.selects(t, pod, pod) and (not mixed or setting.reaches_old(t.selector, number))
     ]
+    most = min(wanted, _on_each(setting, number, wanted))
     if any(index.one_node_each(t.topology_key) and not usable & ~index.with_key(t.topology_key) for t in apart):
-        room = {position: min(here, 1) for position, here in room.items()}
+        most = min(most, 1)
+    room, with_room, total = _room(setting, pod, usable, most)
     for term in apart:
-        work.spend(len(room))
         key = term.topology_key
-        domains = [d for d in index.domains(key).values() if d & usable]
-        open_ = sum(any(room[p] for p in positions(d & usable)) for d in domains)
+        work.spend(len(index.domains(key)) // 4)
+        open_ = sum(bool(domain & with_room) for domain in index.domains(key).values())
         loose = sum(room[p] for p in positions(usable & ~index.with_key(key)))
         beside = f", nodes without it {loose} more" if loose else ""
         yield Counted(open_ + loose, f"each needs a domain of {key} to itself, and {open_} can hold one{beside}")
@@ -86,10 +88,37 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
     for term in pod.required_affinity:
         if not setting.selection.of(term, pod.namespace) and not _runs(setting, term, pod):
             yield Counted(0, f"no pod that its affinity on {term.topology_key} selects")
-    total = sum(room.values())
     if total < wanted:
         what = "host ports" if pod.host_ports else tightest_resource(pod, cluster, usable)
         yield Counted(total, f"room for {total} by {what} on {usable.bit_count()} usable nodes")
+
+
+class _Room(NamedTuple):
+    """For how many pods each node has room, which have room for one, and for how many there is room in all."""
+
+    on: dict[int, int]
+    open_: NodeSet
+    total: int
+
+
+@once_per_setting
+def _rooms(setting: Setting) -> dict[Hashable, _Room]:
+    return {}
+
+
+def _room(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> _Room:
+    """For at most ``most`` pods on each node: pods of many workloads ask for the same."""
+    alone = stands_alone(pod, setting.index)
+    key = (usable, most, alone, pod.host_ports, frozenset(pod.requests.items()))
+    known = _rooms(setting)
+    found = known.get(key)
+    if found is None:
+        work.spend(usable.bit_count())
+        on = dict(copies(pod, setting.cluster, usable, most))
+        if len(known) >= _MOST_ROOMS:
+            known.clear()
+        found = known[key] = _Room(on, of(p for p, here in on.items() if here), sum(on.values()))
+    return found
 
 
 def _on_each(setting: Setting, number: int, wanted: int) -> int:

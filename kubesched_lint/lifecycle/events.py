@@ -205,7 +205,7 @@ class Story:
     def from_now_unready(self) -> None:
         """What pods the ``never_ready`` workloads make from now on never become ready."""
         self._unready = True
-        for number, wish in self.wishes.items():
+        for number, wish in self.wishes.items() if self.never_ready else ():
             unready = wish.spec.ref in self.never_ready
             if unready != wish.unready:
                 self.wishes[number] = wish._replace(unready=unready)

@@ -101,11 +101,20 @@ def _whole_demand(setting: Setting) -> Mapping[str, int]:
 
 
 def _least_free(setting: Setting, number: int) -> Iterator[tuple[str, float]]:
-    at = list(positions(setting.reach[number]))
     asked = (r for pod in setting.kinds[number] for r, amount in pod.requests.items() if amount)
     for resource in dict.fromkeys(("pods", *asked)):
-        free = setting.cluster.ledger.free(resource)
-        yield resource, min((free[p] for p in at), default=0)
+        key = setting.reach[number], resource
+        least = _least_on(setting).get(key)
+        if least is None:
+            free = setting.cluster.ledger.free(resource)
+            least = _least_on(setting)[key] = min((free[p] for p in positions(key[0])), default=0)
+        yield resource, least
+
+
+@once_per_setting
+def _least_on(setting: Setting) -> dict[tuple[NodeSet, str], float]:
+    """Of the nodes that many workloads may reach: what is free on the fullest, by resource."""
+    return {}
 
 
 def told_worlds(setting: Setting, members: Iterable[int]) -> tuple[frozenset[int], ...]:

@@ -123,12 +123,12 @@ def _ask(setting: Setting, number: int, wanted: int, open_: NodeSet, fewer: int)
     wide_spreads = [c for c in spreads if not index.one_node_each(c.topology_key)]
     wide_apart = [t for t in apart if not index.one_node_each(t.topology_key)]
     guests, shut = 0, 0
-    for key, rival in repelling(setting, number):
+    for key, rival, times in repelling(setting, number):
         if index.one_node_each(key):
-            guests += min(rival.count, (rival.nodes & open_).bit_count())
+            guests += times * min(rival.count, (rival.nodes & open_).bit_count())
         else:
             sizes = [(d & open_).bit_count() for d in index.domains(key).values() if d & rival.nodes]
-            shut += sum(sorted(sizes, reverse=True)[: rival.count])
+            shut += times * sum(sorted(sizes, reverse=True)[: rival.count])
     for constraint in spreads:
         if index.one_node_each(constraint.topology_key):
             held = counted(setting, number, constraint)
@@ -360,10 +360,10 @@ def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
         return Counted(0, "its volumes may tie it to where they are")
     open_ = diagnose(pod, setting.cluster).feasible & labelled_nodes((c for c in pod.spread if c.is_hard), index)
     guests = 0
-    for key, rival in repelling(setting, number):
+    for key, rival, times in repelling(setting, number):
         if not index.one_node_each(key):
             return Counted(0, "pods of others may repel it")
-        guests += min(rival.count, (rival.nodes & open_).bit_count())
+        guests += times * min(rival.count, (rival.nodes & open_).bit_count())
     closed = min(closed_by_room(setting, number, 0, open_, 1 - guests) + guests, open_.bit_count())
     sure = max(min(open_.bit_count() - closed, wanted), 0)
     return Counted(sure, f"others can close at most {closed} of its {open_.bit_count()} nodes")

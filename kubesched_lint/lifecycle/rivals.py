@@ -5,9 +5,11 @@ Found by label: asking each pair would cost the square of a set.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from kubesched_lint import work
+from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.lifecycle.coupling import Selecting, Selection
 from kubesched_lint.lifecycle.crowding import Rival, crowd_of
 from kubesched_lint.lifecycle.quotas import quota_short
@@ -25,16 +27,60 @@ def _selecting(setting: Setting) -> Selecting:
     return Selecting([r.pod for _, r in crowd_of(setting).rivals], setting.cluster)
 
 
-def repelling(setting: Setting, number: int) -> Iterator[tuple[str, Rival]]:
-    """``(topology key, pods)`` for each required anti-affinity between this workload and others, either way round."""
+def repelling(setting: Setting, number: int) -> Iterator[tuple[str, Rival, int]]:
+    """``(topology key, pods, times)`` for each required anti-affinity between this workload and others, either way
+    round: those that come in the same number to the same nodes once, with how many times they are there."""
     pod = setting.pods[number]
     if pod.node_name:
         return
     for term, holders in _selecting(setting).of(pod):
-        yield from ((term.topology_key, rival) for rival in _others(setting, number, holders))
+        yield from ((term.topology_key, *found) for found in _alike_others(setting, number, holders))
     for term in pod.required_anti_affinity:
-        found = _others(setting, number, _selected(setting).of(term, pod.namespace))
-        yield from ((term.topology_key, rival) for rival in found)
+        selected = _selected(setting).of(term, pod.namespace)
+        yield from ((term.topology_key, *found) for found in _alike_others(setting, number, selected))
+
+
+class _Alike(NamedTuple):
+    """Rivals at some places, by what is asked of them."""
+
+    places: Sequence[int]
+    groups: Mapping[tuple[int, NodeSet], tuple[Rival, int]]
+    """By number and nodes of a rival one of them, and how many there are."""
+    of: Mapping[int, Sequence[tuple[int, NodeSet]]]
+    """By workload the groups that pods of its newest revision are in."""
+
+
+@once_per_setting
+def _parted(setting: Setting) -> dict[int, _Alike]:
+    """By ``id`` of the places, which are kept with the answer."""
+    return {}
+
+
+def _alike(setting: Setting, places: Sequence[int]) -> _Alike:
+    known = _parted(setting)
+    found = known.get(id(places))
+    if found is None:
+        work.spend(2 * len(places))
+        groups: dict[tuple[int, NodeSet], tuple[Rival, int]] = {}
+        of: dict[int, list[tuple[int, NodeSet]]] = {}
+        for i, rival in map(crowd_of(setting).rivals.__getitem__, places):
+            kind = rival.count, rival.nodes
+            groups[kind] = rival, groups.get(kind, (rival, 0))[1] + 1
+            if rival.pod is setting.pods[i]:
+                of.setdefault(i, []).append(kind)
+        found = known[id(places)] = _Alike(places, groups, of)
+    return found
+
+
+def _alike_others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[tuple[Rival, int]]:
+    """The same as ``_others``, those alike together, with how many there are."""
+    alike = _alike(setting, places)
+    work.spend(2 * len(alike.groups))
+    own = alike.of.get(number, ())
+    for kind, (rival, times) in alike.groups.items():
+        left = times - own.count(kind)
+        if left:
+            yield rival, left
 
 
 def counted(setting: Setting, number: int, constraint: SpreadConstraint) -> list[Rival]:

@@ -7,7 +7,7 @@ from functools import partial
 
 from kubesched_lint.lifecycle.events import Phase, Story
 from kubesched_lint.lifecycle.outcomes import Outcome, outcome
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.world import State, Wish
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import ROLLED_OUT, Workload
@@ -169,6 +169,7 @@ def size_after(setting: Setting, event: str, number: int) -> int:
     return min(least, replicas)
 
 
+@once_per_setting
 def zones(setting: Setting) -> dict[str, list[str]]:
     """Zone → names of its nodes."""
     found: dict[str, list[str]] = {}

@@ -61,8 +61,7 @@ def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator
     taken = 0
     for port in pod.host_ports:
         taken |= state.port_conflicts(port)
-    alone = bool(pod.host_ports) or _repels_itself_per_node(pod, state.index)
-    cap = min(most, 1) if alone else most
+    cap = min(most, 1) if stands_alone(pod, state.index) else most
     for position in positions(among):
         if taken >> position & 1:
             yield position, 0
@@ -73,6 +72,11 @@ def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator
             if left < room:
                 room = max(left, 0)
         yield position, int(room)
+
+
+def stands_alone(pod: Pod, index: NodeIndex) -> bool:
+    """Whether no two pods like this one share a node: by host ports, or by anti-affinity per node."""
+    return bool(pod.host_ports) or _repels_itself_per_node(pod, index)
 
 
 def total_copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> int:

@@ -26,7 +26,9 @@ from kubesched_lint.engine import linter, simulate
 from kubesched_lint.engine.options import Options
 from kubesched_lint.engine.reading import ManifestSet, manifest_set
 from kubesched_lint.findings import Report
-from kubesched_lint.lifecycle import matrix
+from kubesched_lint.lifecycle import bounds, least, matrix
+from kubesched_lint.lifecycle.crowding import Rival
+from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import UNKNOWN
 from kubesched_lint.manifests import full_reader
 from kubesched_lint.manifests.loader import documents
@@ -138,6 +140,29 @@ def test_what_is_known_is_not_asked_again(name: str, monkeypatch: pytest.MonkeyP
     # Of many constraints the deployment is tried once; twice as many pods have each twice as many preferred terms.
     most = {"spreads": 1.0, "preferring": 4.2}.get(name, 2.2)
     assert 0 < asked[1] <= most * asked[0], asked
+
+
+def test_of_workloads_alike_counting_asks_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room on the nodes, and who repels the pods of each: all of a crowd are of one kind."""
+    rooms, rivals, copies, repelling = [], [], bounds.copies, least.repelling
+    monkeypatch.setattr(bounds, "copies", lambda *a: rooms.append(a) or copies(*a))
+
+    def counted(setting: Setting, number: int) -> list[tuple[str, Rival, int]]:
+        found = list(repelling(setting, number))
+        rivals.extend(found)
+        assert sum(times for _, _, times in found) == 2 * (len(setting.workloads) - 1)
+        return found
+
+    monkeypatch.setattr(least, "repelling", counted)
+    told = []
+    for count in (60, 120):
+        rooms.clear()
+        rivals.clear()
+        files = SHAPES["crowd"].make(count)
+        simulate.simulate(set_of(files), cluster_of(files), Options(), ("deploy",))
+        told.append((len(rooms), len(rivals)))
+    assert 0 < told[1][0] <= told[0][0], told
+    assert 0 < told[1][1] <= 2.2 * told[0][1], told
 
 
 def test_a_daemonset_is_followed_by_kinds_of_nodes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ check:
 generate:
     python -m kubesched_lint.rulebook.build
     python -m kubesched_lint.rulebook.cel.page
-    python -m kubesched_lint.engine.config_schema
+    python -m kubesched_lint.project.config_schema
     python scripts/draw_pictures.py
 
 # Begin a shipped rule: its card and its module, which pass `rules test` at once.

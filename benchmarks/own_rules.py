@@ -19,9 +19,9 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from kubesched_lint.cluster.read import read_cluster  # noqa: E402
-from kubesched_lint.engine.linter import lint  # noqa: E402
-from kubesched_lint.engine.options import Options  # noqa: E402
-from kubesched_lint.engine.reading import ManifestSet, manifest_set  # noqa: E402
+from kubesched_lint.linter.lint import lint  # noqa: E402
+from kubesched_lint.linter.options import Options  # noqa: E402
+from kubesched_lint.linter.reading import ManifestSet, manifest_set  # noqa: E402
 from kubesched_lint.manifests.loader import documents  # noqa: E402
 from kubesched_lint.model.decode.objects import is_read  # noqa: E402
 from kubesched_lint.rulebook.library import Rulebook  # noqa: E402

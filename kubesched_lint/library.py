@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.read import cluster_from, read_cluster
-from kubesched_lint.engine.options import KUBERNETES_VERSIONS, PROFILES, Options
-from kubesched_lint.engine.reading import ManifestSet, manifest_set
 from kubesched_lint.findings import InputError, Location, ObjectRef, Report, Severity
+from kubesched_lint.linter.options import KUBERNETES_VERSIONS, PROFILES, Options
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.record import frozen_record
 from kubesched_lint.rulebook.library import Rulebook
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.simulate import SimulationReport
+    from kubesched_lint.commands.simulate.run import SimulationReport
     from kubesched_lint.lifecycle.verdicts import Cell
     from kubesched_lint.manifests.loader import Entry
 
@@ -127,7 +127,7 @@ def lint(
     Raises ClusterError for a cluster that cannot be read, UnknownRuleError for a rule or family that is not there, and
     ValueError for an option that cannot be followed.
     """
-    from kubesched_lint.engine.session import report_on
+    from kubesched_lint.commands.lint.run import report_on
 
     book = rules if isinstance(rules, Rulebook) else load_rules(*rules)
     options = Options(
@@ -166,7 +166,7 @@ def simulate(
     runs that stand in where no search is affordable. Raises ClusterError, and ValueError for an event, name or option
     that is not one.
     """
-    from kubesched_lint.engine.simulate import simulate as tell
+    from kubesched_lint.commands.simulate.run import simulate as tell
     from kubesched_lint.lifecycle.courses import Effort
 
     options = Options(
@@ -221,7 +221,7 @@ def _named(paths: Sequence[Path], text: Texts | None) -> tuple[str, ...]:
 
 
 def _entries(paths: Sequence[Path], texts: Iterable[tuple[str, bytes]]) -> Iterator[Entry]:
-    from kubesched_lint.engine.session import entries_of
+    from kubesched_lint.commands.lint.run import entries_of
     from kubesched_lint.manifests.loader import documents, find_files
     from kubesched_lint.model.decode.objects import is_read
 
@@ -250,7 +250,7 @@ def _one_of(name: str, value: str, known: Sequence[str]) -> str:
 
 
 def _severities(given: Mapping[str, Severity | str], book: Rulebook) -> Mapping[str, Severity]:
-    from kubesched_lint.engine.rule_settings import severity_of
+    from kubesched_lint.project.rule_settings import severity_of
 
     found = {}
     for slug, wanted in given.items():
@@ -260,7 +260,7 @@ def _severities(given: Mapping[str, Severity | str], book: Rulebook) -> Mapping[
 
 
 def _params(given: Mapping[str, Mapping[str, object]], book: Rulebook) -> Mapping[str, Mapping[str, object]]:
-    from kubesched_lint.engine.rule_settings import param_of
+    from kubesched_lint.project.rule_settings import param_of
 
     found = {}
     for slug, values in given.items():

@@ -243,7 +243,7 @@ def main() -> None:
 
     with atheris.instrument_imports(include=["kubesched_lint"]):
         import kubesched_lint.cli.app
-        import kubesched_lint.engine.session
+        import kubesched_lint.commands.lint.run
         import kubesched_lint.library  # noqa: F401 - all three only for the instrumentation
     corpus = where / f"{target}-corpus"
     corpus.mkdir(parents=True, exist_ok=True)

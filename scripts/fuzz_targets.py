@@ -34,8 +34,8 @@ def text_of(data: bytes) -> str:
 
 def manifests(data: bytes) -> None:
     """The manifest reader as ``lint`` uses it."""
-    from kubesched_lint.engine.reading import manifest_set
-    from kubesched_lint.engine.waivers import find_waivers
+    from kubesched_lint.linter.reading import manifest_set
+    from kubesched_lint.linter.waivers import find_waivers
     from kubesched_lint.manifests.document import Document
     from kubesched_lint.manifests.loader import documents
     from kubesched_lint.model.decode.objects import is_read
@@ -83,9 +83,9 @@ def clusters(data: bytes) -> None:
 
 def texts(data: bytes) -> None:
     """Configuration, baseline, card and waivers, told apart by the first byte."""
-    from kubesched_lint.engine.baseline import entries_in
-    from kubesched_lint.engine.options import BaselineError
-    from kubesched_lint.engine.waivers import find_waivers
+    from kubesched_lint.linter.options import BaselineError
+    from kubesched_lint.linter.waivers import find_waivers
+    from kubesched_lint.project.baseline import entries_in
     from kubesched_lint.rulebook import library as books
 
     which, rest = data[:1], data[1:]
@@ -105,8 +105,8 @@ def texts(data: bytes) -> None:
 
 
 def _config(data: bytes) -> None:
-    from kubesched_lint.engine.config import ConfigError
-    from kubesched_lint.engine.config_file import NAME, read_config
+    from kubesched_lint.project.config import ConfigError
+    from kubesched_lint.project.config_file import NAME, read_config
     from kubesched_lint.rulebook import library as books
 
     Path(NAME).write_bytes(data)

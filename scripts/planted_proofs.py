@@ -23,10 +23,10 @@ from pathlib import Path as File
 from random import Random
 from types import CodeType, FunctionType, ModuleType
 
-from kubesched_lint.engine import refuting
-from kubesched_lint.engine.lint_text import lint_example
 from kubesched_lint.findings import ObjectRef, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.linter import refuting
+from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.rulebook.examples import Example
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
 from kubesched_lint.rulebook.rule import Rule, module_name

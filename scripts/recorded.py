@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kubesched_lint.engine.recorded import Deployment
-from kubesched_lint.engine.recordings import read_cases
+from kubesched_lint.commands.verify.recorded import Deployment
+from kubesched_lint.commands.verify.recordings import read_cases
 
 Prediction = dict[str, Any]
 

@@ -41,6 +41,6 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 @pytest.fixture(autouse=True, scope="session")
 def _refuted_proofs_raise() -> None:
     """A proof that a run of the model beats is printed as a warning to users, and fails a test."""
-    from kubesched_lint.engine import refuting
+    from kubesched_lint.linter import refuting
 
     refuting.raising = True

@@ -1,4 +1,4 @@
-"""The admission of one cluster: every engine asks here what becomes of a pod that somebody creates.
+"""The admission of one cluster: lint, simulate and why ask here what becomes of a pod that somebody creates.
 
 The order is that of the API server (v1.36, ``kubeapiserver/options/plugins.go``): mutating plugins (LimitRanger,
 Priority, RuntimeClass), validation of what they made, validating plugins (LimitRanger, PodSecurity, RuntimeClass).

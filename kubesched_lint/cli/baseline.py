@@ -13,8 +13,8 @@ from kubesched_lint.text import plural
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
-    from kubesched_lint.engine.baseline import Change, KnownFinding
-    from kubesched_lint.engine.session import LintRun
+    from kubesched_lint.commands.lint.run import LintRun
+    from kubesched_lint.project.baseline import Change, KnownFinding
     from kubesched_lint.rulebook.library import Rulebook
 
 app = typer.Typer(
@@ -69,7 +69,7 @@ def write(
     from collections import Counter
 
     from kubesched_lint.cli.settings import settle
-    from kubesched_lint.engine.baseline import entries_of
+    from kubesched_lint.project.baseline import entries_of
 
     settings = settle(context, paths)
     file = output or settings.maybe("baseline") or DEFAULT
@@ -100,7 +100,7 @@ def prune(
     Example: kubesched-lint baseline prune manifests/ --cluster cluster.yaml
     """
     from kubesched_lint.cli.settings import settle
-    from kubesched_lint.engine.baseline import without
+    from kubesched_lint.project.baseline import without
 
     settings = settle(context, paths)
     file = settings.maybe("baseline") or DEFAULT
@@ -128,7 +128,7 @@ def update(
     Example: kubesched-lint baseline update manifests/ --cluster cluster.yaml
     """
     from kubesched_lint.cli.settings import settle
-    from kubesched_lint.engine.baseline import changes, updated
+    from kubesched_lint.project.baseline import changes, updated
 
     settings = settle(context, paths)
     file = settings.maybe("baseline") or DEFAULT
@@ -155,7 +155,7 @@ def _line(change: Change) -> str:
 
 def _run(paths: list[str], settings: Settings, baseline: str | None) -> LintRun:
     """Ends the run when something cannot be read: half a set has half of its findings."""
-    from kubesched_lint.engine.session import Request, checked
+    from kubesched_lint.commands.lint.run import Request, checked
     from kubesched_lint.rulebook.library import UnknownRuleError
 
     request = Request(
@@ -179,8 +179,8 @@ def _run(paths: list[str], settings: Settings, baseline: str | None) -> LintRun:
 
 def _read(file: str, rulebook: Rulebook, aside: str = "") -> tuple[KnownFinding, ...]:
     """What the baseline holds. Ends the run when it is none, and says ``aside`` behind the reason."""
-    from kubesched_lint.engine.baseline import read_baseline
-    from kubesched_lint.engine.options import BaselineError
+    from kubesched_lint.linter.options import BaselineError
+    from kubesched_lint.project.baseline import read_baseline
 
     try:
         return read_baseline(file, rulebook)
@@ -189,8 +189,8 @@ def _read(file: str, rulebook: Rulebook, aside: str = "") -> tuple[KnownFinding,
 
 
 def _write(file: str, entries: tuple[KnownFinding, ...]) -> None:
-    from kubesched_lint.engine.baseline import text_of
     from kubesched_lint.printing import OutputError
+    from kubesched_lint.project.baseline import text_of
     from kubesched_lint.report.writers import write_file
 
     try:

@@ -13,7 +13,7 @@ from kubesched_lint.printing import json_text, say, say_exactly, visible
 
 if TYPE_CHECKING:
     from kubesched_lint.cli.settings import Settings
-    from kubesched_lint.engine.options import Override
+    from kubesched_lint.linter.options import Override
     from kubesched_lint.rulebook.library import Rulebook
 
 app = typer.Typer(
@@ -61,7 +61,7 @@ def print_schema() -> None:
 
     Example: kubesched-lint config schema > kubesched.schema.json
     """
-    from kubesched_lint.engine.config_schema import text
+    from kubesched_lint.project.config_schema import text
     from kubesched_lint.rulebook.library import Rulebook
 
     say_exactly([text(Rulebook.shipped())])
@@ -104,7 +104,7 @@ def _as_json(settings: Settings, rulebook: Rulebook) -> dict[str, Any]:
 
 
 def _as_text(settings: Settings, rulebook: Rulebook) -> Iterator[str]:
-    from kubesched_lint.engine.rule_settings import shown
+    from kubesched_lint.project.rule_settings import shown
 
     rows = [(name, _toml(given.value), given.origin) for name, given in settings.values.items()]
     rows += [(f"rules.{slug}.{name}", _toml(v), origin) for slug, name, v, origin in _of_rules(settings, rulebook)]
@@ -125,6 +125,6 @@ def _severities(override: Override) -> str:
 
 
 def _toml(value: object) -> str:
-    from kubesched_lint.engine.rule_settings import shown
+    from kubesched_lint.project.rule_settings import shown
 
     return "-" if value is None else shown(value)

@@ -11,8 +11,8 @@ from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import tell
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.baseline import KnownFinding
-    from kubesched_lint.engine.fleet import FleetOutcome
+    from kubesched_lint.commands.fleet.run import FleetOutcome
+    from kubesched_lint.project.baseline import KnownFinding
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -53,11 +53,11 @@ def fleet(
       kubesched-lint fleet manifests/ --clusters snapshots/ --executor dask://scheduler:8786 --format json
     """
     from kubesched_lint.cli.settings import settle
-    from kubesched_lint.engine.baseline import read_baseline
-    from kubesched_lint.engine.executors import executor_of
-    from kubesched_lint.engine.fleet import FleetError, clusters_in, lint_fleet
-    from kubesched_lint.engine.options import BaselineError
+    from kubesched_lint.commands.fleet.executors import executor_of
+    from kubesched_lint.commands.fleet.run import FleetError, clusters_in, lint_fleet
+    from kubesched_lint.linter.options import BaselineError
     from kubesched_lint.printing import OutputError
+    from kubesched_lint.project.baseline import read_baseline
     from kubesched_lint.report.fleet import FORMATS, worst_exit_code
     from kubesched_lint.report.footer import FAIL_ON
     from kubesched_lint.rulebook.library import UnknownRuleError
@@ -93,7 +93,7 @@ def fleet(
 
 def _held(outcome: FleetOutcome, entries: tuple[KnownFinding, ...], source: str) -> FleetOutcome:
     """What does not occur on one cluster may on another: of the fleet's baseline no entry is called gone."""
-    from kubesched_lint.engine.baseline import held_against
+    from kubesched_lint.project.baseline import held_against
     from kubesched_lint.record import replace
 
     return replace(outcome, report=held_against(outcome.report, entries, source=source).report)

@@ -112,8 +112,8 @@ def lint(
     """
     from kubesched_lint.cli.output import Progress, show
     from kubesched_lint.cli.settings import settle
-    from kubesched_lint.engine.options import BaselineError, ChangedError
-    from kubesched_lint.engine.session import Request, checked
+    from kubesched_lint.commands.lint.run import Request, checked
+    from kubesched_lint.linter.options import BaselineError, ChangedError
     from kubesched_lint.printing import OutputError
     from kubesched_lint.report.footer import FAIL_ON, exit_code
     from kubesched_lint.report.formats import FormatError

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import typer
 
-from kubesched_lint.engine import fixing
-from kubesched_lint.engine.fixing import Mended, placed
-from kubesched_lint.engine.session import LintRun
-from kubesched_lint.engine.workspace import OpenFile, WriteError, write
+from kubesched_lint.commands.fix import search
+from kubesched_lint.commands.fix.proposals import placed
+from kubesched_lint.commands.fix.search import Mended
+from kubesched_lint.commands.fix.workspace import OpenFile, WriteError, write
+from kubesched_lint.commands.lint.run import LintRun
 from kubesched_lint.manifests.inputs import STDIN
 from kubesched_lint.printing import is_obeyed, tell, write_bytes
 from kubesched_lint.record import replace
@@ -45,7 +46,7 @@ def mend(run: LintRun, mending: Mending, rulebook: Rulebook, again: Callable[[],
 
     gc.freeze()  # what has been read stays
     gc.enable()  # and the set is linted many times over
-    mended = fixing.mend(run.manifests, run.cluster, run.options, rulebook, run.report, unsafe=mending.unsafe)
+    mended = search.mend(run.manifests, run.cluster, run.options, rulebook, run.report, unsafe=mending.unsafe)
     return _written(run, mended, again) if mending.write else (_shown(run, mended), int(bool(mended.sheets)))
 
 

@@ -17,8 +17,8 @@ from kubesched_lint.report.writers import ReportTarget, write
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.report_extras import ReportExtras
-    from kubesched_lint.engine.session import LintRun
+    from kubesched_lint.commands.lint.report_extras import ReportExtras
+    from kubesched_lint.commands.lint.run import LintRun
 
 
 def show(

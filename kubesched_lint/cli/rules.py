@@ -202,7 +202,7 @@ def _book(own: list[str] | None) -> Rulebook:
 
 def _failures(trial: Trial) -> Iterator[CardError]:
     if trial.cards:
-        from kubesched_lint.engine.lint_text import lint_example
+        from kubesched_lint.linter.lint_text import lint_example
 
         yield from trial.failures(lint_example)
 

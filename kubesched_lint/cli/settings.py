@@ -10,12 +10,12 @@ from typing import cast
 
 import typer
 
-from kubesched_lint.engine.config import KEYS, OWN_RULES, Config, ConfigError, Given
-from kubesched_lint.engine.config_file import find_config, read_config
-from kubesched_lint.engine.globs import Globs
-from kubesched_lint.engine.options import KUBERNETES_VERSIONS, Options
 from kubesched_lint.findings import Severity
+from kubesched_lint.linter.globs import Globs
+from kubesched_lint.linter.options import KUBERNETES_VERSIONS, Options
 from kubesched_lint.printing import tell
+from kubesched_lint.project.config import KEYS, OWN_RULES, Config, ConfigError, Given
+from kubesched_lint.project.config_file import find_config, read_config
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
@@ -55,7 +55,7 @@ class Settings:
         """What reports say of the configuration."""
         if not self.config.file:
             return ""
-        from kubesched_lint.engine.weakening import in_force
+        from kubesched_lint.project.weakening import in_force
 
         return in_force(self.config, self.values)
 
@@ -160,8 +160,8 @@ def _of_rules(
     texts = context.params.get("sets")
     if not texts:
         return config.params, config.severities
-    from kubesched_lint.engine.rule_settings import SettingError, from_flags
     from kubesched_lint.findings import InputError
+    from kubesched_lint.project.rule_settings import SettingError, from_flags
 
     try:
         params, severities = from_flags(texts, rulebook)

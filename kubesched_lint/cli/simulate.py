@@ -70,8 +70,8 @@ def simulate(
     from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.cluster.read import read_cluster
-    from kubesched_lint.engine.session import read_manifests
-    from kubesched_lint.engine.simulate import simulate as simulated
+    from kubesched_lint.commands.lint.run import read_manifests
+    from kubesched_lint.commands.simulate.run import simulate as simulated
     from kubesched_lint.lifecycle.courses import Effort
     from kubesched_lint.report.palette import terminal_width, wants_color
     from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text

@@ -39,8 +39,8 @@ def verify_command(
 
       kubesched-lint verify cases.jsonl.gz --predictions ours.jsonl
     """
-    from kubesched_lint.engine.recordings import CaseError
-    from kubesched_lint.engine.verification import verify_files
+    from kubesched_lint.commands.verify.recordings import CaseError
+    from kubesched_lint.commands.verify.run import verify_files
     from kubesched_lint.report.agreement import as_json, as_text
 
     try:

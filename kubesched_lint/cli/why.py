@@ -66,9 +66,9 @@ def why(
     from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.cluster.read import read_cluster
-    from kubesched_lint.engine.naming import NamingError
-    from kubesched_lint.engine.question import Question, answer
-    from kubesched_lint.engine.session import read_manifests
+    from kubesched_lint.commands.lint.run import read_manifests
+    from kubesched_lint.commands.why.ask import Question, answer
+    from kubesched_lint.commands.why.naming import NamingError
     from kubesched_lint.report.explanation import as_json, as_text
     from kubesched_lint.report.palette import terminal_width, wants_color
 
@@ -108,7 +108,7 @@ def why(
 
 def _hint(name: str, inventory: Inventory, namespace: str) -> str:
     """Who asks for ``shop/web`` of manifests that name no namespace may not know that the default one is meant."""
-    from kubesched_lint.engine.naming import is_kind
+    from kubesched_lint.commands.why.naming import is_kind
 
     *_, wanted, last = ["", *name.split("/")]
     alike = {w.namespace for w in inventory.workloads if w.name == last}

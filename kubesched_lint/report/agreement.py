@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.engine.agreement import Agreement, Disagreement, first
-from kubesched_lint.engine.verify import SOURCE_ONLY
+from kubesched_lint.commands.verify.agreement import Agreement, Disagreement, first
+from kubesched_lint.commands.verify.decisions import SOURCE_ONLY
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.text import many
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.engine.simulate import SimulationReport
+from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.lifecycle.telling import scaled_to
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Witness
 from kubesched_lint.report.cells import wrapped

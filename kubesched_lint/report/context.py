@@ -10,7 +10,7 @@ from kubesched_lint.record import record
 from kubesched_lint.version import __version__
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.report_extras import ReportExtras
+    from kubesched_lint.commands.lint.report_extras import ReportExtras
 
 
 @record

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kubesched_lint.engine.why import Explanation, NodeVerdict, Obstacle
+from kubesched_lint.commands.why.explain import Explanation, NodeVerdict, Obstacle
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.palette import Palette

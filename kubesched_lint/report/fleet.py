@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from kubesched_lint.engine.fleet import FleetOutcome
+from kubesched_lint.commands.fleet.run import FleetOutcome
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.printing import json_text, visible, visible_lines
 from kubesched_lint.record import record

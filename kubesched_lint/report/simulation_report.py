@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.engine.simulate import SimulationReport
+from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.lifecycle.skew import Skew, skew_of
 from kubesched_lint.lifecycle.verdicts import NONE, Cell
 from kubesched_lint.model.workload import Workload

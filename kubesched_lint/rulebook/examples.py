@@ -1,6 +1,6 @@
 """The fenced YAML of a card is its test: the linter must find in it what its marks say, at their lines.
 
-This layer knows no engine: whoever runs examples hands in a ``Lint``.
+This layer does not know the linter: the caller passes a ``Lint``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A rule as the engine meets it: what its card says, without the card being read."""
+"""A rule as the linter uses it: what its card says, without the card being read."""
 
 from __future__ import annotations
 

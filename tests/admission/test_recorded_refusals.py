@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from kubesched_lint.cluster.read import read_cluster
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.session import read_manifests
-from kubesched_lint.engine.simulate import simulate
+from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.linter.options import Options
 from kubesched_lint.model.workload import KINDS
 
 RECORDED = Path(__file__).parents[2] / "fixtures" / "conformance" / "refused-pods.jsonl.gz"

@@ -9,7 +9,7 @@ import pytest
 
 from kubesched_lint.admission.admission import Admission
 from kubesched_lint.admission.decision import AdmissionRefusal, Decision
-from kubesched_lint.engine.question import Question, answer
+from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.library import lint, load_cluster, simulate
 from kubesched_lint.lifecycle.matrix import Simulation
 from kubesched_lint.lifecycle.setting import Setting

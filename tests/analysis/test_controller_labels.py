@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from kubesched_lint import lint
-from kubesched_lint.engine.reading import manifest_set
 from kubesched_lint.lifecycle.verdicts import FINE, UNKNOWN
+from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.world.world import World

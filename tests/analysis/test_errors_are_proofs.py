@@ -23,9 +23,9 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.cluster.state import Placement
-from kubesched_lint.engine.linter import lint
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.pod import BoundPod

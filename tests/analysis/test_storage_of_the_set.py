@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.engine.linter import lint
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.reading import manifest_set
 from kubesched_lint.findings import Report, Severity
+from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.own import rulebook_with

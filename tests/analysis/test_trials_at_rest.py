@@ -5,7 +5,7 @@ from __future__ import annotations
 import yaml
 
 from kubesched_lint.analysis.trial import trials_of
-from kubesched_lint.engine.reading import manifest_set
+from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.world.world import World

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.engine import fleet as module
-from kubesched_lint.engine.executors import executor_of
-from kubesched_lint.engine.fleet import (
+from kubesched_lint.commands.fleet import run as module
+from kubesched_lint.commands.fleet.executors import executor_of
+from kubesched_lint.commands.fleet.run import (
     FleetError,
     FleetExecutor,
     FleetOutcome,
@@ -28,9 +28,9 @@ from kubesched_lint.engine.fleet import (
     lint_clusters,
     lint_fleet,
 )
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.session import Request, check
+from kubesched_lint.commands.lint.run import Request, check
 from kubesched_lint.findings import Report, Severity
+from kubesched_lint.linter.options import Options
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.fleet import render_json, render_text, worst_exit_code
 from kubesched_lint.rulebook.library import Rulebook
@@ -213,7 +213,7 @@ def test_a_real_dask_cluster_gives_the_same_and_survives_the_loss_of_a_worker(
 
 def test_a_scheduler_that_does_not_answer_is_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
-    from kubesched_lint.engine import executors
+    from kubesched_lint.commands.fleet import executors
 
     monkeypatch.setattr(executors, "_DASK_SECONDS", 0.5)
     with (

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubesched_lint.engine.reading import ManifestSet, manifest_set
-from kubesched_lint.engine.waivers import find_waivers
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.waivers import find_waivers
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read

@@ -16,9 +16,9 @@ from typer.testing import CliRunner, Result
 
 from kubesched_lint import Cluster, lint, load_cluster, simulate
 from kubesched_lint.cli.app import app
-from kubesched_lint.engine.naming import NamingError
-from kubesched_lint.engine.question import Question, answer
-from kubesched_lint.engine.reading import manifest_set
+from kubesched_lint.commands.why.ask import Question, answer
+from kubesched_lint.commands.why.naming import NamingError
+from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from tests.garbage.garbage import FIXTURES, STYLES, ZONES, disturbed, drawn, manifests, mutated, written

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubesched_lint.engine.baseline import entries_in
-from kubesched_lint.engine.config import KEYS, ConfigError
-from kubesched_lint.engine.config_file import NAME, SHARED, read_config
-from kubesched_lint.engine.options import BaselineError
+from kubesched_lint.linter.options import BaselineError
+from kubesched_lint.project.baseline import entries_in
+from kubesched_lint.project.config import KEYS, ConfigError
+from kubesched_lint.project.config_file import NAME, SHARED, read_config
 from kubesched_lint.rulebook.card import faults, parse_card, to_rule
 from kubesched_lint.rulebook.cel.cards import expression_rule
 from kubesched_lint.rulebook.frontmatter import CardError

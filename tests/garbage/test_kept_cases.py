@@ -10,11 +10,11 @@ import pytest
 from kubesched_lint import lint
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.read import read_cluster
-from kubesched_lint.engine.baseline import entries_in
-from kubesched_lint.engine.config import ConfigError
-from kubesched_lint.engine.config_file import read_config
-from kubesched_lint.engine.options import BaselineError
-from kubesched_lint.engine.waivers import find_waivers
+from kubesched_lint.linter.options import BaselineError
+from kubesched_lint.linter.waivers import find_waivers
+from kubesched_lint.project.baseline import entries_in
+from kubesched_lint.project.config import ConfigError
+from kubesched_lint.project.config_file import read_config
 from kubesched_lint.rulebook.card import read_card
 from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook

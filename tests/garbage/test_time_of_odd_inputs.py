@@ -16,8 +16,8 @@ from kubesched_lint import lint, load_cluster, simulate
 from kubesched_lint.cluster.cluster import ClusterError
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.controllers.replicaset import draws
-from kubesched_lint.engine import wrong_types
-from kubesched_lint.engine.waivers import find_waivers
+from kubesched_lint.linter import wrong_types
+from kubesched_lint.linter.waivers import find_waivers
 from kubesched_lint.manifests.drop_value import affordable
 from tests.garbage.garbage import ZONES
 

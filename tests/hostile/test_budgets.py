@@ -21,15 +21,16 @@ from kubesched_lint.cli.app import app
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import positions
+from kubesched_lint.commands.simulate import run as simulate
 from kubesched_lint.controllers.daemonset import OnNode
-from kubesched_lint.engine import linter, simulate
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.reading import ManifestSet, manifest_set
 from kubesched_lint.findings import Report
 from kubesched_lint.lifecycle import bounds, least, matrix
 from kubesched_lint.lifecycle.crowding import Rival
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import UNKNOWN
+from kubesched_lint.linter import lint as linter
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests import full_reader
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.engine.cache import CacheFolder, Kept
+from kubesched_lint.commands.lint.cache import CacheFolder, Kept
 from kubesched_lint.findings import Report, Summary
 
 ROOT = Path(__file__).parents[2]

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.engine.config import KEYS, ConfigError
-from kubesched_lint.engine.config_file import find_config, read_config
-from kubesched_lint.engine.weakening import in_force
+from kubesched_lint.project.config import KEYS, ConfigError
+from kubesched_lint.project.config_file import find_config, read_config
+from kubesched_lint.project.weakening import in_force
 from kubesched_lint.rulebook.own import rulebook_with
 
 ROOT = Path(__file__).parents[2]

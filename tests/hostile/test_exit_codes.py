@@ -174,10 +174,10 @@ def test_a_failure_is_2_and_an_answer_0_or_1(row: Row, folder: Path) -> None:
 
 STUMBLE = """
 import sys
-from kubesched_lint.engine import session
+from kubesched_lint.commands.lint import run
 def stumble(*args, **kwargs):
     {what}
-session.checked = stumble
+run.checked = stumble
 sys.argv = ["kubesched-lint", "lint", "good.yaml"]
 from kubesched_lint.cli import main
 main()

@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.engine.workspace import OpenFile, WriteError, write
+from kubesched_lint.commands.fix.workspace import OpenFile, WriteError, write
 
 ROOT = Path(__file__).parents[2]
 OLD = b"old\n" * 400_000
 NEW = b"new!\n" * 400_000
-WEB = (ROOT / "tests/engine/test_fix_command.py").read_text().partition('WEB = """\\\n')[2].partition('"""')[0]
+WEB = (ROOT / "tests/fix/test_fix_command.py").read_text().partition('WEB = """\\\n')[2].partition('"""')[0]
 KILLS = 200
 
 
@@ -146,7 +146,7 @@ def test_two_at_once_leave_one_of_the_two(file: Path) -> None:
 def test_a_file_that_another_program_holds_is_left_alone(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import fcntl
 
-    monkeypatch.setattr("kubesched_lint.engine.workspace._TRIES", 2)
+    monkeypatch.setattr("kubesched_lint.commands.fix.workspace._TRIES", 2)
     with file.open("rb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(WriteError, match="another program has locked it"):
@@ -167,7 +167,7 @@ def test_a_file_that_has_changed_since_it_was_read_is_left_alone(file: Path, cha
 
 def test_a_file_that_is_replaced_while_we_write_is_left_alone(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the same bytes even: it is another file, and may have other permissions."""
-    from kubesched_lint.engine import workspace
+    from kubesched_lint.commands.fix import workspace
 
     kept = workspace.kept
 
@@ -176,7 +176,7 @@ def test_a_file_that_is_replaced_while_we_write_is_left_alone(file: Path, monkey
         (file.parent / "other").write_bytes(OLD)
         os.replace(file.parent / "other", file)
 
-    monkeypatch.setattr("kubesched_lint.engine.workspace.kept", meanwhile)
+    monkeypatch.setattr("kubesched_lint.commands.fix.workspace.kept", meanwhile)
     with pytest.raises(WriteError, match="has changed since it was read"):
         write(sheet())
     assert file.read_bytes() == OLD

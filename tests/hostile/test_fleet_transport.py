@@ -14,10 +14,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubesched_lint.engine import executors
-from kubesched_lint.engine import fleet as module
-from kubesched_lint.engine.executors import executor_of
-from kubesched_lint.engine.fleet import (
+from kubesched_lint.commands.fleet import executors
+from kubesched_lint.commands.fleet import run as module
+from kubesched_lint.commands.fleet.executors import executor_of
+from kubesched_lint.commands.fleet.run import (
     FleetError,
     FleetExecutor,
     FleetOutcome,
@@ -27,8 +27,8 @@ from kubesched_lint.engine.fleet import (
     lint_clusters,
     lint_fleet,
 )
-from kubesched_lint.engine.options import Options
 from kubesched_lint.findings import Report
+from kubesched_lint.linter.options import Options
 from kubesched_lint.rulebook.own import rulebook_with
 
 ROOT = Path(__file__).parents[2]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.engine.changed import changes_since
-from kubesched_lint.engine.options import ChangedError
+from kubesched_lint.linter.options import ChangedError
+from kubesched_lint.project.changed import changes_since
 
 ROOT = Path(__file__).parents[2]
 MANIFEST = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: i}]}\n"

@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint import programs
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.session import read_manifests
+from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.files import find_files
 from kubesched_lint.manifests.inputs import InputFile

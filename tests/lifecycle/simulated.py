@@ -11,12 +11,12 @@ import yaml
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.reading import manifest_set
-from kubesched_lint.engine.simulate import SimulationReport, simulate
+from kubesched_lint.commands.simulate.run import SimulationReport, simulate
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 

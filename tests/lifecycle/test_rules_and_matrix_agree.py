@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.engine.lint_text import lint_example
-from kubesched_lint.engine.linter import lint
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.reading import manifest_set
-from kubesched_lint.engine.simulate import SimulationReport, simulate
+from kubesched_lint.commands.simulate.run import SimulationReport, simulate
 from kubesched_lint.findings import Finding
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import FINE, NONE
+from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.lint_text import lint_example
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.report.simulation_report import as_text

@@ -9,11 +9,11 @@ import pytest
 import kubesched_lint
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.reading import manifest_set
-from kubesched_lint.engine.simulate import simulate
+from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.lifecycle import coupling, setting
 from kubesched_lint.lifecycle.coupling import Selecting, Selection
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.inventory import Inventory

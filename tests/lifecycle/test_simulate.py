@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.cluster.read import read_cluster
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.session import read_manifests
-from kubesched_lint.engine.simulate import SimulationReport, simulate
+from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.commands.simulate.run import SimulationReport, simulate
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import Cell
+from kubesched_lint.linter.options import Options
 from kubesched_lint.report.simulation_report import as_html_fragment, as_json, as_text
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

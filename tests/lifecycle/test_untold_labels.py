@@ -40,9 +40,9 @@ def test_others_are_told_on_the_premise_that_such_pods_run_elsewhere():
 
 
 def test_without_anything_that_could_be_read_there_is_no_table():
-    from kubesched_lint.engine.options import Options
-    from kubesched_lint.engine.session import read_manifests
-    from kubesched_lint.engine.simulate import simulate
+    from kubesched_lint.commands.lint.run import read_manifests
+    from kubesched_lint.commands.simulate.run import simulate
+    from kubesched_lint.linter.options import Options
 
     lines = as_text(simulate(read_manifests(["/no/such/folder"], Options()), sketch(), Options())).splitlines()
     assert lines[0].startswith("error: ")

@@ -6,8 +6,8 @@ import pytest
 
 from kubesched_lint.analysis.trial import waiting_everywhere
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.engine.reading import manifest_set
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
+from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.world.world import World

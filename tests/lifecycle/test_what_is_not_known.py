@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.engine.linter import lint
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.reading import manifest_set
-from kubesched_lint.engine.simulate import SimulationReport
+from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.findings import Severity
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN
+from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.report.simulation_report import as_text

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from kubesched_lint.engine.globs import Globs
 from kubesched_lint.findings import InputError
+from kubesched_lint.linter.globs import Globs
 from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.manifests.files import find_files
 from kubesched_lint.manifests.inputs import LARGEST, InputFile

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.session import read_manifests
+from kubesched_lint.commands.lint.run import read_manifests
+from kubesched_lint.linter.options import Options
 
 ROOT = Path(__file__).parent.parent.parent
 CHART = ROOT / "fixtures" / "charts" / "shop"

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.session import Request, check, read_manifests
+from kubesched_lint.commands.lint.run import Request, check, read_manifests
 from kubesched_lint.findings import Finding, Location, Report
+from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.document import Document, Skipped
 from kubesched_lint.manifests.files import find_files
 from kubesched_lint.manifests.inputs import InputFile

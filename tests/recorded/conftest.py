@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubesched_lint.engine import refuting
+from kubesched_lint.linter import refuting
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -10,9 +10,9 @@ import json
 from functools import cache
 from pathlib import Path
 
-from kubesched_lint.engine.agreement import Agreement, Disagreement
-from kubesched_lint.engine.recordings import DEPLOYMENTS, kind_of, read_cases
-from kubesched_lint.engine.verification import judge_of
+from kubesched_lint.commands.verify.agreement import Agreement, Disagreement
+from kubesched_lint.commands.verify.recordings import DEPLOYMENTS, kind_of, read_cases
+from kubesched_lint.commands.verify.run import judge_of
 
 HERE = Path(__file__).parent
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"

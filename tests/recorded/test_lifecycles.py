@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.engine.agreement import Agreement
-from kubesched_lint.engine.lifecycle_sets import deployments_of, verify_lifecycle_sets
-from kubesched_lint.engine.recordings import LIFECYCLES, read_cases
+from kubesched_lint.commands.verify.agreement import Agreement
+from kubesched_lint.commands.verify.lifecycle_sets import deployments_of, verify_lifecycle_sets
+from kubesched_lint.commands.verify.recordings import LIFECYCLES, read_cases
 
 KNOWN = Path(__file__).parent / "open_lifecycles.txt"
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"

@@ -15,12 +15,12 @@ import pytest
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.reading import ManifestSet, manifest_set
-from kubesched_lint.engine.session import report_on
-from kubesched_lint.engine.simulate import SimulationReport, simulate
+from kubesched_lint.commands.lint.run import report_on
+from kubesched_lint.commands.simulate.run import SimulationReport, simulate
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.session import LintRun, Request, checked
+from kubesched_lint.commands.lint.run import LintRun, Request, checked
 from kubesched_lint.findings import Finding, Location, ObjectRef, Related, Report, Severity, Span, pattern
+from kubesched_lint.linter.options import Options
 from kubesched_lint.report.context import CardView, RenderContext
 from kubesched_lint.report.html.page import render
 from kubesched_lint.rulebook.library import Rulebook

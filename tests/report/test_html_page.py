@@ -14,8 +14,7 @@ from string import ascii_lowercase
 
 import pytest
 
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.session import LintRun, Request, checked
+from kubesched_lint.commands.lint.run import LintRun, Request, checked
 from kubesched_lint.findings import (
     Edit,
     Finding,
@@ -32,6 +31,7 @@ from kubesched_lint.findings import (
     pattern,
     witness,
 )
+from kubesched_lint.linter.options import Options
 from kubesched_lint.report.context import CardView, RenderContext
 from kubesched_lint.report.html.page import render
 from kubesched_lint.report.html.prose import as_html

@@ -12,8 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.session import LintRun, Request, checked
+from kubesched_lint.commands.lint.run import LintRun, Request, checked
 from kubesched_lint.findings import (
     Finding,
     InputError,
@@ -28,6 +27,7 @@ from kubesched_lint.findings import (
     proof,
     witness,
 )
+from kubesched_lint.linter.options import Options
 from kubesched_lint.report import as_gitlab, as_junit, as_markdown, as_sarif
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.rulebook.library import Rulebook

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.lint_text import lint_example
+from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.rulebook.examples import Example, failures, rules_for
 from kubesched_lint.rulebook.rule import Rule, cards_folder
 from kubesched_lint.rulebook.trial import Trial

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.engine.reading import manifest_set
+from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.cel.each import EACH, variables

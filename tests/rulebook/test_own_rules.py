@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.engine.lint_text import lint_example
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.session import Request, check
+from kubesched_lint.commands.lint.run import Request, check
 from kubesched_lint.findings import Report, Severity
+from kubesched_lint.linter.lint_text import lint_example
+from kubesched_lint.linter.options import Options
 from kubesched_lint.rulebook.cel import language
 from kubesched_lint.rulebook.loading import usable
 from kubesched_lint.rulebook.own import rulebook_with

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint import Hazard, Severity, policy, proof
-from kubesched_lint.engine.judged import severity_of
-from kubesched_lint.engine.rule_settings import SettingError
-from kubesched_lint.engine.rule_settings import severity_of as severity_set
+from kubesched_lint.linter.judged import severity_of
+from kubesched_lint.project.rule_settings import SettingError
+from kubesched_lint.project.rule_settings import severity_of as severity_set
 from kubesched_lint.record import replace
 from kubesched_lint.rulebook.build import index_text, readme_text
 from kubesched_lint.rulebook.card import faults, parse_card, to_rule

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from kubesched_lint.admission.mutating import admit
-from kubesched_lint.engine.agreement import Agreement
-from kubesched_lint.engine.recordings import kind_of, read_cases
-from kubesched_lint.engine.verify import verify_decisions
+from kubesched_lint.commands.verify.agreement import Agreement
+from kubesched_lint.commands.verify.decisions import verify_decisions
+from kubesched_lint.commands.verify.recordings import kind_of, read_cases
 from kubesched_lint.model.decode.nodes import decode_pod_object
 from kubesched_lint.scheduler.replay import replay
 

@@ -10,9 +10,9 @@ import pytest
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.engine.naming import NamingError, find
-from kubesched_lint.engine.question import Question, answer
-from kubesched_lint.engine.why import explain
+from kubesched_lint.commands.why.ask import Question, answer
+from kubesched_lint.commands.why.explain import explain
+from kubesched_lint.commands.why.naming import NamingError, find
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint

@@ -10,10 +10,10 @@ import yaml
 
 from kubesched_lint.analysis.trial import tried
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.engine.question import Question, answer
-from kubesched_lint.engine.reading import manifest_set
-from kubesched_lint.engine.why import Explanation
+from kubesched_lint.commands.why.ask import Question, answer
+from kubesched_lint.commands.why.explain import Explanation
 from kubesched_lint.lifecycle.verdicts import BAD, FINE
+from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.inventory import Inventory

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.session import Request, check
+from kubesched_lint.commands.lint.run import Request, check
 from kubesched_lint.findings import Finding, Report
+from kubesched_lint.linter.options import Options
 from kubesched_lint.rulebook.library import Rulebook
 
 SEEDS = Path(__file__).parents[2] / "fixtures" / "seeds"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from kubesched_lint.analysis.setting import setting_of
 from kubesched_lint.cluster.read import read_cluster
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.reading import manifest_set
-from kubesched_lint.engine.session import read_manifests
+from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.skew import skew_of, skews
 from kubesched_lint.lifecycle.stories import story_of
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.model.node import ZONE

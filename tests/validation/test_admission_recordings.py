@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.engine.agreement import Agreement
-from kubesched_lint.engine.verify import verify_admission
+from kubesched_lint.commands.verify.agreement import Agreement
+from kubesched_lint.commands.verify.decisions import verify_admission
 from kubesched_lint.validation.conformance import predict, recorded_fields
 from kubesched_lint.validation.validate import validate
 

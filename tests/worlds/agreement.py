@@ -18,18 +18,18 @@ from kubesched_lint.analysis.attempts import is_modelled
 from kubesched_lint.analysis.trial import created_counts, trials_of
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.engine import refuting
-from kubesched_lint.engine.judged import Judged
-from kubesched_lint.engine.linter import lint
-from kubesched_lint.engine.options import Options
-from kubesched_lint.engine.question import Question, answer
-from kubesched_lint.engine.reading import ManifestSet, manifest_set
-from kubesched_lint.engine.simulate import SimulationReport, simulate
+from kubesched_lint.commands.simulate.run import SimulationReport, simulate
+from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell
+from kubesched_lint.linter import refuting
+from kubesched_lint.linter.judged import Judged
+from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.rulebook.library import Rulebook

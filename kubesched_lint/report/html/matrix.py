@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from kubesched_lint.engine.simulate import SimulationReport
+from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.report.cell_details import behind, event_title, needs_a_word, verdict_words

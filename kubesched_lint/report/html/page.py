@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from kubesched_lint.engine.report_extras import ReportExtras
+from kubesched_lint.commands.lint.report_extras import ReportExtras
 from kubesched_lint.findings import Report, Severity
 from kubesched_lint.record import replace
 from kubesched_lint.report.context import RenderContext

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kubesched_lint.engine.cluster_diagram import FULL, TAINTED, UNMATCHED, USABLE, ClusterDiagram, Highlight, NodeGroup
+from kubesched_lint.commands.lint.cluster_diagram import (
+    FULL,
+    TAINTED,
+    UNMATCHED,
+    USABLE,
+    ClusterDiagram,
+    Highlight,
+    NodeGroup,
+)
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.report.html.tags import esc, shortened
 from kubesched_lint.text import and_more, many, plural

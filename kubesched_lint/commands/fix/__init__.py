@@ -1,0 +1,1 @@
+"""``lint --fix`` and ``--diff``: which changes of the files mend findings."""

@@ -1,0 +1,321 @@
+"""What findings can be mended: a remedy is taken only when re-linting shows that its finding goes and none comes.
+
+Remedies are tried all at once; where that does not do, in halves. What one round leaves, the next one looks at anew.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from kubesched_lint.analysis.remedy import Remedy
+from kubesched_lint.analysis.transient import settled
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.commands.fix.proposals import (
+    Placed,
+    Proposal,
+    Told,
+    fix_of,
+    key_of,
+    placed,
+    rank,
+    remedies,
+    source_of,
+    told,
+)
+from kubesched_lint.commands.fix.workspace import OpenFile, Workspace
+from kubesched_lint.findings import Finding, Fix, Location, Path, Report, Severity
+from kubesched_lint.linter.judged import Judged
+from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.suppression import suppress
+from kubesched_lint.manifests.changes import ChangeError
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.record import replace
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.world.world import World
+
+MOST_TRIALS = 200
+"""How often a set is linted anew, whatever there is to mend."""
+MOST_CHARACTERS = 20_000_000
+"""How many characters are read for edits in one run: each edit reads its whole file, and is tried more than once."""
+_MOST_TO_COUNT = 10
+"""How often only to say how many more --unsafe-fixes would mend."""
+_FEW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """``sheets`` are the files that would differ; ``fixes`` those taken for findings of the report as it was given."""
+
+    sheets: tuple[OpenFile, ...] = ()
+    fixed: int = 0
+    findings: int = 0
+    """Open findings before."""
+    unsafe: int = 0
+    """Findings that remain and that --unsafe-fixes would mend as well, or some of them."""
+    counted: bool = True
+    """Whether ``unsafe`` is all of them: to find that out may cost too much."""
+    refused: tuple[str, ...] = ()
+    """Why remedies found no place in the text, one sentence each."""
+    fixes: Mapping[Placed, Fix] = field(default_factory=dict)
+
+
+def mend(
+    manifests: ManifestSet,
+    cluster: Cluster | None,
+    options: Options,
+    rulebook: Rulebook,
+    report: Report,
+    *,
+    unsafe: bool = False,
+) -> Mended:
+    """Mends in memory what can be of the open findings of ``report``. Reads the files concerned once more.
+
+    Each changed file is held against another YAML reader. One that it takes for something else is left as it is.
+    """
+    wanted = [finding for finding in report.findings if finding.suppressed is None]
+    closed: dict[str, str] = {}
+    while True:
+        search = _FixSearch(cluster, options, rulebook, frozenset(map(told, wanted)), unsafe)
+        mended = _mended(search, Workspace(manifests, closed=closed), len(wanted), unsafe)
+        objections = {sheet.path: words for sheet in mended.sheets if (words := sheet.objection())}
+        if not objections:
+            return mended
+        closed = {**closed, **objections}
+
+
+def _mended(search: _FixSearch, workspace: Workspace, findings: int, unsafe: bool) -> Mended:
+    start = search.seen(workspace)
+    result = search.mended(start, unsafe=unsafe)
+    taken = dict(search.fixes)
+    further = result if unsafe else search.mended(result, unsafe=True, most=_MOST_TO_COUNT)
+    return Mended(
+        sheets=result.workspace.differing,
+        fixed=search.count(start) - search.count(result),
+        findings=findings,
+        unsafe=search.count(result) - search.count(further),
+        counted=not search.is_spent,
+        refused=search.refused(result),
+        fixes=taken,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Why a remedy found no place in the text; ``words`` stand before the reason."""
+
+    place: Location
+    reason: str
+    words: str = ""
+
+
+def _told_together(refusals: Sequence[_Refusal]) -> Iterator[str]:
+    """Several of one file for one reason, each by itself while they are few."""
+    first = refusals[0]
+    if len(refusals) > _FEW:
+        yield f"{first.place.path}: {len(refusals):,} findings are not fixed: {first.reason}"
+    else:
+        for one in refusals:
+            yield f"{one.place.path}:{one.place.span.line}: {one.words} {one.reason}"
+
+
+@dataclass(frozen=True)
+class _State:
+    """Files, and what the linter says of them."""
+
+    workspace: Workspace
+    judged: tuple[Judged, ...]
+    world: World
+    open: tuple[Finding, ...]
+    all_open: tuple[Finding, ...]
+    """Under every rule of the default profile as well, whatever was selected."""
+    errors: int
+    skipped: frozenset[str]
+
+    @cached_property
+    def counts(self) -> Counter[Told]:
+        return Counter(map(told, self.open))
+
+    @cached_property
+    def worst(self) -> Mapping[Told, tuple[int, Severity]]:
+        """How often, and how badly at worst, each rule speaks of each object."""
+        found: dict[Told, tuple[int, Severity]] = {}
+        for finding in self.all_open:
+            number, severity = found.get(told(finding), (0, Severity.NOTE))
+            found[told(finding)] = number + 1, max(severity, finding.severity)
+        return found
+
+    def is_no_worse_than(self, before: _State) -> bool:
+        if self.errors > before.errors or not self.skipped <= before.skipped:
+            return False
+        return not any(True for _ in self._worse_than(before))
+
+    def _worse_than(self, before: _State) -> Iterator[Told]:
+        """Of which objects a rule says more than before, or says it more gravely."""
+        nothing = (0, Severity.NOTE)
+        for key, (number, severity) in self.worst.items():
+            if number > before.worst.get(key, nothing)[0] or severity > before.worst[key][1]:
+                yield key
+
+    def spares(self, finding: Finding, before: _State, gone: int) -> bool:
+        """Whether so many findings like this one are gone, and its object has no new one."""
+        if self.counts[told(finding)] > before.counts[told(finding)] - gone:
+            return False
+        return all(subject != finding.object for _, subject in self._worse_than(before))
+
+
+class _FixSearch:
+    """Cluster, options and rules of the run, and what has been tried on it."""
+
+    def __init__(
+        self, cluster: Cluster | None, options: Options, rulebook: Rulebook, wanted: frozenset[Told], unsafe: bool
+    ) -> None:
+        self._cluster = cluster
+        self._settled = None if cluster is None else settled(cluster)
+        self._options = options
+        self._book = rulebook
+        self._rules = rulebook.select(options.profile, options.select, options.ignore)
+        every = {rule.slug: rule for rule in (*rulebook.select("ci", (), options.ignore), *self._rules)}
+        self._every = tuple(every[slug] for slug in sorted(every))
+        self._wanted = wanted
+        self._unsafe = unsafe
+        self._trials = 0
+        self._last = MOST_TRIALS
+        self._read = 0
+        self._tried: set[tuple[Told, Path, str]] = set()
+        self._refused: dict[Told, _Refusal] = {}
+        self.fixes: dict[Placed, Fix] = {}
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether no trial is left."""
+        return self._trials >= self._last
+
+    def count(self, state: _State) -> int:
+        """Open findings among those that are wanted gone."""
+        return sum(number for key, number in state.counts.items() if key in self._wanted)
+
+    def seen(self, workspace: Workspace) -> _State:
+        """What the linter says of the files as they are on the workspace."""
+        self._trials += 1
+        manifests = workspace.manifests
+        report, judged = lint(manifests, self._cluster, self._options, self._rules)
+        own = suppress(report, manifests, self._book, self._rules, self._options)
+        every = own
+        if self._every != self._rules:
+            wider, _ = lint(manifests, self._cluster, self._options, self._every)
+            every = suppress(wider, manifests, self._book, self._every, self._options)
+        return _State(
+            workspace,
+            judged,
+            World(manifests.inventory, self._settled, manifests.premises(self._options)),
+            tuple(f for f in own.findings if f.suppressed is None),
+            tuple(f for f in every.findings if f.suppressed is None),
+            len(every.errors),
+            frozenset(skip.rule for skip in every.skipped),
+        )
+
+    def mended(self, state: _State, *, unsafe: bool, most: int = MOST_TRIALS) -> _State:
+        """After every remedy that helps and does no harm, in at most so many trials; the safe ones alone, or all."""
+        self._last = min(self._trials + most, MOST_TRIALS)
+        while not self.is_spent:
+            workspace, batch = self._batch(state, unsafe)
+            if not batch:
+                break
+            state = self._with(replace(state, workspace=workspace), batch)
+        return state
+
+    def _batch(self, state: _State, unsafe: bool) -> tuple[Workspace, list[Proposal]]:
+        """For each finding the first remedy not tried yet, and for each object those of one rule alone.
+
+        What mends one finding may mend another: how a rollout goes comes last, for it hangs on all the rest. A word
+        corrected comes before something added, and nothing in the same object behind what may shift its paths.
+        """
+        workspace, batch = state.workspace, []
+        claimed: dict[tuple[str, int], str] = {}
+        for judged, remedy, document in sorted(self._untried(state, unsafe), key=lambda found: rank(found[1])):
+            try:
+                workspace, number = workspace.open(document)
+            except ChangeError as reason:
+                self._refuse(judged, remedy, reason)
+                continue
+            proposal = Proposal(judged, remedy, document.path, number)
+            if claimed.setdefault((proposal.path, number), judged.rule.slug) == judged.rule.slug:
+                batch.append(proposal)
+                if proposal.shifts:
+                    claimed[proposal.path, number] = ""
+        return workspace, batch
+
+    def _untried(self, state: _State, unsafe: bool) -> Iterator[tuple[Judged, Remedy, Document]]:
+        spoken = {placed(finding) for finding in state.open}
+        for judged in state.judged:
+            if not judged.rule.fix or told(judged.finding) not in self._wanted or placed(judged.finding) not in spoken:
+                continue
+            for remedy in sorted(self._remedies(judged, state.world), key=lambda remedy: not remedy.safe):
+                source = remedy.source or source_of(judged)
+                if (remedy.safe or unsafe) and key_of(judged, remedy) not in self._tried:
+                    if isinstance(source, Document):
+                        yield judged, remedy, source
+                    break
+
+    def _remedies(self, judged: Judged, world: World) -> Iterator[Remedy]:
+        """What its fix proposes. One that raises leaves the finding as it is, and is told of."""
+        try:
+            yield from remedies(judged, world)
+        except Exception as error:
+            words = f"the fix of {judged.rule.slug} failed with"
+            refusal = _Refusal(judged.finding.location, f"{type(error).__name__}: {error}", words)
+            self._refused.setdefault(told(judged.finding), refusal)
+
+    def _with(self, before: _State, batch: Sequence[Proposal]) -> _State:
+        """With all of a batch, or else with what of each half of it will do."""
+        workspace, made, fixes = before.workspace, [], {}
+        for proposal in batch:
+            try:
+                if self._read > MOST_CHARACTERS:
+                    raise ChangeError("this is as much as is changed at once: fix again to go on")
+                after_this = proposal.made(workspace)
+                self._read += proposal.size(after_this)
+                fixes[placed(proposal.judged.finding)] = fix_of(proposal, workspace, after_this)
+                workspace = after_this
+                made.append(proposal)
+            except ChangeError as reason:
+                self._refuse(proposal.judged, proposal.remedy, reason)
+        if not made or self.is_spent:
+            return before
+        after = self.seen(workspace.reread(self._options.namespace))
+        gone = Counter(told(proposal.judged.finding) for proposal in made)
+        helps = all(after.counts[key] <= before.counts[key] - number for key, number in gone.items())
+        if helps and after.is_no_worse_than(before):
+            self._tried.update(proposal.key for proposal in made)
+            self.fixes = {**{place: fix for place, fix in fixes.items() if fix is not None}, **self.fixes}
+            return after
+        if len(made) == 1:
+            self._tried.add(made[0].key)
+            return before
+        guilty = [o for o in made if not after.spares(o.judged.finding, before, gone[told(o.judged.finding)])]
+        if 0 < len(guilty) < len(made):
+            return self._with(self._with(before, [proposal for proposal in made if proposal not in guilty]), guilty)
+        half = len(made) // 2
+        return self._with(self._with(before, made[:half]), made[half:])
+
+    def _refuse(self, judged: Judged, remedy: Remedy, reason: ChangeError) -> None:
+        self._tried.add(key_of(judged, remedy))
+        refusal = _Refusal(judged.finding.location, str(reason), f"{judged.rule.slug} is not fixed:")
+        if remedy.safe or self._unsafe:
+            self._refused.setdefault(told(judged.finding), refusal)
+
+    def refused(self, state: _State) -> tuple[str, ...]:
+        """Of the findings that are still there, why nothing could be written."""
+        alike: dict[tuple[str, str], list[_Refusal]] = {}
+        for key, refusal in self._refused.items():
+            if state.counts[key]:
+                alike.setdefault((refusal.place.path, refusal.reason), []).append(refusal)
+        left = [words for refusals in alike.values() for words in _told_together(refusals)]
+        if self._trials >= MOST_TRIALS:
+            left.append(f"after {MOST_TRIALS} trials the rest is left as it is: fix again to go on")
+        return tuple(left)

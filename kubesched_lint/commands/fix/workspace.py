@@ -1,0 +1,234 @@
+"""Files as they would be with some changes made: in memory, and on disk when somebody says so."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from typing import IO
+
+from kubesched_lint.files import content, opened, place_of
+from kubesched_lint.findings import Path
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.editing import splice_of
+from kubesched_lint.manifests.inputs import LARGEST, STDIN, standard_input
+from kubesched_lint.manifests.loader import Entry, documents
+from kubesched_lint.manifests.splicing import spliced
+from kubesched_lint.manifests.split import text_of
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.record import replace
+from kubesched_lint.writing import kept, replacing
+
+_TRIES = 100
+_PAUSE = 0.05
+"""Seconds. Another run holds a file for as long as it takes to write it."""
+
+
+class WriteError(Exception):
+    """Why a file was left as it is, as a sentence that names it."""
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """A file: ``first`` are its bytes as they were linted, ``data`` those after the changes made so far.
+
+    ``entries`` is what the loader makes of ``data``; its documents are as many as ever. ``made`` are those changes,
+    each with the number of its document, told from the root of the document's text.
+    """
+
+    path: str
+    first: bytes
+    data: bytes
+    entries: tuple[Entry, ...]
+    in_kustomization: bool
+    unrendered: bool
+    made: tuple[tuple[int, Change], ...] = ()
+
+    @cached_property
+    def documents(self) -> tuple[Document, ...]:
+        return tuple(entry for entry in self.entries if isinstance(entry, Document))
+
+    @cached_property
+    def _numbers(self) -> Mapping[tuple[int, Path, int], int]:
+        return {(d.line, d.prefix, d.index): n for n, d in enumerate(self.documents)}
+
+    def number_of(self, document: Document) -> int | None:
+        """Which of the documents this one is; None where it has been changed."""
+        number = self._numbers.get((document.line, document.prefix, document.index))
+        return number if number is not None and self.documents[number].text == document.text else None
+
+    def changed(self, number: int, change: Change) -> OpenFile:
+        """With one change in the object of document ``number``. Raises ChangeError."""
+        document = self.documents[number]
+        change = _within(change, document)
+        data = spliced(self.data, document, splice_of(document.text, change))
+        made = replace(self, data=data, entries=tuple(self.read(data)), made=(*self.made, (number, change)))
+        if [d.prefix for d in made.documents] != [d.prefix for d in self.documents]:
+            raise ChangeError("the file would read otherwise")
+        return made
+
+    def objection(self) -> str:
+        """What another YAML reader has against the changed bytes, to end "not fixed: …"; empty for nothing."""
+        from kubesched_lint.manifests.second_reader import Made, objection
+
+        before, after = text_of(self.path, self.first), text_of(self.path, self.data)
+        if not isinstance(before, str) or not isinstance(after, str):
+            return "the file is no text"
+        last_lines = [d.line + d.text.rstrip("\n").count("\n") for d in self.documents]
+        return objection(before, after, [Made(last_lines[number], change) for number, change in self.made])
+
+    def read(self, data: bytes) -> Iterator[Entry]:
+        return documents(self.path, data, is_read, in_kustomization=self.in_kustomization, unrendered=self.unrendered)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A manifest set of which some files lie open: ``sheets`` by path, None for a file that cannot be edited.
+
+    ``closed`` says of files why they are not to be edited.
+    """
+
+    manifests: ManifestSet
+    sheets: Mapping[str, OpenFile | None] = field(default_factory=dict)
+    closed: Mapping[str, str] = field(default_factory=dict)
+
+    def open(self, document: Document) -> tuple[Workspace, int]:
+        """The workspace with the file of a document on it, and the document's number there. Raises ChangeError."""
+        if getattr(document, "rendering", None) is not None:
+            raise ChangeError("a tool rendered it: change what it was made of")
+        if document.path in self.closed:
+            raise ChangeError(self.closed[document.path])
+        workspace = self
+        if document.path not in self.sheets:
+            mine = [d for d in self.manifests.documents if d.path == document.path]
+            workspace = replace(self, sheets={**self.sheets, document.path: _sheet(document.path, mine)})
+        sheet = workspace.sheets[document.path]
+        if sheet is None:
+            raise ChangeError("the file has changed since it was read, or is not read as it stands")
+        number = sheet.number_of(document)
+        if number is None:
+            raise ChangeError("the document has just been changed")
+        return workspace, number
+
+    def changed(self, path: str, number: int, changes: Iterable[Change]) -> Workspace:
+        """With changes, one after the other, in one object of an open file. Raises ChangeError."""
+        sheet = self.sheets[path]
+        assert sheet is not None
+        for change in changes:
+            sheet = sheet.changed(number, change)
+        return replace(self, sheets={**self.sheets, path: sheet})
+
+    def reread(self, namespace: str) -> Workspace:
+        """The workspace with the set as it is with all changes."""
+        fresh = {path: iter(sheet.documents) for path, sheet in self.sheets.items() if sheet is not None}
+        found = [next(fresh[d.path]) if d.path in fresh else d for d in self.manifests.documents]
+        told = {id(error) for _, error in self.manifests.undecoded}
+        errors = (error for error in self.manifests.errors if id(error) not in told)
+        entries: tuple[Entry, ...] = (*found, *self.manifests.unread, *self.manifests.skipped, *errors)
+        return replace(self, manifests=manifest_set(entries, namespace))
+
+    @property
+    def differing(self) -> tuple[OpenFile, ...]:
+        """The files that are no longer as they were, by path."""
+        sheets = (sheet for sheet in self.sheets.values() if sheet is not None and sheet.data != sheet.first)
+        return tuple(sorted(sheets, key=lambda sheet: sheet.path))
+
+
+def _within(change: Change, document: Document) -> Change:
+    """The change told from the root of the document's text."""
+    at = (*document.prefix, *change.at)
+    match change:
+        case Put(_, value, after):
+            return Put(at, value, after)
+        case Append(_, item, after):
+            return Append(at, item, after)
+        case Rename(_, key):
+            return Rename(at, key)
+        case Remove():
+            return Remove(at)
+
+
+def _sheet(path: str, mine: list[Document]) -> OpenFile | None:
+    """The file, if it still reads as the documents that were linted."""
+    data = standard_input() if path == STDIN else _bytes(path)
+    if data is None:
+        return None
+    for in_kustomization in (False, True):
+        sheet = OpenFile(path, data, data, (), in_kustomization, any(d.unrendered for d in mine))
+        sheet = replace(sheet, entries=tuple(sheet.read(data)))
+        if _places(sheet.documents) == _places(mine) and _texts(sheet.documents) == _texts(mine):
+            return sheet
+    return None
+
+
+def _places(documents: Iterable[Document]) -> list[tuple[int, Path, int]]:
+    return [(d.line, d.prefix, d.index) for d in documents]
+
+
+def _texts(documents: Iterable[Document]) -> list[str]:
+    """The text of each YAML document once: the items of a List share it."""
+    return [text for _, (text, *_) in groupby((d.text for d in documents), key=id)]
+
+
+def _bytes(path: str) -> bytes | None:
+    try:
+        return content(path, LARGEST)
+    except OSError:
+        return None
+
+
+def write(sheet: OpenFile) -> None:
+    """Puts the changed bytes in the place of the file, all at once. Raises WriteError, and then nothing has changed.
+
+    Owner and permissions stay; hard links to the old file keep it. Nothing is written through a link: where one leads
+    is for who made the repository to say, and not what somebody meant who asked for its files to be mended.
+    """
+    try:
+        place = place_of(sheet.path)
+        if place.is_linked or os.path.islink(sheet.path):
+            raise WriteError(f"{sheet.path} is reached through a link: it is left alone; name the file itself")
+        with opened(sheet.path) as old, _alone(old, sheet.path), replacing(place.real, 0o600) as file:
+            known = os.fstat(old.fileno())
+            if not known.st_mode & 0o222 or not os.access(place.real, os.W_OK):
+                raise WriteError(f"{sheet.path} cannot be written: it is read-only")
+            file.write(sheet.data)
+            _own(file, known)
+            os.fchmod(file.fileno(), known.st_mode & 0o7777)
+            kept(file)
+            if _bytes(sheet.path) != sheet.first or not os.path.samestat(os.lstat(place.real), known):
+                raise WriteError(f"{sheet.path} has changed since it was read: it is left alone")
+    except OSError as error:
+        raise WriteError(f"{sheet.path} cannot be written: {(error.strerror or str(error)).lower()}") from None
+
+
+@contextmanager
+def _alone(file: IO[bytes], path: str) -> Iterator[None]:
+    """While no other run writes the file; one that has done so meanwhile has put another in its place."""
+    import fcntl
+    from time import sleep
+
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            sleep(_PAUSE)
+        except OSError:  # a file system without locks
+            break
+    else:
+        raise WriteError(f"{path} cannot be written: another program has locked it")
+    yield  # the lock ends with the file
+
+
+def _own(file: IO[bytes], known: os.stat_result) -> None:
+    """Only root may give files away; for everybody else a file that others own becomes theirs, as an editor's does."""
+    if (known.st_uid, known.st_gid) != (os.geteuid(), os.getegid()):
+        try:
+            os.fchown(file.fileno(), known.st_uid, known.st_gid)
+        except PermissionError:
+            pass

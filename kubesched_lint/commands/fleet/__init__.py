@@ -1,0 +1,1 @@
+"""``fleet``: one set of manifests against many clusters."""

@@ -1,0 +1,1 @@
+"""``lint``: files and cluster in, one report out."""

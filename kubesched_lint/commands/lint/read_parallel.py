@@ -1,0 +1,161 @@
+"""Files read and judged by several processes, for somebody who would rather spend more CPU than wait.
+
+This process takes chunks of files from the front, the others from the end, until they meet. What comes back is what
+costs most and travels lightest: the plain values of each document, and whether the API server would take it. Everything
+else (parting the text, decoding, all that is out of the ordinary) is done here as ever, so that the result is the same.
+"""
+
+from __future__ import annotations
+
+import marshal
+import multiprocessing
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from kubesched_lint.commands.lint.workers import Workers, closing, serve
+from kubesched_lint.findings import InputError
+from kubesched_lint.linter.reading import ManifestSet, manifest_set, refused_of
+from kubesched_lint.manifests.document import Document, Skipped
+from kubesched_lint.manifests.fast_reader import NotPlainError, read_plain
+from kubesched_lint.manifests.inputs import InputFile, amount_to
+from kubesched_lint.manifests.loader import Entry, documents_of
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.validation.refusals import Refusals
+
+Found = InputFile | Skipped | InputError
+Chunk = Sequence[Found]
+_LOOK_AFTER = 0.5
+"""Seconds without an answer after which we ask whether somebody is missing."""
+_FileRead = tuple[list[dict[str, Any] | None], list[bool]]
+"""What the fast reader made of a file's documents, None where it could not; of each Document whether it is sound."""
+
+_ENOUGH = 2 << 20
+"""Bytes of manifests below which starting another process takes longer than it saves."""
+_CHUNK = 96 << 10
+"""Bytes: some 10 ms of work, so that nobody waits long for the last one."""
+
+
+def is_worthwhile(files: Sequence[Found]) -> bool:
+    """Whether there is enough to do for another process, on a system whose processes can share what has been read."""
+    # macOS can fork, but its own libraries may crash the child.
+    forks = "fork" in multiprocessing.get_all_start_methods() and sys.platform != "darwin"
+    return forks and amount_to(files, _ENOUGH)
+
+
+def read_together(files: Sequence[Found], jobs: int, namespace: str, version: str) -> ManifestSet:
+    """The manifest set of the files, judged for that version, by as many processes as ``jobs``, this one included."""
+    chunks = list(_chunks(files))
+    with closing(Workers(jobs - 1, multiprocessing.get_context("fork"), _begin, chunks, version)) as workers:
+        reading = _Reading(chunks, workers)
+        return manifest_set(reading.entries(), namespace, version, reading.refused_of)
+
+
+def _chunks(files: Sequence[Found]) -> Iterator[list[Found]]:
+    chunk: list[Found] = []
+    size = 0
+    for file in files:
+        chunk.append(file)
+        size += len(file.data) if isinstance(file, InputFile) else 0
+        if size >= _CHUNK:
+            yield chunk
+            chunk, size = [], 0
+    yield chunk
+
+
+class _Reading:
+    """The entries of all chunks in their order, whoever has read them."""
+
+    def __init__(self, chunks: Sequence[Chunk], workers: Workers) -> None:
+        self._chunks = chunks
+        self._workers = workers
+        self._elsewhere: dict[int, Future[bytes]] = {}
+        try:
+            for number in reversed(range(len(chunks))):
+                self._elsewhere[number] = workers.submit(_read_chunk, number)
+        except OSError:  # no further process is to be had: all that was not handed over is read here
+            self._elsewhere.clear()
+        self._sound: Document | None = None
+
+    def entries(self) -> Iterator[Entry]:
+        for number, chunk in enumerate(self._chunks):
+            read = self._brought(number)
+            for file in chunk:
+                if not isinstance(file, InputFile):
+                    yield file
+                elif read is None:
+                    yield from documents_of(file, is_read)
+                else:
+                    yield from self._again(file, next(read))
+
+    def refused_of(self, document: Document, version: str) -> Refusals:
+        """What the API server refuses of the document that ``entries`` gave last."""
+        return () if document is self._sound else refused_of(document, version)
+
+    def _brought(self, number: int) -> Iterator[_FileRead] | None:
+        """What another process has made of a chunk; None where it had not begun, or failed: it is then read here."""
+        future = self._elsewhere.pop(number, None)
+        if future is None or future.cancel():
+            return None
+        try:
+            read: list[_FileRead] = marshal.loads(self._answer(future))
+        except Exception:  # whatever befell it, or the whole process
+            return None
+        return iter(read)
+
+    def _answer(self, future: Future[bytes]) -> bytes:
+        """Raises whatever the process did, and TimeoutError when one of them is gone, for then nobody may answer."""
+        while True:
+            try:
+                return future.result(_LOOK_AFTER)
+            except TimeoutError:
+                if future.done():
+                    return future.result()
+                if not self._workers.is_whole():
+                    self._elsewhere.clear()
+                    raise
+
+    def _again(self, file: InputFile, read: _FileRead) -> Iterator[Entry]:
+        values, sound = iter(read[0]), iter(read[1])
+        for entry in documents_of(file, is_read, lambda text: _value(next(values))):
+            if isinstance(entry, Document):
+                self._sound = entry if next(sound) else None
+            yield entry
+
+
+def _value(value: Any) -> dict[str, Any]:
+    if value is None:
+        raise NotPlainError
+    return value  # type: ignore[no-any-return]
+
+
+# --- in the other processes -----------------------------------------------------------------------------------------
+
+_work: Callable[[int], bytes]
+
+
+def _begin(chunks: Sequence[Chunk], version: str) -> None:
+    global _work
+    serve()
+
+    def work(number: int) -> bytes:
+        return marshal.dumps([_read(file, version) for file in chunks[number] if isinstance(file, InputFile)])
+
+    _work = work
+
+
+def _read_chunk(number: int) -> bytes:
+    return _work(number)
+
+
+def _read(file: InputFile, version: str) -> _FileRead:
+    values: list[dict[str, Any] | None] = []
+
+    def read(text: str) -> dict[str, Any]:
+        values.append(None)
+        value = values[-1] = read_plain(text)
+        return value
+
+    documents = (entry for entry in documents_of(file, is_read, read) if isinstance(entry, Document))
+    return values, [not refused_of(document, version) for document in documents]

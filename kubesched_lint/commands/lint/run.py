@@ -1,0 +1,393 @@
+"""One run for a person: files and cluster in, one report out.."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.findings import InputError, ObjectRef, Report, Skip
+from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of, tells_cluster
+from kubesched_lint.linter.suppression import suppress
+from kubesched_lint.manifests.document import Document, Skipped, Unread
+from kubesched_lint.model.decode.objects import is_read
+from kubesched_lint.record import record, replace
+from kubesched_lint.rulebook.library import Rulebook
+from kubesched_lint.text import first_few, plural
+from kubesched_lint.validation.schema import RECORDED
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from kubesched_lint.commands.lint.report_extras import ReportExtras
+    from kubesched_lint.manifests.inputs import InputFile, Progress
+    from kubesched_lint.project.baseline import KnownFinding
+    from kubesched_lint.project.changed import Changes
+
+
+_MOST_NAMED = 3
+
+
+@record
+class Request:
+    """What to read. ``elastic`` None: seen from the nodes' labels.
+
+    ``changed`` names a commit: only findings that a change since then touches are told. ``baseline`` names a file:
+    findings that it holds are known.
+    """
+
+    paths: tuple[str, ...]
+    cluster: str | None = None
+    elastic: bool | None = None
+    changed: str | None = None
+    force_exclude: bool = False
+    """Whether ``Options.exclude`` holds also for paths that are named, as pre-commit names each file."""
+    render: bool = True
+    """Whether kustomizations and charts are rendered where a tool for it is there."""
+    progress: Progress | None = None
+    cache: bool = False
+    """Whether the report of an earlier run that read the very same may be told again, and this one kept."""
+    baseline: str | None = None
+    jobs: int = 1
+    """Processes that may read and judge at the same time, this one included."""
+    mending: bool = False
+    """Whether fixes are tried anyhow, so that the report need not say what they might do."""
+    configuration: str = ""
+    """What ``project.weakening`` says of the configuration in ``config_file``."""
+    config_file: str = ""
+
+
+@record
+class Inputs:
+    """What a run reads: its files at once, everything else when somebody asks for it."""
+
+    request: Request
+    options: Options
+    found: Iterable[InputFile | Skipped | InputError]
+    """Read once: a list gives up each file when its documents are made."""
+
+    @cached_property
+    def manifests(self) -> ManifestSet:
+        namespace, version = self.options.namespace, self.options.kubernetes_version
+        files: Iterable[InputFile | Skipped | InputError] = self._drained()
+        if self.request.jobs > 1:
+            from kubesched_lint.commands.lint.read_parallel import is_worthwhile, read_together
+
+            files = known = list(files)
+            if is_worthwhile(known):
+                return read_together(known, self.request.jobs, namespace, version)
+        return manifest_set(entries_of(files), namespace, version)
+
+    def _drained(self) -> Iterator[InputFile | Skipped | InputError]:
+        if not isinstance(self.found, list):
+            yield from self.found
+            return
+        self.found.reverse()
+        while self.found:
+            yield self.found.pop()
+
+    @cached_property
+    def opened(self) -> tuple[Cluster | None, tuple[InputError, ...]]:
+        return open_cluster(self.request.cluster, self.request.elastic)
+
+
+@record
+class LintRun:
+    """The report of a run, and what it was made from: read only now, where a kept report spared that."""
+
+    report: Report
+    options: Options
+    material: Inputs
+    gone: tuple[KnownFinding, ...] = ()
+    """What the baseline holds and the manifests no longer show."""
+
+    @property
+    def manifests(self) -> ManifestSet:
+        return self.material.manifests
+
+    @property
+    def cluster(self) -> Cluster | None:
+        return self.material.opened[0]
+
+    def panorama(self) -> ReportExtras | None:
+        """The matrix and the picture of the cluster; simulates, so that only formats which show it ask."""
+        if self.cluster is None:
+            return None
+        from kubesched_lint.commands.lint.report_extras import panorama
+
+        return panorama(self.manifests, self.cluster, self.options, self.report.findings)
+
+
+def check(request: Request, options: Options, rulebook: Rulebook) -> Report:
+    """The report of ``checked`` alone."""
+    return checked(request, options, rulebook).report
+
+
+def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
+    """Reads, lints and suppresses. Raises UnknownRuleError for a rule that is not there, ChangedError, BaselineError.
+
+    A cluster that cannot be read is one error of the report; the manifests are then checked without one.
+    """
+    rulebook.select(options.profile, options.select, options.ignore)  # before anything is read
+    entries = None if request.baseline is None else _entries(request.baseline, rulebook)
+    changes = None if request.changed is None else _changes(request.changed, request.paths)
+    paths = _not_excluded(request.paths, options) if request.force_exclude else request.paths
+    files = files_of(paths, options, render=request.render, progress=request.progress)
+    if request.cache:
+        from kubesched_lint.manifests.inputs import InputFile
+
+        read = list(files)
+        written = {file.path for file in read if isinstance(file, InputFile) and file.rendering is None}
+        material = Inputs(request, options, read)
+        report = _kept_or_made(material, read, rulebook)
+    else:
+        material = Inputs(request, options, files)
+        report = _made(material, rulebook)
+        written = {document.path for document in material.manifests.documents if document.rendering is None}
+    gone: tuple[KnownFinding, ...] = ()
+    if entries is not None:
+        report, gone = _known(report, entries, material, rulebook)
+    judged = report
+    report = report if changes is None else _narrowed(changes, report, material.manifests, options.namespace)
+    report = report if request.mending else _noting_fixes(report, rulebook, written)
+    report = _saying_what_is_weaker(report, judged, changes, request)
+    return LintRun(report, options, material, gone)
+
+
+def _saying_what_is_weaker(report: Report, judged: Report, changes: Changes | None, request: Request) -> Report:
+    """``judged`` has all findings, also those that no change touches."""
+    waived = any(finding.suppressed for finding in judged.findings)
+    if not (request.configuration or waived or changes):
+        return report
+    from kubesched_lint.project.weakening import edited_by, line
+
+    judges = (request.config_file, request.cluster, request.baseline)
+    edited = () if changes is None else edited_by(changes, judges)
+    said = line(request.configuration, judged, request.baseline, edited)
+    return replace(report, summary=replace(report.summary, configuration=said))
+
+
+def _noting_fixes(report: Report, rulebook: Rulebook, written: Container[str]) -> Report:
+    """With a note on findings of rules that know a remedy, in files that somebody has ``written``: others are rendered.
+
+    Whether it helps here, only ``commands.fix`` finds out.
+    """
+    open_there = (f for f in report.findings if f.suppressed is None and f.location.path in written)
+    known = [rulebook.rules[f.rule].fix for f in open_there if f.rule in rulebook.rules]
+    safe, unsafe = known.count("safe"), known.count("unsafe")
+    if not safe + unsafe:
+        return report
+    flags = "--fix" if safe else "--fix --unsafe-fixes"
+    more = f", {unsafe} more with --unsafe-fixes" if safe and unsafe else ""
+    number = safe or unsafe
+    note = f"{number} {plural(number, 'finding')} may be mended by {flags}{more}; --diff shows how"
+    return replace(report, summary=replace(report.summary, notes=(*report.summary.notes, note)))
+
+
+def _made(material: Inputs, rulebook: Rulebook) -> Report:
+    manifests, (cluster, problem) = material.manifests, material.opened
+    return report_on(manifests, cluster, problem, material.options, rulebook, material.request.paths)
+
+
+def _kept_or_made(material: Inputs, files: Sequence[InputFile | Skipped | InputError], rulebook: Rulebook) -> Report:
+    """From the cache, or for it; a cluster that cannot be read is asked for again the next time."""
+    from kubesched_lint.commands.lint.cache import Kept, files_of_cluster, is_worthwhile, key_of, shelf
+
+    place = shelf(os.environ) if is_worthwhile(files) else None
+    nodes = files_of_cluster(material.request.cluster) if place else None
+    if place is None or nodes is None:
+        return _made(material, rulebook)
+    asked = (material.request.cluster, material.request.elastic, material.request.paths)
+    key = key_of(files, nodes, material.options, rulebook, asked)
+    if key is None:
+        return _made(material, rulebook)
+    report = place.find(key, _now())
+    if report is None:
+        report = _made(material, rulebook)
+        cluster, problem = material.opened
+        if not problem:
+            place.keep(key, Kept(report, cluster.description if cluster else None))
+    return report
+
+
+def report_on(
+    manifests: ManifestSet,
+    cluster: Cluster | None,
+    problem: tuple[InputError, ...],
+    options: Options,
+    rulebook: Rulebook,
+    paths: Sequence[str] = (),
+) -> Report:
+    """The report of what has been read; ``problem`` is why there is no cluster. Raises UnknownRuleError.
+
+    That there is nothing to check is an error of the input, at the first of ``paths``, unless the set is partial.
+    """
+    rules = rulebook.select(options.profile, options.select, options.ignore)
+    report, _ = lint(manifests, cluster, options, rules)
+    report = suppress(report, manifests, rulebook, rules, options)
+    of_cluster = cluster.notes_beside(manifests.inventory.node_pools) if cluster else ()
+    notes = (*_set_notes(manifests), *_version_notes(options), *of_cluster, *report.summary.notes)
+    unreadable = problem[0].path if problem and cluster is None else ""
+    summary = replace(report.summary, cluster=_sentence(cluster), notes=notes, unreadable_cluster=unreadable)
+    unchecked = (*_skipped_documents(manifests), *report.skipped)
+    unusable = tuple(InputError(fault.path, fault.message, fault.line) for fault in rulebook.faults)
+    nothing = () if options.partial or not manifests.is_empty else (_nothing(manifests, options, paths),)
+    errors = (*problem, *nothing, *unusable, *report.errors)
+    return replace(report, skipped=unchecked, errors=errors, summary=summary)
+
+
+def _nothing(manifests: ManifestSet, options: Options, paths: Sequence[str]) -> InputError:
+    """Why nothing was checked, as far as what was met instead tells it."""
+    where = paths[0] if paths else "<no input>"
+    if manifests.skipped:
+        first = manifests.skipped[0]
+        return InputError(first.path, f"nothing was checked: {first.reason}", first.line)
+    told = next(filter(tells_cluster, manifests.unread), None)
+    if told is not None:
+        message = f"no manifests, but a cluster ({told.kind}): nothing was checked. A cluster is given by --cluster"
+        return InputError(told.path, message, told.line)
+    if any(unread.kind for unread in manifests.unread):
+        return InputError(where, "no Kubernetes object but a kustomization that is not rendered: nothing was checked")
+    if options.exclude.patterns and _are_excluded(paths, options):
+        patterns = ", ".join(options.exclude.patterns[:_MOST_NAMED])
+        return InputError(where, f"nothing was checked: all that could be read here is excluded (exclude: {patterns})")
+    return InputError(where, "no Kubernetes object found: nothing was checked" if paths else "nothing to check")
+
+
+def _are_excluded(paths: Sequence[str], options: Options) -> bool:
+    """Whether there would be files if none were excluded. Looks once more, for a run that has found nothing."""
+    from kubesched_lint.manifests.loader import InputFile, find_files
+
+    return any(isinstance(found, InputFile) for found in find_files([p for p in paths if p != "-"], render=False))
+
+
+def _not_excluded(paths: Sequence[str], options: Options) -> tuple[str, ...]:
+    return tuple(path for path in paths if not options.exclude.covers(path))
+
+
+def _entries(path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:
+    from kubesched_lint.project.baseline import read_baseline
+
+    return read_baseline(path, rulebook)
+
+
+def _known(
+    report: Report, entries: tuple[KnownFinding, ...], material: Inputs, rulebook: Rulebook
+) -> tuple[Report, tuple[KnownFinding, ...]]:
+    """The report held against a baseline, and the entries that are gone: with errors of the input nobody can say."""
+    from kubesched_lint.project.baseline import held_against, told
+
+    options, path = material.options, material.request.baseline or ""
+    rules = rulebook.select(options.profile, options.select, options.ignore)
+    ran = {rule.slug for rule in rules} - {skip.rule for skip in report.skipped}
+
+    def objects() -> set[ObjectRef]:
+        return {ref_of(document, options.namespace) for document in material.manifests.documents}
+
+    held = held_against(report, entries, source=path, ran=() if report.errors else ran, objects=objects)
+    summary = replace(held.report.summary, notes=(*held.report.summary.notes, *told(held, path)))
+    return replace(held.report, summary=summary), held.gone
+
+
+def _changes(base: str, paths: Sequence[str]) -> Changes:
+    """What has changed; git is asked before anything is read, for it may say no."""
+    from kubesched_lint.project.changed import changes_since
+
+    return changes_since(base, paths)
+
+
+def _narrowed(changes: Changes, report: Report, manifests: ManifestSet, namespace: str) -> Report:
+    from kubesched_lint.project.changed import only_changed
+
+    return only_changed(changes, report, manifests, namespace)
+
+
+def read_manifests(paths: Sequence[str], options: Options, *, render: bool = True) -> ManifestSet:
+    """Everything under the paths, decoded; what could not be read is in its ``errors``.
+
+    With ``render``, kustomizations are read as what they are applied as, where kubectl or kustomize is there to tell.
+    """
+    return manifest_set(entries_of(files_of(paths, options, render=render)), options.namespace)
+
+
+def files_of(
+    paths: Sequence[str], options: Options, *, render: bool, progress: Progress | None = None
+) -> Iterator[InputFile | Skipped | InputError]:
+    from kubesched_lint.manifests.loader import find_files
+
+    is_excluded = options.exclude.covers if options.exclude.patterns else None
+    return find_files(paths, is_excluded, render=render, progress=progress)
+
+
+def entries_of(files: Iterable[InputFile | Skipped | InputError]) -> Iterator[Document | Unread | Skipped | InputError]:
+    """The documents of files that ``find_files`` found, and what it found besides."""
+    from kubesched_lint.manifests.loader import InputFile, documents_of
+
+    for found in files:
+        if isinstance(found, InputFile):
+            yield from documents_of(found, is_read)
+        else:
+            yield found
+
+
+def open_cluster(path: str | None, elastic: bool | None) -> tuple[Cluster | None, tuple[InputError, ...]]:
+    """What ``--cluster`` names, or why it cannot be read."""
+    if path is None:
+        return None, ()
+    from kubesched_lint.cluster.read import read_cluster
+
+    try:
+        return read_cluster(path, elastic=elastic), ()
+    except ClusterError as error:
+        return None, (InputError(error.path, error.message, error.line, error.column),)
+
+
+def _sentence(cluster: Cluster | None) -> str:
+    return cluster.describe(_now()) if cluster else ""
+
+
+def _now() -> datetime:
+    from datetime import UTC, datetime
+
+    return datetime.now(UTC)
+
+
+def _version_notes(options: Options) -> Iterator[str]:
+    if options.kubernetes_version != RECORDED:
+        yield (
+            f"for Kubernetes {options.kubernetes_version} the published schema alone says what the API server refuses: "
+            "unknown fields and wrong types, not its rules of validation"
+        )
+
+
+def _skipped_documents(manifests: ManifestSet) -> Iterator[Skip]:
+    """What was met and not checked is told among the skipped, never passed over."""
+    for skipped in manifests.skipped:
+        place = "".join(f":{number}" for number in (skipped.line, skipped.column) if number)
+        yield Skip("", f"{skipped.path}{place}: {skipped.reason}")
+
+
+def _set_notes(manifests: ManifestSet) -> Iterator[str]:
+    wrapping: dict[str, int] = {}
+    for unread in manifests.unread:
+        if unread.wraps_pod_template:
+            wrapping[unread.kind] = wrapping.get(unread.kind, 0) + 1
+    overlays = [u.path for u in manifests.unread if u.kind == "Kustomization" and "fluxcd" not in u.api_version]
+    if overlays:
+        from shutil import which
+
+        where = overlays[0].rpartition("/")[0] or "."
+        why = "" if which("kubectl") or which("kustomize") else " (neither kubectl nor kustomize is on PATH)"
+        yield (
+            f"{len(overlays)} Kustomization: bases and patches were read as they stand{why}; to lint what is applied: "
+            f"kubectl kustomize {where} | kubesched-lint lint -"
+        )
+    rendered = tuple(dict.fromkeys(d.rendering.how for d in manifests.documents if d.rendering is not None))
+    if rendered:
+        yield f"rendered with {first_few(rendered, _MOST_NAMED)}: lines that no file has are marked (rendered)"
+    for kind, count in wrapping.items():
+        yield f"{count} {kind}: wraps a pod template that is not checked; render it to a workload to have it checked"

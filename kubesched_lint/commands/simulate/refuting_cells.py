@@ -1,0 +1,128 @@
+"""The last step before a cell is called proven: exact runs try to end otherwise than it says.
+
+Two kinds of run: the whole set placed as Kubernetes would (``analysis.attempts``), against every cell about the first
+deployment; and seeded courses of the lifecycle model, against what was established by counting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubesched_lint import work
+from kubesched_lint.analysis.attempts import is_modelled, orders, pods_left
+from kubesched_lint.analysis.wanted import pods_wanted
+from kubesched_lint.lifecycle.judging import judged
+from kubesched_lint.lifecycle.matrix import Row, Simulation
+from kubesched_lint.lifecycle.outcomes import Range
+from kubesched_lint.lifecycle.quotas import most_pods
+from kubesched_lint.lifecycle.telling import End
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell
+from kubesched_lint.linter import refuting
+from kubesched_lint.record import replace
+from kubesched_lint.world.world import Member, World
+
+MOST_PODS = 3_000
+"""Of all workloads together: a run of more would take longer than what it checks."""
+MOST_STEPS = 5_000
+"""Pods times nodes: courses of larger sets are followed only where a cell needs them anyway."""
+RUNS = 3
+
+
+def established_cells(rows: Sequence[Row], simulation: Simulation, world: World) -> Iterator[Row]:
+    """The rows, with cells that a run contradicts as unknown. ``world`` is the one that the simulation started from."""
+    placed = _placements(simulation, world.without_pools)  # the nodes of the plan are among its nodes
+    for row in rows:
+        cells = []
+        for cell in row.cells:
+            try:
+                with work.within(work.share(0)):
+                    run = _against(cell, row.number, simulation, placed) if cell.proven else ""
+            except work.OutOfWorkError:
+                run = ""  # a run that is cut short says nothing
+            if run and refuting.raising:
+                workload = simulation.whole.workloads[row.number]
+                raise refuting.RefutedError(f"{cell.event} of {workload}: {cell.text} ({cell.why}); yet {run}")
+            cells.append(_not_established(cell, run) if run else cell)
+        yield replace(row, cells=tuple(cells))
+
+
+def _not_established(cell: Cell, run: str) -> Cell:
+    missing = f"a proof: {cell.why}; yet {run}. Please report this: it is a fault of kubesched-lint"
+    bound = Range(0, cell.wanted, "bound")
+    return Cell(
+        cell.event,
+        UNKNOWN,
+        cell.wanted,
+        bound,
+        text=f"{bound}/{cell.wanted} ?",
+        missing=(missing,),
+        assumes=cell.assumes,
+    )
+
+
+def _against(cell: Cell, number: int, simulation: Simulation, placed: Sequence[dict[int, int]]) -> str:
+    if cell.event == "deploy":
+        for run in placed:
+            bound = cell.wanted - run.get(number, 0)
+            if number in run and _beats(cell, bound):
+                return f"a run of the model binds {bound} of {cell.wanted}"
+    place = simulation.place(number)
+    if place is None or cell.bound.by == "search" or simulation.whole.never_ready or _steps(simulation) > MOST_STEPS:
+        return ""
+    return _contradicted(cell, simulation.courses(cell.event, place))
+
+
+def _beats(cell: Cell, bound: int) -> bool:
+    """Whether a run of any scheduler contradicts the cell; where it was searched, its numbers are the default one's."""
+    if cell.bound.by == "search":
+        return (cell.verdict == FINE and bound < cell.wanted) or (cell.verdict == BAD and bound >= cell.wanted)
+    return not cell.bound.least <= bound <= cell.bound.most
+
+
+def _contradicted(cell: Cell, ends: Sequence[End]) -> str:
+    ends = [end for end in ends if not end.blocked]  # a course may give up a drain that would go on later
+    verdicts = {judged(cell.event, [end])[0] for end in ends}
+    if cell.verdict == FINE and BAD in verdicts:
+        return "a course of the model ends badly"
+    if cell.verdict == BAD and FINE in verdicts:
+        return "a course of the model ends well"
+    counts = [end.filled(cell.wanted) for end in ends]
+    wrong = next((n for n in counts if not cell.bound.least <= n <= cell.bound.most), None)
+    return "" if wrong is None else f"a course of the model binds {wrong} of {cell.wanted}"
+
+
+def _steps(simulation: Simulation) -> int:
+    setting = simulation.setting
+    return len(setting.nodes) * sum(most_pods(setting, i) for i in range(len(setting.workloads)))
+
+
+# --- the whole set, deployed ----------------------------------------------------------------------------------------
+
+
+def _placements(simulation: Simulation, world: World) -> Sequence[dict[int, int]]:
+    """Per run: number of a workload → its pods that find no node. None where workloads run already."""
+    setting = simulation.whole
+    if setting.never_ready or any(world.member(w).running_pods for w in world.manifests.workloads):
+        return ()
+    by_ref = {w.ref: w for w in world.as_deployed}
+    followed = {i: by_ref[w.ref] for i, w in enumerate(setting.workloads) if _is_followed(world.member(by_ref[w.ref]))}
+    if len(followed) < len(setting.workloads):  # who needs pods of others may wait for one that no run makes
+        followed = {i: w for i, w in followed.items() if not w.pod.required_affinity}
+    numbers = {id(w): i for i, w in followed.items()}
+    members = list(followed.values())
+    if sum(pods_wanted(world.member(w)) for w in members) > MOST_PODS:
+        return ()
+    found: list[dict[int, int]] = []
+    for ordered, choose, random in orders(members, members[-1:], RUNS):
+        try:
+            with work.within(work.share(0)):
+                left = pods_left(world, ordered, choose, random)
+        except work.OutOfWorkError:
+            return found
+        if left is not None:
+            found.append({number: left[key] for key, number in numbers.items()})
+    return found
+
+
+def _is_followed(it: Member) -> bool:
+    return not it.workload.held and is_modelled(it)

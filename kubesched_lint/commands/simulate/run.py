@@ -1,0 +1,302 @@
+"""``simulate``: from a manifest set and a cluster to the matrix of what may happen to each workload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
+
+from kubesched_lint import work
+from kubesched_lint.analysis.growth import growth_plan
+from kubesched_lint.analysis.held import amid_rollout
+from kubesched_lint.analysis.setting import setting_of
+from kubesched_lint.analysis.transient import settled
+from kubesched_lint.analysis.well_known import untold_label
+from kubesched_lint.analysis.worlds import WhatIf, grown_world, surviving, without_suspended
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.commands.simulate.refuting_cells import established_cells
+from kubesched_lint.commands.simulate.scaling import scale_events, sizes
+from kubesched_lint.commands.simulate.weighing import weighed
+from kubesched_lint.commands.simulate.what_if_cells import MEANWHILE, of_cluster, of_unknown_nodes
+from kubesched_lint.findings import InputError, Location, ObjectRef
+from kubesched_lint.lifecycle.courses import Effort
+from kubesched_lint.lifecycle.matrix import EVENTS, Row, Simulation, cut_short
+from kubesched_lint.lifecycle.picture import Picture, picture
+from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.skew import Skew, skews
+from kubesched_lint.lifecycle.telling import scaled_to, size_after
+from kubesched_lint.lifecycle.verdicts import BAD, Cell
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.manifests.document import location_of
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.policy import DisruptionBudget, ResourceQuota
+from kubesched_lint.model.workload import Workload, service_account
+from kubesched_lint.record import record, replace
+from kubesched_lint.text import first_few
+from kubesched_lint.world.pod_labels import not_followed
+from kubesched_lint.world.world import World
+
+MOST_STEPS, STEPS_EACH, MANY = 7_000_000, 20_000, 200
+"""Of a simulation, and for each of its workloads as far as they are not ``MANY``: see ``work``."""
+
+_FEW = 5
+"""So many of a kind are named."""
+_SKEW_NODES = 200
+"""On larger clusters twenty runs per workload are not worth their time."""
+
+
+@record
+class WorkloadSkew:
+    workload: Workload
+    skew: Skew
+
+
+@record
+class SimulationReport:
+    """All that a report of ``simulate`` may show."""
+
+    workloads: tuple[Workload, ...]
+    events: tuple[str, ...]
+    rows: tuple[Row, ...]
+    skews: tuple[WorkloadSkew, ...] = ()
+    before: Picture | None = None
+    after: Picture | None = None
+    pictured: str = ""
+    """The event between ``before`` and ``after``."""
+    errors: tuple[InputError, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether some cell is proven bad for every scheduler."""
+        return any(c.verdict == BAD and c.proven for row in self.rows for c in row.cells)
+
+    def place(self, cell: Cell) -> Location | None:
+        """The manifest line to blame."""
+        source = cell.blamed.source if cell.blamed is not None else None
+        return None if source is None or not cell.at else location_of(source, cell.at)
+
+
+def simulate(
+    manifests: ManifestSet,
+    cluster: Cluster,
+    options: Options,
+    events: Sequence[str] = EVENTS,
+    effort: Effort | None = None,
+    pictured: str = "",
+    only: Collection[ObjectRef] | None = None,
+    never_ready: Collection[str] = (),
+    scale: Collection[str] = (),
+) -> SimulationReport:
+    """The whole matrix, or its rows for ``only`` some workloads. Raises ValueError for an event that is not one. Pure.
+
+    ``never_ready`` names workloads, as NAMESPACE/NAME, of which the pods that an event makes never become ready;
+    ValueError for one that is not of the set. ``scale`` has numbers of replicas, as ``web=15``: each is an event more.
+
+    What is passing about nodes (cordons, taints that go by themselves) is taken as passed, as ``lint`` does.
+    """
+    inventory, chosen = _defined_once(manifests.inventory)
+    world = World(inventory, settled(cluster), manifests.premises(options))
+    effort = effort or Effort()
+    try:
+        with work.within(_steps(effort, len(inventory.workloads))):
+            return _simulated(manifests, cluster, world, chosen, events, effort, pictured, only, never_ready, scale)
+    except work.OutOfWorkError as reason:
+        return _cut_short(manifests, world, events, only, pictured, f"{reason}: nothing was followed")
+
+
+def _steps(effort: Effort, workloads: int) -> int:
+    """What a simulation may cost: see ``work``. Who lets a search go on longer means it."""
+    return (MOST_STEPS + STEPS_EACH * min(workloads, MANY)) * max(1, effort.states // Effort().states)
+
+
+def _cut_short(
+    manifests: ManifestSet,
+    world: World,
+    events: Sequence[str],
+    only: Collection[ObjectRef] | None,
+    pictured: str,
+    reason: str,
+) -> SimulationReport:
+    """Nothing is known of any event."""
+    workloads = tuple(w for w in world.order.workloads if w.kind != "CronJob")
+    rows = [
+        Row(i, tuple(cut_short(event, w.replicas, reason) for event in events))
+        for i, w in enumerate(workloads)
+        if only is None or w.ref in only
+    ]
+    return SimulationReport(
+        workloads, tuple(events), tuple(rows), pictured=pictured, errors=manifests.errors, notes=(reason,)
+    )
+
+
+def _simulated(
+    manifests: ManifestSet,
+    cluster: Cluster,
+    world: World,
+    chosen: Sequence[str],
+    events: Sequence[str],
+    effort: Effort,
+    pictured: str,
+    only: Collection[ObjectRef] | None,
+    never_ready: Collection[str],
+    scale: Collection[str],
+) -> SimulationReport:
+    grown = grown_world(world)
+    setting = _asked(setting_of(grown), never_ready, scale)
+    events = tuple(dict.fromkeys((*events, *scale_events(setting.scaled))))
+    _check_events((*events, *([pictured] if pictured else [])), (*EVENTS, *scale_events(setting.scaled)))
+    simulation = Simulation(setting, effort)
+    numbers = [i for i, w in enumerate(setting.workloads) if only is None or w.ref in only]
+    rows = tuple(established_cells(tuple(_rows(simulation, events, numbers)), simulation, grown))
+    standing = without_suspended(world)
+    missing, names = dict(_missing(setting, world)), [str(workload) for workload in setting.workloads]
+    table = of_cluster(cluster)
+    other = cache(lambda other: Simulation(_asked(setting_of(other), never_ready, scale), effort))
+    tested = (_tested(r, world, (*table, *of_unknown_nodes(r.number, missing, names)), other) for r in rows)
+    rows = tuple(weighed(tuple(tested), setting, world))
+    drawn = work.tried(lambda: _pictures(simulation, pictured), None) if pictured else (None, None)
+    before, after = drawn or (None, None)
+    unmissing = [i for i in numbers if i not in missing]
+    skewed = work.tried(lambda: tuple(_skews(setting, effort, unmissing)), None, 4 / 3)  # little comes after them
+    left_out = [what for what, told in (("the picture", drawn), ("the skews", skewed)) if told is None]
+    return SimulationReport(
+        setting.workloads,
+        tuple(events),
+        rows,
+        skewed or (),
+        before,
+        after,
+        pictured,
+        manifests.errors,
+        (
+            *chosen,
+            *_notes(setting, cluster, world),
+            *_pool_notes(standing, rows, pictured),
+            *(f"left out: {what}, for {work.WHY}" for what in left_out),
+        ),
+    )
+
+
+def _defined_once(manifests: Inventory) -> tuple[Inventory, tuple[str, ...]]:
+    """One world at a time: of an object that is defined more than once, one definition, and which."""
+    if not manifests.has_namesakes:
+        return manifests, ()
+    from kubesched_lint.linter.duplicate_definitions import one_of_each
+
+    return one_of_each(manifests)
+
+
+def _rows(simulation: Simulation, events: Sequence[str], numbers: Sequence[int]) -> Iterator[Row]:
+    for number in numbers:
+        yield Row(number, tuple(simulation.cell(event, number) for event in events))
+
+
+def _tested(row: Row, world: World, table: Sequence[WhatIf[Cell]], simulated: Callable[[World], Simulation]) -> Row:
+    """With what its cells owe to other worlds: see ``commands.simulate.what_if_cells``."""
+
+    def again(cell: Cell, other: World) -> Cell:
+        return simulated(other).cell(cell.event, row.number)
+
+    cells = (surviving(_placed(cell, world), world, table, again) or cell for cell in row.cells)
+    return replace(row, cells=tuple(cells))
+
+
+def _placed(cell: Cell, world: World) -> Cell:
+    """A finding points at no line of a snapshot."""
+    ours = (*world.manifests.budgets, *world.manifests.quotas)
+    if isinstance(cell.blamed, (DisruptionBudget, ResourceQuota)) and all(cell.blamed is not o for o in ours):
+        return replace(cell, blamed=None, at=())
+    return cell
+
+
+def _missing(setting: Setting, world: World) -> Iterator[tuple[int, str]]:
+    """Workloads by number, of which it is not known where their pods may run, and what is missing to know it."""
+    for i, key in not_followed(setting.workloads).items():
+        yield i, f"simulate does not follow the label {key}, whose value differs from pod to pod"
+    for i, pod in enumerate(setting.pods):
+        key = untold_label(pod, world)
+        if key:
+            yield i, f"the label {key} of the nodes, which the pods ask for and the cluster sketch does not tell"
+
+
+def _check_events(events: Sequence[str], known: Sequence[str]) -> None:
+    unknown = [event for event in events if event not in known]
+    if unknown:
+        hint = "; --scale web=15 adds scale-to-15" if scaled_to(unknown[0]) is not None else ""
+        raise ValueError(f"unknown event {unknown[0]!r}: one of {', '.join(known)}{hint}")
+
+
+def _asked(setting: Setting, never_ready: Collection[str], scale: Collection[str]) -> Setting:
+    """With what the user assumes or means to do."""
+    setting = _held_up(setting, never_ready)
+    return replace(setting, scaled=sizes(scale, setting)) if scale else setting
+
+
+def _held_up(setting: Setting, never_ready: Collection[str]) -> Setting:
+    names = {f"{w.namespace}/{w.name}" for w in setting.workloads}
+    for name in never_ready:
+        if name not in names:
+            raise ValueError(f"no workload {name} in the manifests: --never-ready takes NAMESPACE/NAME")
+    held = [i for i, w in enumerate(setting.workloads) if f"{w.namespace}/{w.name}" in never_ready]
+    return replace(setting, never_ready=frozenset(held)) if held else setting
+
+
+def _pool_notes(world: World, rows: Sequence[Row], pictured: str) -> Iterator[str]:
+    if world.pools:
+        from kubesched_lint.analysis.pool_notes import pool_notes
+
+        yield from pool_notes(world)
+        if growth_plan(world).nodes:
+            names = [node.name for node in growth_plan(world).nodes]
+            yield f"events are played with the added nodes in place: {_first(names)}"
+        if any(cell.event == pictured and MEANWHILE in cell.assumes for row in rows for cell in row.cells):
+            yield f"what waits after {pictured} in the picture fits on nodes that the pools add meanwhile (not drawn)"
+
+
+def _skews(setting: Setting, effort: Effort, numbers: Sequence[int]) -> Iterator[WorkloadSkew]:
+    if len(setting.nodes) > _SKEW_NODES:
+        return
+    kept = {w.ref for i, w in enumerate(setting.workloads) if i in set(numbers)}
+    for number, workload in enumerate(setting.created.workloads):
+        if workload.ref in kept:
+            for skew in skews(setting.created, number, seed=effort.seed):
+                yield WorkloadSkew(workload, skew)
+
+
+def _first(names: Sequence[str]) -> str:
+    return first_few(names, _FEW)
+
+
+def _pictures(simulation: Simulation, event: str) -> tuple[Picture | None, Picture | None]:
+    """The cluster before and after an event of one seeded course."""
+    story, after = simulation.course(event)
+    if story is None or after is None:
+        return None, None
+    places = {(w.kind, w.namespace, w.name): i for i, w in enumerate(simulation.whole.workloads)}
+    numbers = {number: places[key] for key, number in after.numbers.items() if key in places}
+    return picture(story, story.states[0], numbers), picture(after, after.states[0], numbers)
+
+
+def _notes(setting: Setting, cluster: Cluster, world: World) -> Iterator[str]:
+    yield from cluster.notes
+    left_out = [str(w) for w in world.manifests.workloads if w.kind == "CronJob"]
+    if left_out:
+        yield f"left out, for nobody knows when their pods come: {_first(left_out)}"
+    amid = [str(w) for w in amid_rollout(world)]
+    if amid:
+        yield f"left out, for they are paused amid a rollout: {_first(amid)}; their pods stay where they are"
+    for number, wanted in setting.scaled.items():
+        scaler = setting.scalers.get(number)
+        if scaler is not None:
+            bounds = f"{size_after(setting, 'scale-down', number)} to {scaler.max_replicas}"
+            sizes_said = " and ".join(map(str, wanted))
+            yield f"{setting.workloads[number]} has an autoscaler ({bounds}), which may not leave it at {sizes_said}"
+    kept = [str(w) for w in setting.workloads if w.held and w.replicas]
+    if kept:
+        yield f"paused, so they are told by the template that runs, not by that of the manifests: {_first(kept)}"
+    accounts = {f"{w.namespace}/{name}": None for w in setting.workloads if (name := service_account(w))}
+    if accounts:
+        yield f"assumed to exist, for ServiceAccounts are not read: {_first(list(accounts))}"
+    if not cluster.resources_known:
+        yield "some nodes tell no resources: there every request fits"

@@ -1,0 +1,1 @@
+"""``verify``: our predictions against recorded decisions, admissions and lifecycles."""

@@ -1,0 +1,144 @@
+"""Our predictions held against recorded decisions and admissions: one answer per question that a record settles.
+
+Predictions are made by ``scheduler.replay`` before this module looks at what was recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kubesched_lint.commands.verify.agreement import Agreement, Answer
+from kubesched_lint.scheduler.replay import Prediction, replay
+
+Record = Mapping[str, Any]
+
+# What no shared recording exercises: these follow the v1.36 sources alone, and have table tests that cite them.
+SOURCE_ONLY = (
+    "terminating pods",
+    "clusters of 100 nodes and more, where the scheduler samples",
+    "pods nominated to a node, seen by other pods",
+    "NodeVolumeLimits, VolumeZone, inline disks and storage capacity",
+    "volumes bound from a pool of free ones",
+    "disruption budgets of owned pods",
+    "default spread constraints of owned pods",
+    "NodeDeclaredFeatures and extended resources that DRA allocates",
+    "tolerations with Gt and Lt (gated off)",
+)
+
+
+def verify_decisions(
+    case: Mapping[str, Any], account: Agreement, version: str | None = None
+) -> Iterator[dict[str, object]]:
+    """Predicts every pod of a case of decisions or preemptions, and adds to ``account`` how that agrees."""
+    for recorded, prediction in replay(case, refuse=_refusal, kubernetes_version=version):
+        account.pods += 1
+        yield prediction.as_json()
+        for answer in judge(recorded, prediction):
+            account.note(answer, prediction.case, prediction.pod)
+
+
+def _refusal(pod: Mapping[str, Any]) -> str:
+    """The API server's refusal in its own words; empty where it accepts."""
+    from kubesched_lint.validation.validate import validate
+
+    return validate({"apiVersion": "v1", "kind": "Pod", **pod}).message
+
+
+def verify_admission(
+    case: Mapping[str, Any], account: Agreement, version: str | None = None
+) -> Iterator[dict[str, object]]:
+    """Predicts the API server's answer to one manifest; refusals by decoding (400) and by rules are told apart."""
+    from kubesched_lint.validation.conformance import predict, recorded_fields, unordered
+
+    predicted = predict({**case, "kubernetes": version} if version else case)
+    yield predicted
+    if "accepted" not in case:
+        return
+    name = str(case["id"])
+    account.note(Answer("accepted", case["accepted"] == predicted["accepted"], case["accepted"]), name, "")
+    if not case["accepted"] and not predicted["accepted"]:
+        theirs, ours = recorded_fields(case), frozenset(cause["field"] for cause in predicted["causes"])
+        question = f"fields of a {case['code']}"
+        account.note(Answer(question, theirs == ours, sorted(theirs), sorted(ours), case["message"]), name, "")
+        said = case["message"], predicted["message"]
+        account.note(Answer(f"message of a {case['code']}", unordered(said[0]) == unordered(said[1]), *said), name, "")
+
+
+def judge(record: Record, prediction: Prediction) -> Iterator[Answer]:
+    """One answer per question that the record settles; what it lacks is not asked."""
+    if "rejected" in record or prediction.rejected:
+        yield _rejection(record, prediction)
+        return
+    if "admitted" in record or "feasible" in record:
+        yield Answer("rejected", True)
+    filters = list(_filter_answers(record, prediction))
+    yield from filters
+    yield from _per_filter(prediction, all(a.agrees for a in filters)) if filters else ()
+    yield from _score_answers(record, prediction)
+    yield from _preemption_answers(record, prediction)
+
+
+def _rejection(record: Record, prediction: Prediction) -> Answer:
+    recorded = record.get("rejected")
+    same = recorded == prediction.message if isinstance(recorded, str) else bool(recorded) == prediction.rejected
+    return Answer("rejected", same, recorded, prediction.message)
+
+
+def _filter_answers(record: Record, prediction: Prediction) -> Iterator[Answer]:
+    if "feasible" in record:
+        ours, theirs = set(prediction.feasible), set(record["feasible"])
+        because = "; ".join(
+            [f"{node} is turned away by {', '.join(prediction.reasons(node))}" for node in sorted(theirs - ours)]
+            + [f"nothing is found against {node}" for node in sorted(ours - theirs)]
+        )
+        yield Answer("feasible", ours == theirs, sorted(theirs), sorted(ours), because)
+    if "message" in record:
+        yield Answer("message", record["message"] == prediction.message, record["message"], prediction.message)
+
+
+def _per_filter(prediction: Prediction, agrees: bool) -> Iterator[Answer]:
+    """A filter plugin agrees in a decision where it turned nodes away when the whole outcome does."""
+    diagnosis = prediction.diagnosis
+    if diagnosis is None:
+        return
+    plugins = {r.plugin for r in diagnosis.rejections} | set(diagnosis.pinned_by)
+    if diagnosis.refusal is not None:
+        plugins.add(diagnosis.refusal.plugin)
+    for plugin in sorted(plugins):
+        yield Answer(f"filter {plugin}", agrees, because="see feasible and message of the same pod")
+
+
+def _score_answers(record: Record, prediction: Prediction) -> Iterator[Answer]:
+    if "scores" in record:
+        # A plugin that skipped the pod is absent, which equals zeros.
+        for plugin in sorted({*record["scores"], *prediction.scores}):
+            theirs, ours = record["scores"].get(plugin, {}), prediction.scores.get(plugin, {})
+            nodes = sorted({*theirs, *ours})
+            wrong = [n for n in nodes if theirs.get(n, 0) != ours.get(n, 0)]
+            yield Answer(
+                f"score {plugin}", not wrong, {n: theirs.get(n, 0) for n in wrong}, {n: ours.get(n, 0) for n in wrong}
+            )
+    if "total" in record:
+        yield Answer("total", record["total"] == dict(prediction.total), record["total"], dict(prediction.total))
+    if record.get("node") and prediction.total:
+        best = max(prediction.total.values())
+        chosen = prediction.total.get(record["node"], -1)
+        yield Answer("node is among the best", chosen == best, record["node"], f"{chosen} of {best} points")
+
+
+def _preemption_answers(record: Record, prediction: Prediction) -> Iterator[Answer]:
+    if "nominated" not in record and "victims" not in record:
+        return
+    nominated, victims = record.get("nominated"), tuple(sorted(record.get("victims", ())))
+    equal = any(node == nominated and tuple(sorted(gone)) == victims for node, gone in prediction.equals)
+    because = ""
+    if equal:
+        alike = ", ".join(f"{node} without {' '.join(gone)}" for node, gone in prediction.equals)
+        because = f"equal by every criterion, start times included, so upstream takes any: {alike}"
+    if "nominated" in record:
+        same = nominated == prediction.nominated
+        yield Answer("nominated", same, nominated, prediction.nominated, because, equal)
+    if "victims" in record:
+        ours = tuple(sorted(prediction.victims))
+        yield Answer("victims", victims == ours, list(victims), list(ours), because, equal)

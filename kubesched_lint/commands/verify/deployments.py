@@ -1,0 +1,235 @@
+"""Recorded deployments as a kind of recording that ``verify`` accounts for.
+
+``lint`` and ``simulate`` speak first, of the files and of the cluster before they were applied. Then their errors,
+their cells and their silence are held against what a real control plane made of the set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from kubesched_lint.commands.simulate.run import SimulationReport
+from kubesched_lint.commands.verify.agreement import Agreement, Answer
+from kubesched_lint.commands.verify.recorded import Deployment, RecordedPhase, Seen
+from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell
+from kubesched_lint.record import record
+
+_GONE = 0
+_REPORT = "Please report this"
+"""What a refuted proof says, of an error as of a cell."""
+_NO_PROOF = ("a proof", "a search")
+"""What a cell lacks that is not established although all of it is modelled."""
+_PREFIX = re.compile(r'^pods? "[^"]*" is (?:forbidden|invalid): ', re.IGNORECASE)
+"""Names of refused pods end in random characters."""
+
+
+@record
+class Foretold:
+    """What ``lint`` (in its usual and its strict profile) and ``simulate`` say of a set before it is applied."""
+
+    usual: Report
+    strict: Report
+    outlook: SimulationReport
+
+    @property
+    def errors(self) -> list[Finding]:
+        return [f for f in self.strict.findings if f.severity is Severity.ERROR and f.suppressed is None]
+
+    @property
+    def warnings(self) -> list[Finding]:
+        """All that a user sees at warning or above without asking for more."""
+        return [f for f in self.usual.findings if f.severity >= Severity.WARNING and f.suppressed is None]
+
+    @cached_property
+    def cells(self) -> dict[tuple[ObjectRef, str], Cell]:
+        workloads = self.outlook.workloads
+        return {(workloads[row.number].ref, cell.event): cell for row in self.outlook.rows for cell in row.cells}
+
+    def as_json(self, case: str) -> dict[str, object]:
+        cells = [
+            {
+                "object": str(ref),
+                "event": event,
+                "verdict": cell.verdict,
+                "wanted": cell.wanted,
+                "bound": list(cell.bound[:2]),
+                "proven": cell.proven,
+            }
+            for (ref, event), cell in self.cells.items()
+            if cell.verdict != NONE
+        ]
+        errors = [{"rule": f.rule, "object": str(f.object), "message": f.message} for f in self.errors]
+        return {"case": case, "errors": errors, "cells": cells}
+
+
+def verify_deployment(
+    case: Mapping[str, Any], account: Agreement, version: str | None = None
+) -> Iterator[dict[str, object]]:
+    """Predicts what becomes of a set of manifests, and adds to ``account`` how the recorded cluster agrees."""
+    deployment = Deployment(case)
+    told = foretell(deployment, version or str(case.get("kubernetes", "")))
+    yield told.as_json(deployment.name)
+    judge(deployment, told, account)
+
+
+def judge(deployment: Deployment, told: Foretold, account: Agreement) -> None:
+    """Adds to ``account`` how the recorded phases agree with what was told; what did not settle is left out."""
+    for phase in deployment.phases:
+        if phase.settled:
+            account.pods += sum(seen.bound for seen in phase.workloads.values())
+            for ref, answer in _answers(deployment, told, phase):
+                account.note(answer, deployment.name, f"{ref} after {phase.event}")
+            _figures(told, phase, account)
+
+
+def foretell(deployment: Deployment, version: str) -> Foretold:
+    """Reads of the deployment's phases only which events are asked about."""
+    from kubesched_lint.cluster.read import cluster_from
+    from kubesched_lint.commands.lint.run import report_on
+    from kubesched_lint.commands.simulate.run import simulate
+    from kubesched_lint.lifecycle.matrix import EVENTS
+    from kubesched_lint.linter.options import Options
+    from kubesched_lint.linter.reading import manifest_set
+    from kubesched_lint.manifests.loader import documents
+    from kubesched_lint.model.decode.objects import is_read
+    from kubesched_lint.rulebook.library import Rulebook
+
+    minor = ".".join(version.lstrip("v").split(".")[:2]) or Options().kubernetes_version
+    name, content = deployment.cluster()
+    cluster = cluster_from([(name, content)], name)
+    entries = [e for path, text in deployment.files.items() for e in documents(path, text.encode(), is_read)]
+    usual, strict = (Options(profile=profile, kubernetes_version=minor) for profile in ("ci", "strict"))
+    manifests = manifest_set(entries, usual.namespace, minor)
+    rulebook = Rulebook.shipped()
+    asked = {phase.event for phase in deployment.phases}
+    scale = [one for phase in deployment.phases for one in phase.scale]
+    return Foretold(
+        report_on(manifests, cluster, (), usual, rulebook),
+        report_on(manifests, cluster, (), strict, rulebook),
+        simulate(manifests, cluster, usual, [event for event in EVENTS if event in asked], scale=scale),
+    )
+
+
+def _answers(deployment: Deployment, told: Foretold, phase: RecordedPhase) -> Iterator[tuple[ObjectRef, Answer]]:
+    for finding in told.errors:
+        yield from _error(finding, phase)
+    if phase.event == "deploy":
+        yield from _beaten(told)
+    for (ref, event), cell in told.cells.items():
+        seen = _seen(cell, ref, phase)
+        if event == phase.event and cell.verdict != NONE and seen is not None:
+            for answer in _cell(cell, seen, phase):
+                yield ref, answer
+    ours = {ref for ref, _ in told.cells}
+    for ref, seen in phase.workloads.items():
+        if phase.concerns(ref) and (ref in ours or ref not in deployment.bystanders):
+            for answer in _trouble(told, ref, seen, phase):
+                yield ref, answer
+
+
+def _seen(cell: Cell, ref: ObjectRef, phase: RecordedPhase) -> Seen | None:
+    """What was recorded of a workload; None where the event befell another, or was another than the cell's."""
+    if not phase.concerns(ref) or (phase.size is not None and cell.wanted != phase.size):
+        return None
+    gone = Seen("Pod", cell.wanted, _GONE) if ref.kind == "Pod" else None
+    return phase.workloads.get(ref, gone)
+
+
+def _error(finding: Finding, phase: RecordedPhase) -> Iterator[tuple[ObjectRef, Answer]]:
+    """An error stands when one of those it speaks of is in trouble; where it counts pods, when no more run."""
+    # What is proven of a CronJob befalls the pods of its Jobs, whenever they come.
+    event = "cron" if finding.object.kind == "CronJob" else finding.evidence.event
+    if event != phase.event or not phase.concerns(finding.object):
+        return
+    about = {ref: seen for ref, seen in phase.workloads.items() if _speaks_of(finding, ref)}
+    if not about:
+        return
+    evidence = finding.evidence
+    stands = any(seen.in_trouble for seen in about.values())
+    counts = evidence.supply is not None and not any(seen.mixed for seen in about.values())
+    if counts and evidence.demand == sum(seen.want for seen in about.values()):
+        stands = stands and sum(seen.bound for seen in about.values()) <= (evidence.supply or 0)
+    recorded = ", ".join(f"{ref}: {seen}" for ref, seen in about.items())
+    predicted = f"error {finding.rule}: {finding.message}"
+    yield finding.object, Answer("no error on what ran", stands, recorded, predicted, evidence.text)
+
+
+def _beaten(told: Foretold) -> Iterator[tuple[ObjectRef, Answer]]:
+    """Whether an exact run of the model beat what was called proven: then the run or the proof is wrong."""
+    question = "not beaten by our own runs"
+    for finding in told.strict.findings:
+        text = finding.evidence.text
+        beaten = _REPORT in text
+        if beaten or finding.severity is Severity.ERROR:
+            yield finding.object, Answer(question, not beaten, None, f"{finding.rule}: {finding.message}", text)
+    for (ref, event), cell in told.cells.items():
+        beaten = any(_REPORT in what for what in cell.missing)
+        if beaten or cell.proven:
+            yield ref, Answer(f"{question}, {event}", not beaten, None, cell.text, "; ".join(cell.missing))
+
+
+def _speaks_of(finding: Finding, ref: ObjectRef) -> bool:
+    named = re.escape(str(ref))
+    return finding.object == ref or re.search(rf"(?<!\S){named}(?![\w./-])", finding.message) is not None
+
+
+def _cell(cell: Cell, seen: Seen, phase: RecordedPhase) -> Iterator[Answer]:
+    predicted = f"{cell.text} ({cell.verdict}{', proven' if cell.proven else ''})"
+    group = "deploy" if phase.event == "deploy" else "event"
+    if phase.event == "deploy":
+        yield Answer("pods wanted", cell.wanted == seen.want, seen.want, cell.wanted, cell.why)
+    if cell.verdict == UNKNOWN:
+        return
+    inside = _is_inside(cell, seen)
+    yield Answer(f"{group} inside", inside, str(seen), predicted, cell.why)
+    if cell.verdict in (FINE, BAD):
+        question = "proven cell holds" if cell.proven else "expected cell holds"
+        yield Answer(question, seen.in_trouble == (cell.verdict == BAD), str(seen), predicted, cell.why)
+
+
+def _is_inside(cell: Cell, seen: Seen) -> bool:
+    """Whether the recorded pods lie in the cell's range, which counts what lacks of the most that may be wanted.
+
+    A DaemonSet wants fewer pods where a node is gone, and its status may be older than that. One of its pods may stand
+    where it wants none, so that one which waits is lacking whatever the number of those that run; but amid a rollout it
+    may be one more than is wanted.
+    """
+    waits = seen.kind == "DaemonSet" and not seen.mixed and bool(seen.pending)
+    lack = max(min(seen.want, cell.wanted) - seen.bound, waits)
+    return cell.bound.least <= cell.wanted - lack <= cell.bound.most
+
+
+def _trouble(told: Foretold, ref: ObjectRef, seen: Seen, phase: RecordedPhase) -> Iterator[Answer]:
+    if not seen.in_trouble:
+        return
+    cell = told.cells.get((ref, phase.event))
+    about = [finding for finding in told.warnings if _speaks_of(finding, ref)]
+    said = bool(about) or (cell is not None and cell.verdict not in (FINE, NONE))
+    yield Answer("trouble said", said, str(seen), cell.text if cell is not None else "nothing")
+    if seen.failure and phase.event == "deploy":
+        words = _PREFIX.sub("", seen.failure)
+        texts = [cell.message, cell.why] if cell is not None else []
+        texts += [text for f in about for text in (f.message, f.evidence.text)]
+        yield Answer("failure message", any(words in text for text in texts), words, texts[0] if texts else None)
+
+
+def _figures(told: Foretold, phase: RecordedPhase, account: Agreement) -> None:
+    if phase.event == "deploy":
+        for finding in told.errors:
+            account.count("errors about the deployment", holds=finding.evidence.event == "deploy")
+    for (ref, event), cell in told.cells.items():
+        seen = _seen(cell, ref, phase)
+        if event != phase.event or cell.verdict == NONE or seen is None:
+            continue
+        established = cell.verdict != UNKNOWN
+        account.count("cells established", holds=established)
+        if established or all(what.startswith(_NO_PROOF) for what in cell.missing):
+            account.count("… where all features are modelled", holds=established)
+        account.count("cells proven", holds=cell.proven)
+        account.count("cells of one value", holds=established and cell.bound.is_single)
+        if not established:
+            account.count("inside, of cells that are not established", holds=_is_inside(cell, seen))

@@ -1,0 +1,204 @@
+"""Recorded lifecycles as a user meets them: a set of manifests for a cluster, and what became of it.
+
+``lifecycle.conformance`` plays a recording phase by phase with the model alone. Here the same recording is told as
+deployments, in the format of docs/verify.md, so that ``lint`` and ``simulate`` answer for it as they do for a user.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kubesched_lint.commands.verify.agreement import Agreement
+from kubesched_lint.commands.verify.deployments import foretell, judge
+from kubesched_lint.commands.verify.lifecycles import verify_lifecycle
+from kubesched_lint.commands.verify.recorded import Deployment
+from kubesched_lint.model.node import ZONE
+from kubesched_lint.model.workload import KINDS
+
+Record = Mapping[str, Any]
+_HASH = "recorded"
+"""Stands for the hash in the names and labels of what controllers make."""
+
+
+def verify_lifecycle_both(case: Record, account: Agreement, version: str | None = None) -> Iterator[dict[str, object]]:
+    """Compares a recorded lifecycle with the model, phase by phase, and against what users are told of its set."""
+    yield from verify_lifecycle(case, account, version)
+    yield from verify_lifecycle_sets(case, account, version)
+
+
+def verify_lifecycle_sets(case: Record, account: Agreement, version: str | None = None) -> Iterator[dict[str, object]]:
+    """Predicts the first deployment and the event after it for the set of a recorded lifecycle."""
+    known: dict[str, Any] = {}
+    for value in deployments_of(case):
+        deployment = Deployment(value)
+        asked = json.dumps([value["files"], value["nodes"], value["before"]])
+        if asked not in known:
+            known[asked] = foretell(deployment, version or str(case.get("kubernetes", "")))
+            yield known[asked].as_json(deployment.name)
+        judge(deployment, known[asked], account)
+
+
+def deployments_of(case: Record) -> Iterator[dict[str, Any]]:
+    """Records of deployments: per run the first one, and where a step applies or scales, that one on what runs."""
+    files = {f"{number}.json": value for number, value in enumerate(case["objects"])}
+    step = case["steps"][0] if case["steps"] else None
+    event = _event(step, case["nodes"]) if step is not None else ""
+    for number, run in enumerate(case.get("runs", ())):
+        first, second = run[0], run[1] if step is not None and len(run) > 1 else None
+        record = {
+            "id": f"{case['id']} run {number}",
+            "files": {path: json.dumps(value) for path, value in files.items()},
+            "nodes": case["nodes"],
+            "before": [],
+            "deploy": _phase(first),
+        }
+        if second is not None and event:
+            record["event"] = {"event": event, **_phase(second)}
+        yield record
+        if second is None or step is None or not first["quiescent"]:
+            continue
+        changed = _changed(case["objects"], step)
+        runs = _running(case, first)
+        if changed is not None and runs is not None:
+            yield {
+                "id": f"{case['id']} run {number} then {step['name']}",
+                "files": {f"{n}.json": json.dumps(value) for n, value in enumerate(changed)},
+                "nodes": case["nodes"],
+                "before": runs,
+                "deploy": _phase(second),
+            }
+
+
+def _event(step: Record, nodes: list[Record]) -> str:
+    """The column of the matrix that a step is one case of; empty for none."""
+    if "drain" in step:
+        return "drain"
+    lost = set(step.get("lose", ()))
+    if len(lost) == 1:
+        return "node-loss"
+    zones: dict[str, set[str]] = {}
+    for node in nodes:
+        labels = node["metadata"].get("labels", {})
+        if ZONE in labels:
+            zones.setdefault(labels[ZONE], set()).add(node["metadata"]["name"])
+    return "zone-loss" if lost and lost in zones.values() else ""
+
+
+def _phase(recorded: Record) -> dict[str, Any]:
+    workloads = {}
+    for name, value in recorded["workloads"].items():
+        kind, _, own = name.partition("/")
+        workloads[f"{kind} default/{own}"] = {
+            "want": value["desired"] if kind == "DaemonSet" else value["replicas"],
+            "bound": sum(value["bound"].values()),
+            "pending": {f"Unschedulable: {message}": count for message, count in value["pending"].items()},
+            "done": value.get("rollout") != "stuck",
+            **({"updated": value["updated"]} if "updated" in value else {}),
+            **({"old": value["old_pods"]} if value.get("old_pods") else {}),
+        }
+    return {"quiet": None if recorded["quiescent"] else "still moving", "workloads": workloads}
+
+
+def _changed(objects: list[Record], step: Record) -> list[Record] | None:
+    """The objects with the step applied; None for a step that applies nothing, or to a StatefulSet.
+
+    Which of its pods stands on which node is not recorded, and the order in which they go depends on it.
+    """
+    if "apply" in step:
+        new = step["apply"]
+    elif "scale" in step:
+        old = next((o for o in objects if _key(o) == (step["scale"]["kind"], step["scale"]["name"])), None)
+        new = old and {**old, "spec": {**old["spec"], "replicas": step["scale"]["replicas"]}}
+    else:
+        return None
+    if new is None or new["kind"] == "StatefulSet":
+        return None
+    return [new if _key(o) == _key(new) else o for o in objects]
+
+
+def _key(value: Record) -> tuple[str, str]:
+    return value["kind"], value["metadata"]["name"]
+
+
+def _running(case: Record, phase: Record) -> list[dict[str, Any]] | None:
+    """What stands there after a phase; None where the recording does not tell enough to write it down."""
+    found: list[dict[str, Any]] = []
+    for value in case["objects"]:
+        uid = f"{value['kind']}-{value['metadata']['name']}"
+        found.append({**value, "metadata": {**value["metadata"], "uid": uid}})
+        if value["kind"] not in KINDS:
+            continue
+        seen = phase["workloads"].get(f"{value['kind']}/{value['metadata']['name']}")
+        if seen is None or value["spec"].get("volumeClaimTemplates"):
+            return None
+        if value["kind"] == "DaemonSet" and seen["pending"]:
+            return None
+        found += _made(value, seen)
+    return found
+
+
+def _made(workload: Record, seen: Record) -> Iterator[dict[str, Any]]:
+    """The pods of a workload, and the ReplicaSet between them and a Deployment."""
+    kind, name = _key(workload)
+    template, spec = workload["spec"]["template"], workload["spec"]
+    label = "pod-template-hash" if kind == "Deployment" else "controller-revision-hash"
+    labels = {**template["metadata"].get("labels", {}), label: _HASH}
+    owner = {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": f"{kind}-{name}", "controller": True}
+    if kind == "Deployment":
+        deployment, uid = owner, f"ReplicaSet-{name}"
+        owner = {**owner, "kind": "ReplicaSet", "name": f"{name}-{_HASH}", "uid": uid}
+        yield {
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {
+                "name": owner["name"],
+                "namespace": "default",
+                "uid": uid,
+                "labels": labels,
+                "annotations": {"deployment.kubernetes.io/revision": "1"},
+                "ownerReferences": [deployment],
+            },
+            "spec": {
+                "replicas": spec.get("replicas", 1),
+                "selector": spec["selector"],
+                "template": {**template, "metadata": {**template["metadata"], "labels": labels}},
+            },
+        }
+    stored = _as_stored(template["spec"], labels)
+    nodes = [node for node, count in seen["bound"].items() for _ in range(count)]
+    for number, node in enumerate([*nodes, *[""] * sum(seen["pending"].values())]):
+        metadata = {
+            "name": f"{owner['name']}-{number}",
+            "namespace": "default",
+            "labels": labels,
+            "ownerReferences": [owner],
+        }
+        placed = {"nodeName": node} if node else {}
+        status = {"phase": "Running" if node else "Pending"}
+        yield {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": metadata,
+            "spec": {**stored, **placed},
+            "status": status,
+        }
+
+
+def _as_stored(spec: Record, labels: Mapping[str, str]) -> Record:
+    """A pod spec as the API server keeps it: label keys of affinity terms have become part of their selectors.
+
+    ``pkg/registry/core/pod/strategy.go``, applyMatchLabelKeysAndMismatchLabelKeys.
+    """
+    affinity = json.loads(json.dumps(spec.get("affinity", {})))
+    for side in ("podAffinity", "podAntiAffinity"):
+        rules = affinity.get(side, {})
+        weighted = (t["podAffinityTerm"] for t in rules.get("preferredDuringSchedulingIgnoredDuringExecution", ()))
+        for term in (*rules.get("requiredDuringSchedulingIgnoredDuringExecution", ()), *weighted):
+            for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
+                known = [key for key in term.get(field, ()) if key in labels]
+                asked = [{"key": key, "operator": operator, "values": [labels[key]]} for key in known]
+                if asked and "labelSelector" in term:
+                    term["labelSelector"].setdefault("matchExpressions", []).extend(asked)
+    return {**spec, "affinity": affinity} if affinity else spec

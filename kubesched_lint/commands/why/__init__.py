@@ -1,0 +1,1 @@
+"""``why``: one decision of the scheduler, node by node."""

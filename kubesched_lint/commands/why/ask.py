@@ -1,0 +1,234 @@
+"""From a name to a decision: the pod as it would be stored, and the cluster that it would meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubesched_lint.analysis.beside import MOST_PODS, Turn, place_rest
+from kubesched_lint.analysis.growth import growth_plan
+from kubesched_lint.analysis.lacks import lacks_of
+from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.commands.why.explain import Explanation, explain, place_earlier
+from kubesched_lint.commands.why.naming import NamedObject, find
+from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.labels import Selector
+from kubesched_lint.model.pod import BoundPod, Pod
+from kubesched_lint.model.workload import Workload, service_account
+from kubesched_lint.record import record, replace
+from kubesched_lint.scheduler.framework import diagnose
+from kubesched_lint.scheduler.scoring import owner_selector
+from kubesched_lint.text import first_few, plural
+from kubesched_lint.world.claims import storage_to_be, without_unknown_storage
+from kubesched_lint.world.world import Member, Premises, World
+
+
+@record
+class Question:
+    """``name`` is what a person typed; ``replica`` counts from 1, and those before it are placed first."""
+
+    name: str
+    replica: int = 1
+    keep_running: bool = False
+    """Leave the running pods of the workload's previous revision in place, as a rolling update does at first."""
+    alone: bool = False
+    """Leave out the pods that the other workloads of the set make."""
+    apply_order: str = "kubectl"
+    kubernetes_version: str = "1.36"
+    seed: int = 0
+
+    @property
+    def premises(self) -> Premises:
+        """What is known beside the manifests and the cluster."""
+        return Premises(self.apply_order, self.kubernetes_version)
+
+
+def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:
+    """Why the named pod lands where it does. Raises NamingError, and ClusterError where the nodes are not known."""
+    from kubesched_lint.linter.duplicate_definitions import one_of_each
+
+    if not cluster.knows_nodes:
+        raise ClusterError(cluster.path, 0, 0, "the snapshot holds no nodes (they were not captured): nobody can tell")
+    once, chosen = one_of_each(manifests)
+    subject = find(question.name, once, cluster.inventory)
+    if subject.bound is not None:
+        found = _pod_of_the_snapshot(subject, subject.bound, question, once, cluster)
+    else:
+        assert subject.workload is not None
+        if chosen and any(w is subject.workload for w in once.workloads):
+            once, chosen = one_of_each(manifests, subject.workload.source)
+        found = _copy(subject, subject.workload, question, once, cluster)
+    return replace(found, notes=(*found.notes, *chosen))
+
+
+def _copy(
+    subject: NamedObject, workload: Workload, question: Question, manifests: Inventory, cluster: Cluster
+) -> Explanation:
+    """The next pod of a workload, beside the pods that its earlier replicas and the rest of the set make."""
+    world = World(manifests, cluster, question.premises)
+    running = world.member(workload).running_pods
+    decision = world.admission.decision(workload)
+    if decision.refusal is not None:
+        said, assumes = decision.refusal.said_of(workload), decision.refusal.assumes
+        return Explanation(str(subject), (), message=said, notes=tuple(map(_assumed, assumes)), not_created=True)
+    known = without_unknown_storage(world.member(workload))
+    lacks = lacks_of(world.member(workload))
+    workload = known
+    away = () if question.keep_running else running
+    state = _state(world, away)
+    state.storage = storage_to_be(world)
+    pod = world.member(workload).pod
+    notes = [f"not known is {what}; taken as fine" for what in decision.unknown]
+    notes += _notes(workload, pod, running, question)
+    notes += _of_pools(world.member(workload))
+    notes += [f"not known: {lack.text}" if lack.unknown else f"assumed: {lack.text}" for lack in lacks]
+    if workload.kind == "DaemonSet":
+        return _daemon(str(subject), world.member(workload), state, question, notes)
+    earlier = _Earlier(_Copies(workload, world, state), state, owner_selector(workload, pod.labels), question)
+    notes += _beside(world.member(workload), state, earlier, question)
+    placed, title = earlier.placed, str(subject)
+    if placed < question.replica - 1:
+        notes.append(f"replica {placed + 1} already finds no node, so this is about that one")
+    if placed:
+        notes.append(f"{placed} earlier {plural(placed, 'replica was', 'replicas were')} placed first, by one draw")
+        title = f"replica {placed + 1} of {title}"
+    found = explain(earlier.next, state, earlier.owner, subject=title, notes=notes)
+    return replace(found, may_grow=True) if world.pools else found
+
+
+def _assumed(premise: str) -> str:
+    return f"assumed: {premise}"
+
+
+def _daemon(title: str, it: Member, state: ClusterState, question: Question, notes: list[str]) -> Explanation:
+    from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
+
+    pod = with_daemon_tolerations(it.pod)
+    nodes = targets(pod, state.index)[0]
+    notes += _beside(it, state, lambda: (nodes & ~diagnose(pod, state).feasible == 0, 0), question)
+    found = explain(pod, state, subject=title, notes=notes, one_node_each=True)
+    # What the scheduler would say of a pod that may go anywhere is said of none of those that are made.
+    return replace(found, made_for=nodes.bit_count(), message="", nominated="", victims=())
+
+
+def _beside(it: Member, state: ClusterState, turn: Turn, question: Question) -> Iterator[str]:
+    """Places the rest of the set, unless it is to be left out; yields a note that says which."""
+    others = [w for w in it.world.as_created if w.ref != it.workload.ref]
+    if not others or question.alone:
+        turn()
+        if others:
+            yield "the rest of the set is not placed (--alone)"
+        return
+    found = place_rest(it.workload.ref, it.world.without_pools, state, turn, question.seed)
+    if found is None:
+        turn()
+        yield f"the rest of the set is not placed: it makes more than {MOST_PODS:,} pods"
+        return
+    were = plural(found.placed, "was", "were")
+    waiting = f", and {_pods(found.waiting)} of it found no node" if found.waiting else ""
+    order = f"in {question.apply_order} order, by one draw{waiting} (--alone leaves them out)"
+    yield f"{_pods(found.placed)} of the rest of the set {were} placed first, {order}"
+    if found.cut:
+        yield "more of the rest of the set might find nodes in the end: to place it takes more work than is done here"
+    ending = [w for w in others if w.kind in ("Job", "CronJob")]
+    if ending:
+        yield f"pods of {_first(ending)} are not placed: they end"
+
+
+def _first(workloads: Sequence[Workload]) -> str:
+    return first_few([str(workload) for workload in workloads], 1)
+
+
+class _Earlier:
+    """The copies before the one in question, bound one after another as far as they find a node."""
+
+    def __init__(self, copies: _Copies, state: ClusterState, owner: Selector | None, question: Question) -> None:
+        self._copies = copies
+        self._state = state
+        self._question = question
+        self.owner = owner
+        self.placed = 0
+
+    @property
+    def next(self) -> Pod:
+        return self._copies[self.placed]
+
+    def __call__(self) -> tuple[bool, int]:
+        """Whether the one in question fits now, and how many before it were bound by this call."""
+        wanted = self._question.replica - 1
+        ahead = (self._copies[i] for i in range(self.placed, wanted))
+        bound = place_earlier(ahead, self._state, self.owner, self._question.seed + self.placed)
+        self.placed += bound
+        return self.placed == wanted and bool(diagnose(self.next, self._state).feasible), bound
+
+
+def _of_pools(it: Member) -> Iterator[str]:
+    """What pools would add for the whole set: the nodes that are explained are those of today."""
+    if not it.world.pools or it.workload.kind == "DaemonSet":
+        return
+    from kubesched_lint.analysis.pool_notes import verdict_note
+
+    verdict = next((v for v in growth_plan(it.world).verdicts if v.workload.ref == it.workload.ref), None)
+    if verdict is not None:
+        yield f"with the nodes that pools could add: {verdict_note(verdict)}"
+
+
+def _pod_of_the_snapshot(
+    subject: NamedObject, bound: BoundPod, question: Question, manifests: Inventory, cluster: Cluster
+) -> Explanation:
+    """A waiting pod as it is; a bound one as if it came anew."""
+    world = World(manifests, cluster, question.premises)
+    state = _state(world, (bound,))
+    everything = (*cluster.inventory.workloads, *manifests.workloads)
+    mine = next((w for w in everything if any(p is bound for p in cluster.running.pods_of(w))), None)
+    owner = owner_selector(mine, bound.pod.labels) if mine is not None else None
+    notes = [f"it runs on {bound.node} now; this is how it would be placed if it came anew"] if bound.node else []
+    return explain(bound.pod, state, owner, subject=str(subject), notes=notes)
+
+
+class _Copies:
+    """The pods of a workload by number; those of a StatefulSet have labels, and may have claims, of their own."""
+
+    def __init__(self, workload: Workload, world: World, state: ClusterState) -> None:
+        self._workload = workload
+        self._world = world
+        self._state = state
+        self._pod = world.member(workload).pod
+
+    def __getitem__(self, ordinal: int) -> Pod:
+        workload = self._workload
+        pod = self._world.member(workload).pod_of_ordinal(ordinal) if self._world.varying_labels else self._pod
+        if workload.kind != "StatefulSet" or not workload.claim_templates:
+            return pod
+        storage = self._state.storage
+        new = (c for c in claims_of(workload, ordinal) if storage.claim(c.namespace, c.name) is None)
+        self._state.storage = storage.with_objects(new)
+        return pod_with_claims(workload, pod, ordinal)
+
+
+def _state(world: World, away: Sequence[BoundPod]) -> ClusterState:
+    """The nodes that exist, with all running pods but those that are ``away``."""
+    gone = {id(bound) for bound in away}
+    objects = replace(world.objects, pods=tuple(p for p in world.objects.pods if id(p) not in gone))
+    index = world.without_pools.index
+    return ClusterState(index, objects, kubernetes_version=world.premises.kubernetes_version)
+
+
+def _notes(workload: Workload, pod: Pod, running: tuple[BoundPod, ...], question: Question) -> Iterator[str]:
+    if pod.node_name:
+        yield f"spec.nodeName is set: the scheduler is not asked, the kubelet of {pod.node_name} admits the pod"
+    if workload.held:
+        yield f"{workload.held_field} is true: no such pod is made before somebody resumes the {workload.kind}"
+    if service_account(workload):
+        yield f"ServiceAccounts are not read: {workload.namespace}/{service_account(workload)} is assumed to exist"
+    if workload.kind == "DaemonSet":
+        yield "each pod of a DaemonSet is made for one node; none is made where labels or taints do not let it in"
+    if running and question.keep_running:
+        yield f"{_pods(len(running))} of it in the cluster stay where they are"
+    elif running:
+        yield f"without {_pods(len(running))} of it that the cluster holds now; --keep-running leaves them in place"
+
+
+def _pods(count: int) -> str:
+    return f"{count} {plural(count, 'pod')}"

@@ -1,1 +1,0 @@
-"""The pipeline from documents and cluster to a report."""

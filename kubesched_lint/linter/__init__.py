@@ -1,0 +1,1 @@
+"""From a manifest set and a cluster to judged, worded and suppressed findings."""

@@ -1,0 +1,100 @@
+"""Where a rule applies, and which of its hazards do: what nobody gave, wants, or would be touched by, is not judged."""
+
+from __future__ import annotations
+
+from kubesched_lint.findings import Hazard
+from kubesched_lint.linter.judged import Judged
+from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.rulebook.library import Rule
+from kubesched_lint.world.premises import node_premise
+from kubesched_lint.world.world import Member, World
+
+_OF_FILTERS = ("affinity", "anti-affinity", "node-affinity", "spread", "taints", "topology")
+"""Families of rules that argue with what filters of the scheduler ask."""
+_OF_OBJECTS = ("api", "waivers")
+"""Families of rules that argue with the objects themselves, whether or not they make pods."""
+
+
+def rests_on_nodes(rule: Rule) -> bool:
+    return "nodes" in rule.needs or "nodes" in rule.uses
+
+
+def is_past_scheduler(rule: Rule, workload: Workload, hazard: Hazard) -> bool:
+    """Whether a hazard argues with filters of the scheduler, which a pod with ``nodeName`` never meets.
+
+    nodename-bypass says what becomes of such a pod.
+    """
+    argues = hazard.evidence.kind in ("proof", "witness") and hazard.victim in (None, workload.ref)
+    if not workload.pod.node_name or not argues or "node_name" in rule.features:
+        return False
+    return rests_on_nodes(rule) or rule.family in _OF_FILTERS
+
+
+def is_cut_short(hazard: Hazard, world: World) -> bool:
+    """Whether a proof counts nodes of pools that could make more of them than were looked at."""
+    if hazard.evidence.kind != "proof" or not world.pools or world.potential.complete:
+        return False
+    return node_premise(world) in hazard.evidence.assumes
+
+
+def argues_of_pods(rule: Rule, judged: Judged) -> bool:
+    """Whether a finding tells what becomes of pods, and not how an object is written."""
+    return rule.family not in _OF_OBJECTS and judged.finding.evidence.kind in ("proof", "witness")
+
+
+def concerns_nobody(rule: Rule, it: Member, hazard: Hazard) -> bool:
+    """Whether a hazard argues about pods of a workload that wants none: nothing waits now."""
+    if rule.family in _OF_OBJECTS or hazard.victim not in (None, it.workload.ref):
+        return False
+    if it.workload.kind == "DaemonSet":
+        return hazard.evidence.kind in ("proof", "witness") and _has_no_target(it)
+    argues = hazard.evidence.kind in ("proof", "witness") or 0 in (
+        hazard.values.get("pods"),
+        hazard.values.get("replicas"),
+    )
+    return argues and not it.replicas
+
+
+def _has_no_target(it: Member) -> bool:
+    """Whether no node that is known takes the DaemonSet: daemonset-matches-no-node says so."""
+    if it.world.cluster is None or not it.world.cluster.knows_nodes:
+        return False
+    from kubesched_lint.analysis.wanted import pods_wanted
+
+    return not pods_wanted(it)
+
+
+def stands_already(rule: Rule, it: Member, hazard: Hazard) -> bool:
+    """Whether a proof about a first deploy speaks of a workload whose pods run, and may run on as they are."""
+    if it.world.cluster is None or rule.family in _OF_OBJECTS or hazard.evidence.event != "deploy":
+        return False
+    running = it.running_pods
+    if not running:
+        return False
+    from kubesched_lint.analysis.replacing import stays
+
+    return stays(it, running)
+
+
+def lacking(rule: Rule, world: World) -> str:
+    """Why a rule cannot run: what it needs and nobody gave; empty when it can."""
+    if {"nodes", "pods", "storage", "pools"} & set(rule.needs) and world.cluster is None:
+        return "needs a cluster (--cluster)"
+    if "nodes" in rule.needs and world.cluster is not None:
+        if not world.cluster.knows_nodes:
+            return "needs nodes, which the snapshot does not hold"
+        if not world.cluster.inventory.nodes and not world.pools:
+            return "needs nodes, and the cluster has none"
+    if "pools" in rule.needs and not world.pools:
+        return "needs node pools (pools in a sketch, NodeGroups, or Karpenter's NodePool objects)"
+    if "pods" in rule.needs and not world.knows_running_pods:
+        return "needs running pods, which the snapshot does not hold"
+    if "storage" in rule.needs and not (world.cluster_has("PersistentVolumeClaim") or _brings_storage(world.manifests)):
+        return "needs claims (kubectl get pvc -A), which the snapshot does not hold"
+    return ""
+
+
+def _brings_storage(manifests: Inventory) -> bool:
+    """Claims and volumes of the set count like those of the snapshot."""
+    return bool(manifests.claims or manifests.volumes) or any(w.claim_templates for w in manifests.workloads)

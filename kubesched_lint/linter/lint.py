@@ -1,0 +1,327 @@
+"""The pipeline on one page: a manifest set and a cluster go in, judged and placed findings come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from kubesched_lint import work
+from kubesched_lint.analysis.transient import settled
+from kubesched_lint.analysis.worlds import surviving, without_suspended
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.findings import (
+    Hazard,
+    InputError,
+    Report,
+    Severity,
+    Skip,
+    Summary,
+    UncheckedError,
+)
+from kubesched_lint.linter.applies import (
+    concerns_nobody,
+    is_cut_short,
+    is_past_scheduler,
+    lacking,
+    rests_on_nodes,
+)
+from kubesched_lint.linter.judged import Judged, finding_of, identity_of, numbered, severity_of
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet, no_longer_served, ref_of
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
+from kubesched_lint.rulebook.library import Rule
+from kubesched_lint.rulebook.rule import Check
+from kubesched_lint.world.world import World
+
+if TYPE_CHECKING:
+    from kubesched_lint.analysis.worlds import WhatIf
+    from kubesched_lint.linter.what_if import OfSet
+
+_TOO_MANY_NODES = "not examined: the pools could make more nodes for this set than are looked at"
+_HAZARD_STEPS = 200
+"""What it costs to place and word one hazard."""
+MOST_STEPS, STEPS_EACH, LEAST_STEPS = 8_000_000, 1_000, 20_000
+"""Of a run, for each of its documents, and of a rule when those are spent: see ``work``."""
+
+
+def lint(
+    manifests: ManifestSet, cluster: Cluster | None, options: Options, rules: Sequence[Rule]
+) -> tuple[Report, tuple[Judged, ...]]:
+    """Runs the rules; waivers, baselines and reports come after. Pure."""
+    with work.within(MOST_STEPS + STEPS_EACH * len(manifests.documents)):
+        return _lint(manifests, cluster, options, rules)
+
+
+def _lint(
+    manifests: ManifestSet, cluster: Cluster | None, options: Options, rules: Sequence[Rule]
+) -> tuple[Report, tuple[Judged, ...]]:
+    premises = manifests.premises(options)
+    run = _Run(manifests, options)
+    world = World(manifests.inventory, None if cluster is None else settled(cluster), premises)
+    world.refused = manifests.refused if manifests.judged_for == options.kubernetes_version else None
+    run.rules(rules, world)
+    if cluster is not None and cluster.passing:
+        run.today(rules, World(manifests.inventory, cluster, premises), cluster)
+    judged = tuple(_told_once(_not_ignored(run.judged, options), manifests))
+    if judged:  # a clean set never asks
+        from kubesched_lint.linter.unfilled import without_open_text
+        from kubesched_lint.linter.yielding import without_yielding
+
+        judged, unfilled = without_open_text(tuple(without_yielding(judged)))
+        run.skipped.extend(unfilled)
+        if cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
+            from kubesched_lint.linter.refuting import established
+
+            judged = tuple(established(judged, lambda one: run.as_meant(one, world)))
+    findings = sorted((j.finding for j in judged), key=lambda f: (f.location.path, f.location.span, f.rule))
+    report = Report(
+        tuple(numbered(findings)),
+        tuple(run.skipped),
+        (*manifests.errors, *run.failed.values()),
+        Summary(
+            files=len({d.path for d in manifests.documents} | {u.path for u in manifests.unread}),
+            documents=len(manifests.documents) + len(manifests.unread),
+            workloads=len(manifests.inventory.workloads),
+            unread_kinds=manifests.unread_kinds,
+            rules=run.ran,
+            notes=(
+                *(run.of_set.notes() if run.of_set else ()),
+                *no_longer_served(manifests.unread, options.kubernetes_version),
+                *_lack_notes(world),
+                *work.tried(lambda: [*_pool_notes(without_suspended(world))], ["what the pools would add is left out"]),
+            ),
+        ),
+    )
+    return report, judged
+
+
+def _lack_notes(world: World) -> Iterator[str]:
+    """Classes and volumes that nobody told us of."""
+    if world.cluster is not None and world.manifests.workloads:
+        from kubesched_lint.analysis.lacks import in_one_line
+
+        yield from in_one_line(world)
+
+
+def _pool_notes(world: World) -> Iterator[str]:
+    """What the pools are and what they would add."""
+    if world.pools and world.cluster is not None:
+        from kubesched_lint.analysis.pool_notes import pool_notes
+
+        yield from pool_notes(world)
+
+
+class _Run:
+    """One pass over the rules, gathering what they say."""
+
+    def __init__(self, manifests: ManifestSet, options: Options) -> None:
+        self.manifests = manifests
+        self.options = options
+        self.judged: list[Judged] = []
+        self.skipped: list[Skip] = []
+        self.failed: dict[str, InputError] = {}
+        self.ran = 0
+        self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], Sequence[Workload]] = {}
+        self._having: dict[str, Sequence[Workload]] = {}
+        self._passing: tuple[WhatIf[Judged], ...] = ()
+        self._heard: dict[tuple[object, ...], Sequence[Judged]] = {}
+
+    def rules(self, rules: Iterable[Rule], world: World) -> None:
+        for rule in sorted(rules, key=lambda rule: rule.each != "document"):  # first what is refused
+            missing = lacking(rule, world)
+            if rule.each == "waiver":
+                self.ran += 1  # linter.suppression runs it, when all others have spoken
+            elif missing:
+                self.skipped.append(Skip(rule.slug, missing))
+            else:
+                self.ran += 1
+                self._hear(rule, world)
+
+    def _hear(self, rule: Rule, world: World) -> None:
+        """What a rule says within its share of the work: of what lies beyond it nothing is known."""
+        try:
+            with work.within(work.share(LEAST_STEPS)):
+                for judged in self._tested(rule, world):
+                    self.judged.append(judged)
+        except work.OutOfWorkError as reason:
+            self._skip(rule, reason)
+
+    def _skip(self, rule: Rule, reason: UncheckedError) -> None:
+        skip = Skip(rule.slug, str(reason), isinstance(reason, work.OutOfWorkError))
+        if skip not in self.skipped:
+            self.skipped.append(skip)
+
+    def today(self, rules: Iterable[Rule], world: World, cluster: Cluster) -> None:
+        """What holds only while cordons and passing taints last is at most a warning that says so."""
+        from kubesched_lint.linter.what_if import passed
+
+        self._passing = (passed(cluster.passing_premise, {identity_of(j) for j in self.judged}),)
+        for rule in rules:
+            if rests_on_nodes(rule) and not lacking(rule, world):
+                self._hear(rule, world)
+
+    def _tested(self, rule: Rule, world: World) -> Iterator[Judged]:
+        """What one rule says, as far as it would still hold in other worlds: see ``linter.what_if``."""
+        rows = self._passing
+        found: Iterable[Judged]
+        if rule.each not in ("workload", "set") or self.of_set is None:
+            found = self._judgements(rule, world)
+        else:
+            world, rows = self.of_set.base(rule, world), (*self.of_set.rows, *rows)
+            found = self._of_each_definition(rule, world)
+        for judged in found:
+            left = surviving(judged, world, rows, self._again)
+            if left is not None:
+                yield left
+
+    def _of_each_definition(self, rule: Rule, world: World) -> Iterator[Judged]:
+        """What one rule says of the set, then of each definition of an object where that is the only one."""
+        assert self.of_set is not None
+        if rule.every_definition or not self.of_set.has_duplicates:
+            yield from self._judgements(rule, world)
+            return
+        carriers = self._carriers(rule) if rule.each == "workload" else ()
+        alone = (self._judged_in(rule, w, view) for w, view in self.of_set.alone(carriers, world))
+        seen = set()
+        for judged in chain(self._judgements(rule, world), chain.from_iterable(alone)):
+            if identity_of(judged) not in seen:
+                seen.add(identity_of(judged))
+                yield judged
+
+    @cached_property
+    def refused(self) -> tuple[Workload, ...]:
+        """Workloads that the API server refuses, once the rules about documents have spoken: usually none."""
+        blamed = {id(j.hazard.source) for j in self.judged if j.rule.refuses and j.hazard.severity is None}
+        return tuple(w for w in self.manifests.inventory.workloads if id(w.source) in blamed) if blamed else ()
+
+    @cached_property
+    def of_set(self) -> OfSet | None:
+        """What findings hang on because of the set; None where it is plain, which is usual."""
+        inventory = self.manifests.inventory
+        if not (self.refused or inventory.has_namesakes or any(workload.held for workload in inventory.workloads)):
+            return None
+        from kubesched_lint.linter.what_if import OfSet
+
+        return OfSet(inventory, self.refused)
+
+    def _again(self, judged: Judged, world: World) -> Judged | None:
+        """The same finding, when its rule is asked of another world."""
+        like = identity_of(judged)
+        return next(
+            (one for one in self._judged_in(judged.rule, judged.workload, world) if identity_of(one) == like), None
+        )
+
+    def _judged_in(self, rule: Rule, workload: Workload | None, world: World) -> Sequence[Judged]:
+        key = (rule.slug, id(workload), id(world))
+        if key not in self._heard:
+            self._heard[key] = tuple(self._judgements(rule, world, workload))
+        return self._heard[key]
+
+    def as_meant(self, judged: Judged, world: World) -> World:
+        """The world with one definition of each object, those that the finding is about among them."""
+        return world if self.of_set is None else self.of_set.views(judged.source, world)[0]
+
+    def _judgements(self, rule: Rule, world: World, only: Workload | None = None) -> Iterator[Judged]:
+        """What one rule says, of all workloads or of one. A check that raises is one error; the others still run."""
+        subjects = self._subjects(rule, world) if only is None else (only,)
+        if not subjects:
+            return  # most files have nothing that most rules look at: their checks are not even imported
+        params = {**rule.params, **self.options.params.get(rule.slug, {})}
+        try:
+            check = rule.check()
+        except Exception as error:
+            self._failed(rule, None, error)
+            return
+        for subject in subjects:
+            workload = subject if isinstance(subject, Workload) else None
+            try:
+                for hazard in self._asked(check, subject, world, params):
+                    work.spend(_HAZARD_STEPS)
+                    if workload is not None and (
+                        is_past_scheduler(rule, workload, hazard)
+                        or concerns_nobody(rule, world.member(workload), hazard)
+                    ):
+                        continue
+                    if is_cut_short(hazard, world):
+                        raise UncheckedError(_TOO_MANY_NODES)
+                    placed = self._placed(hazard, subject) if isinstance(subject, Document) else hazard
+                    yield self._judge(rule, workload, placed, world)
+            except UncheckedError as reason:
+                self._skip(rule, reason)
+            except Exception as error:
+                self._failed(rule, workload, error)
+
+    @staticmethod
+    def _asked(
+        check: Check, subject: Workload | Document | None, world: World, params: Mapping[str, object]
+    ) -> Iterator[Hazard]:
+        """What a check says of a workload, of a document, or of the set as a whole."""
+        if subject is None:
+            return check(world, **params)
+        return (
+            check(subject, world, **params) if isinstance(subject, Document) else check(world.member(subject), **params)
+        )
+
+    def _subjects(self, rule: Rule, world: World) -> Sequence[Workload | Document | None]:
+        """What a rule looks at, one by one; None for the set as a whole."""
+        if rule.beside and world.kinds.isdisjoint(rule.beside):
+            return ()
+        if rule.each == "set":
+            return (None,)
+        if rule.each != "document":
+            return self._carriers(rule)
+        if world.refused is None or not rule.refuses:
+            return self.manifests.documents
+        return tuple(document for document in self.manifests.documents if id(document) in world.refused)
+
+    def _carriers(self, rule: Rule) -> Sequence[Workload]:
+        """The workloads that a rule looks at; rules that look at the same share the search."""
+        key = (rule.kinds, rule.features)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = rule.among(self.manifests.inventory.workloads, self._having)
+        return found
+
+    def _placed(self, hazard: Hazard, document: Document) -> Hazard:
+        victim = hazard.victim or ref_of(document, self.options.namespace)
+        return replace(hazard, source=hazard.source or document, victim=victim)
+
+    def _failed(self, rule: Rule, workload: Workload | None, error: Exception) -> None:
+        """One error for a rule, however many workloads it fails on."""
+        if rule.slug not in self.failed:
+            where = f" on {workload}" if workload else ""
+            text = f"rule {rule.slug} failed{where} with {type(error).__name__}: {error}"
+            line = getattr(error, "line", 0)  # an expression knows where it stands in its card
+            self.failed[rule.slug] = InputError(rule.card or f"rules/{rule.slug}.md", text, line, min(line, 1))
+
+    def _judge(self, rule: Rule, workload: Workload | None, hazard: Hazard, world: World) -> Judged:
+        source = hazard.source or (workload.source if workload else None)
+        wanted = self.options.severity(rule.slug, source.path if source else "")
+        severity = severity_of(rule, hazard, wanted)
+        judged = Judged(rule, workload, hazard, finding_of(rule, hazard, severity, workload))
+        if severity is not Severity.ERROR:
+            return judged
+        from kubesched_lint.linter.what_if import OF_ERRORS
+
+        return surviving(judged, world, OF_ERRORS) or judged
+
+
+def _not_ignored(judged: Iterable[Judged], options: Options) -> Iterator[Judged]:
+    """Without what an override leaves out, before others yield to it."""
+    for one in judged:
+        if not options.overrides or not options.ignores(one.rule.slug, one.finding.location.path):
+            yield one
+
+
+def _told_once(judged: Iterable[Judged], manifests: ManifestSet) -> Iterator[Judged]:
+    """Without findings of document rules about what is an error of the input already, told in its own list."""
+    undecoded = {id(document): paths for document, paths in manifests.undecoded}
+    for one in judged:
+        told = undecoded.get(id(one.hazard.source), ()) if one.rule.each == "document" else ()
+        at = one.hazard.at
+        if not any(path[: len(at)] == at or at[: len(path)] == path for path in told):
+            yield one

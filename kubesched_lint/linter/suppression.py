@@ -1,0 +1,87 @@
+"""From waivers in the manifests to suppressed findings, and to what is to be said of the waivers themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kubesched_lint.analysis.waiver import Waiver, WaiverUse
+from kubesched_lint.findings import Finding, ObjectRef, Report
+from kubesched_lint.linter.judged import finding_of, numbered
+from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.reading import ManifestSet, ref_of
+from kubesched_lint.linter.waivers import MARKER, annotation_waivers, apply_waivers, find_waivers, owners, uses
+from kubesched_lint.manifests.document import sources_of
+from kubesched_lint.record import replace
+from kubesched_lint.rulebook.library import Rule, Rulebook
+
+
+def suppress(
+    report: Report, manifests: ManifestSet, rulebook: Rulebook, rules: Sequence[Rule], options: Options
+) -> Report:
+    """The report with waived findings marked as suppressed, and findings about stale and unexplained waivers."""
+    homes = dict(_waivers(manifests, options.namespace))
+    waivers = tuple(homes)
+    if not waivers:
+        return report
+    known = {rule.slug: rule.slug for rule in rulebook}
+    known |= {old: rule.slug for rule in rulebook for old in rule.formerly}
+    owner = owners(
+        (ref_of(d, options.namespace), source) for d in manifests.documents for source in (d, *sources_of(d))
+    )
+    findings, used = apply_waivers(report.findings, waivers, known, owner)
+    skipped = {skip.rule for skip in report.skipped}
+    ran = {rule.slug for rule in rules if rule.each != "waiver"} - skipped - _ignored_somewhere(options)
+    made_of = uses(waivers, used, findings, known, ran, rulebook.families)
+    said, _ = apply_waivers(_about(made_of, homes, rules, options), waivers, known, owner)
+    both = sorted((*findings, *said), key=lambda f: (f.location.path, f.location.span, f.rule))
+    return replace(report, findings=tuple(numbered(both)))
+
+
+def _waivers(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, ObjectRef]]:
+    """Every waiver with the object that it is written on; items of one List share their text."""
+    marked = [document for document in manifests.documents if MARKER in document.text]  # usually none
+    for document in {(document.path, document.line): document for document in reversed(marked)}.values():
+        for waiver in find_waivers(document.text, document.path, document.line):
+            yield waiver, ref_of(document, namespace)
+    yield from _in_sources(manifests, namespace)
+    for document in manifests.documents:
+        annotations = document.meta.get("annotations")
+        if isinstance(annotations, dict):
+            ref = ref_of(document, namespace)
+            for waiver in annotation_waivers(ref, annotations, document):
+                yield waiver, ref
+
+
+def _in_sources(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, ObjectRef]]:
+    """Those in files that were rendered: Kustomize keeps no comments."""
+    homes: dict[str, ObjectRef] = {}
+    texts: dict[str, str] = {}
+    for document in manifests.documents:
+        if document.rendering is not None:
+            ref = ref_of(document, namespace)
+            homes |= {source.path: ref for source in sources_of(document) if source.path not in homes}
+            for file in document.rendering.files:
+                homes.setdefault(file.path, ref)
+                texts[file.path] = file.text
+    for path, text in texts.items():
+        yield from ((waiver, homes[path]) for waiver in find_waivers(text, path))
+
+
+def _about(
+    made_of: Iterable[tuple[Waiver, WaiverUse]],
+    homes: Mapping[Waiver, ObjectRef],
+    rules: Sequence[Rule],
+    options: Options,
+) -> Iterator[Finding]:
+    chosen = [rule for rule in rules if rule.each == "waiver"]
+    for waiver, use in made_of:
+        for rule in chosen:
+            for hazard in rule.check()(waiver, use):
+                severity = options.severity(rule.slug, waiver.path) or rule.severity
+                if not options.ignores(rule.slug, waiver.path):
+                    yield finding_of(rule, hazard, severity, default=homes[waiver])
+
+
+def _ignored_somewhere(options: Options) -> frozenset[str]:
+    """Rules that some files are spared: a waiver of one of them may be needed where nothing was told."""
+    return frozenset(slug for override in options.overrides for slug in override.ignore)

@@ -1,0 +1,232 @@
+"""Would a finding still hold if …? One row for each thing that it may hang on; ``analysis.worlds`` has the loop.
+
+A finding that is found again in every other world goes on as it is there. Else it is at most a warning that says on
+what it stands; what rests on two definitions of one object side by side is no finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kubesched_lint.analysis.held import premise, premise_of_others, without
+from kubesched_lint.analysis.worlds import WhatIf, without_suspended
+from kubesched_lint.findings import Severity
+from kubesched_lint.linter.applies import argues_of_pods, rests_on_nodes, stands_already
+from kubesched_lint.linter.duplicate_definitions import DuplicateDefinitions
+from kubesched_lint.linter.judged import Judged, assuming, identity_of
+from kubesched_lint.model.pod import DEFAULT_SCHEDULER
+from kubesched_lint.record import replace
+
+if TYPE_CHECKING:
+    from kubesched_lint.findings import Source
+    from kubesched_lint.model.inventory import Inventory
+    from kubesched_lint.model.workload import Workload
+    from kubesched_lint.rulebook.rule import Rule
+    from kubesched_lint.world.world import World
+
+_REPLACED = "this definition is applied alone: the file replaces it further down"
+_CHOSEN = "of what is defined more than once that definition is applied which leads to this"
+_MADE_ANEW = "its pods are made anew: those that run stay while the template is unchanged"
+
+
+def _row(
+    name: str,
+    concerns: Callable[[Judged, World], bool],
+    sentence: Callable[[Judged, World], str],
+    worlds: Callable[[Judged, World], Sequence[World]] = lambda judged, world: (),
+) -> WhatIf[Judged]:
+    """A row that makes a finding a warning with a premise, unless every other world confirms it."""
+
+    def judge(judged: Judged, world: World, again: Sequence[Judged | None]) -> Judged:
+        found = _mildest(again)
+        if found is None or None in again:
+            return assuming(judged, sentence(judged, world))
+        return _with_premises_of(judged, found)
+
+    return WhatIf(name, concerns, judge, worlds)
+
+
+def _with_premises_of(judged: Judged, found: Judged) -> Judged:
+    """A finding as another world has it, on what earlier rows have made it stand."""
+    known = (*judged.hazard.evidence.assumes, *found.finding.evidence.assumes)
+    for added in judged.finding.evidence.assumes:
+        found = found if added in known else assuming(found, added)
+    return found
+
+
+def _mildest(again: Iterable[Judged | None]) -> Judged | None:
+    return min((one for one in again if one is not None), key=lambda one: one.finding.severity, default=None)
+
+
+# -- errors: nobody can make the other world ---------------------------------------------------------------------------
+
+
+def _has_own_scheduler(error: Judged, world: World) -> bool:
+    named = DEFAULT_SCHEDULER if error.workload is None else error.workload.pod.scheduler_name
+    return named != DEFAULT_SCHEDULER and rests_on_nodes(error.rule)
+
+
+def _own_scheduler(error: Judged, world: World) -> str:
+    assert error.workload is not None
+    return f"{error.workload.pod.scheduler_name} decides as kube-scheduler does"
+
+
+def _stands_already(error: Judged, world: World) -> bool:
+    return error.workload is not None and stands_already(error.rule, world.member(error.workload), error.hazard)
+
+
+def _may_get_nodes(error: Judged, world: World) -> bool:
+    is_error = error.finding.severity is Severity.ERROR
+    return is_error and rests_on_nodes(error.rule) and world.cluster is not None and world.is_elastic
+
+
+def _unless_nodes_come(error: Judged, world: World, again: object) -> Judged:
+    """What pools may add is no matter of ``--fixed`` alone."""
+    assert world.cluster is not None
+    lowered = assuming(error, world.cluster.elastic_premise)
+    return replace(lowered, finding=replace(lowered.finding, if_fixed=None if world.pools else Severity.ERROR))
+
+
+OF_ERRORS = (
+    _row("another scheduler decided otherwise", _has_own_scheduler, _own_scheduler),
+    _row("its pods ran on as they are", _stands_already, lambda error, world: _MADE_ANEW),
+    WhatIf("an autoscaler added a node", _may_get_nodes, _unless_nodes_come),
+)
+"""On what an error may hang in each world by itself."""
+
+
+# -- what is passing ---------------------------------------------------------------------------------------------------
+
+
+def passed(premise_of_today: str, known: Container[object]) -> WhatIf[Judged]:
+    """The row for findings of today's cluster; ``known`` identifies those of the cluster when all has passed."""
+
+    def judge(judged: Judged, world: World, again: object) -> Judged | None:
+        return None if identity_of(judged) in known else assuming(judged, premise_of_today)
+
+    return WhatIf("what is passing today had passed", lambda judged, world: True, judge)
+
+
+# -- findings about pods: what the set brings --------------------------------------------------------------------------
+
+
+def _argues(judged: Judged) -> bool:
+    return judged.finding.evidence.kind in ("proof", "witness")
+
+
+def _is_held(judged: Judged, world: World) -> bool:
+    return _argues(judged) and judged.workload is not None and bool(judged.workload.held)
+
+
+def _if_resumed(judged: Judged, world: World) -> str:
+    assert judged.workload is not None
+    return premise(judged.workload)
+
+
+def _is_not_held(judged: Judged, world: World) -> bool:
+    return _argues(judged) and not _is_held(judged, world)
+
+
+def _without_suspended(judged: Judged, world: World) -> Sequence[World]:
+    return (without_suspended(world),)
+
+
+def _reads_one(judged: Judged, world: World) -> bool:
+    return not judged.rule.every_definition
+
+
+class OfSet:
+    """What findings hang on because of the set: objects defined more than once, workloads suspended or refused."""
+
+    def __init__(self, manifests: Inventory, refused: Sequence[Workload]) -> None:
+        self._manifests = manifests
+        self._refused = refused
+        self._held = tuple(workload for workload in manifests.workloads if workload.held)
+        self._duplicates = DuplicateDefinitions(manifests)
+        self._views: dict[object, Sequence[World]] = {}
+        self._parts: dict[object, World] = {}
+
+    @cached_property
+    def rows(self) -> Sequence[WhatIf[Judged]]:
+        """The table, as far as the set has something for its rows."""
+        once = WhatIf("each object were defined once", _reads_one, self._of_definitions, self._with_one)
+        itself = _row("nobody resumed it", _is_held, _if_resumed)
+        others = _row("nobody resumed the others", _is_not_held, self._if_others_are, _without_suspended)
+        refused = _row("nobody mended what is refused", self._leans, self._if_mended, self._without_refused)
+        table = ((once, self.has_duplicates), (itself, self._held), (others, self._held), (refused, self._refused))
+        return [row for row, is_needed in table if is_needed]
+
+    def base(self, rule: Rule, world: World) -> World:
+        """The world in which a rule is asked first: one about the set as a whole counts no pods that are refused."""
+        return self._taken(world) if self._refused and rule.each == "set" and rests_on_nodes(rule) else world
+
+    # -- one definition of each object
+
+    @property
+    def has_duplicates(self) -> bool:
+        """Whether anything is defined more than once."""
+        return self._manifests.has_namesakes
+
+    def notes(self) -> Iterator[str]:
+        """What the reader must know of the set."""
+        return self._duplicates.notes() if self.has_duplicates else iter(())
+
+    def views(self, source: Source, world: World) -> Sequence[World]:
+        """The worlds with one definition of each object, as seen from ``source``."""
+        if not self.has_duplicates:
+            return (world,)
+        key = (self._duplicates.view(source), id(world))
+        if key not in self._views:
+            self._views[key] = [self._part(manifests, world) for manifests in self._duplicates.seen_from(source)]
+        return self._views[key]
+
+    def alone(self, workloads: Iterable[Workload], world: World) -> Iterator[tuple[Workload, World]]:
+        """Workloads that are defined more than once, each with the worlds in which it is defined once.
+
+        A second copy of it is no other workload: beside it, nothing need be said of either.
+        """
+        for workload in workloads:
+            if workload.source is not None and self._duplicates.defines_again(workload):
+                for view in self.views(workload.source, world):
+                    yield workload, view
+
+    def _with_one(self, judged: Judged, world: World) -> Sequence[World]:
+        return self.views(judged.source, world)
+
+    def _of_definitions(self, judged: Judged, world: World, again: Sequence[Judged | None]) -> Judged | None:
+        found = _mildest(again)
+        if found is None:
+            return None
+        if argues_of_pods(judged.rule, judged) and self._duplicates.is_replaced(judged.source):
+            return assuming(found, _REPLACED)
+        return assuming(found, _CHOSEN) if None in again else found
+
+    # -- what is suspended or refused
+
+    def _if_others_are(self, judged: Judged, world: World) -> str:
+        return premise_of_others(self._held)
+
+    def _leans(self, judged: Judged, world: World) -> bool:
+        """Whether a finding may come from pods that are refused; what is said of these themselves does not."""
+        itself = any(judged.workload is workload for workload in self._refused)
+        return _argues(judged) and rests_on_nodes(judged.rule) and not itself
+
+    def _if_mended(self, judged: Judged, world: World) -> str:
+        return f"what the API server refuses is mended: {', '.join(map(str, self._refused))}"
+
+    def _without_refused(self, judged: Judged, world: World) -> Sequence[World]:
+        return (self._taken(world),)
+
+    def _taken(self, world: World) -> World:
+        if id(world) not in self._parts:
+            self._parts[id(world)] = world.with_manifests(without(world.manifests, self._refused))
+        return self._parts[id(world)]
+
+    def _part(self, manifests: Inventory, world: World) -> World:
+        """The world of a part of the set on the same nodes."""
+        key = (id(manifests), id(world))
+        if key not in self._parts:
+            self._parts[key] = world.with_manifests(manifests)
+        return self._parts[key]

@@ -1,0 +1,240 @@
+"""Findings that a project knows and lives with: written down once, and from then on they do not fail.
+
+A finding is known again by its rule, its object and its place inside the object: neither lines, nor comments, nor the
+order of documents, nor the names of files matter. One that has become worse than it was is not known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+from kubesched_lint.files import content
+from kubesched_lint.findings import Finding, ObjectRef, Report, Severity, Suppression
+from kubesched_lint.linter.options import BaselineError
+from kubesched_lint.record import record, replace
+from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
+from kubesched_lint.text import first_few, plural
+
+VERSION = 1
+_MARK = "kubesched-lint-baseline"
+_LARGEST = 64 << 20
+"""Bytes; an entry has some 200."""
+_FIELDS = {"rule": str, "severity": str, "kind": str, "namespace": str, "name": str, "at": str}
+
+
+@record
+class KnownFinding:
+    """What is known: ``at`` is the place inside the object without the numbers of list items."""
+
+    rule: str
+    object: ObjectRef
+    at: str
+    severity: Severity
+
+    @property
+    def key(self) -> tuple[str, ObjectRef, str]:
+        return self.rule, self.object, self.at
+
+
+@record
+class ComparedReport:
+    """What a baseline does to a report. ``gone`` holds entries that nothing matches any more."""
+
+    report: Report
+    gone: tuple[KnownFinding, ...] = ()
+
+
+@record
+class Change:
+    """One difference between two baselines. ``before`` is None for what is new, ``after`` for what is gone."""
+
+    before: KnownFinding | None
+    after: KnownFinding | None
+    why: str
+
+    @property
+    def sign(self) -> str:
+        return "~" if self.before and self.after else "-" if self.before else "+"
+
+    @property
+    def entry(self) -> KnownFinding:
+        """That of today, where there is one."""
+        found = self.after or self.before
+        assert found is not None
+        return found
+
+
+def entry_of(finding: Finding) -> KnownFinding:
+    at = ".".join("*" if isinstance(part, int) else part for part in finding.at)
+    return KnownFinding(finding.rule, finding.object, at, finding.severity)
+
+
+def entries_of(report: Report) -> tuple[KnownFinding, ...]:
+    """What a baseline of this report holds: every finding that nobody waived, in a stable order."""
+    return _ordered(entry_of(f) for f in report.findings if f.suppressed is None or f.suppressed.known)
+
+
+def held_against(
+    report: Report,
+    entries: Iterable[KnownFinding],
+    *,
+    source: str = "the baseline",
+    ran: Collection[str] = (),
+    objects: Callable[[], Collection[ObjectRef]] = tuple,
+) -> ComparedReport:
+    """The report with what the entries know marked as known.
+
+    An entry matches as many findings as it is there times. It is gone when nothing matches it although its rule is
+    among those that ``ran`` and its object among the ``objects`` that were read; of others nobody can say. What was
+    read is asked for only when something is left over.
+    """
+    room: dict[tuple[str, ObjectRef, str], list[Severity]] = {}
+    for entry in entries:
+        room.setdefault(entry.key, []).append(entry.severity)
+    known = Suppression(f"known in {source}", known=True)
+    findings = list(report.findings)
+    # The worst first, so that each takes the entry that is just bad enough for it.
+    for number in sorted(range(len(findings)), key=lambda n: -findings[n].severity):
+        finding = findings[number]
+        left = room.get(entry_of(finding).key, ())
+        enough = [severity for severity in left if severity >= finding.severity]
+        if finding.suppressed is None and enough:
+            room[entry_of(finding).key].remove(min(enough))
+            findings[number] = replace(finding, suppressed=known)
+    gone = [KnownFinding(*key, severity) for key, left in room.items() if key[0] in ran for severity in left]
+    if gone:
+        there = objects()
+        gone = [entry for entry in gone if entry.object in there]
+    return ComparedReport(replace(report, findings=tuple(findings)), _ordered(gone))
+
+
+def without(entries: Iterable[KnownFinding], gone: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
+    """The entries that are left when those are taken out."""
+    left = Counter(entries)
+    left.subtract(Counter(gone))
+    return _ordered(left.elements())
+
+
+def updated(entries: Iterable[KnownFinding], report: Report, gone: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
+    """What is known after this run: its findings, and the entries of which it can say nothing.
+
+    ``report`` is held against the entries, and ``gone`` are those that it leaves over. Of a rule that did not run and
+    of an object that was not read there are neither findings nor such entries.
+    """
+    now = entries_of(report)
+    seen = {entry.key for entry in (*now, *gone)}
+    return _ordered((*now, *(entry for entry in entries if entry.key not in seen)))
+
+
+def changes(before: Collection[KnownFinding], after: Collection[KnownFinding]) -> Iterator[Change]:
+    """What differs between two baselines, in a stable order; an entry that has another severity is one change."""
+    rules, objects = {entry.rule for entry in before}, {entry.object for entry in before}
+    old, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
+    left: dict[tuple[str, ObjectRef, str], list[KnownFinding]] = {}
+    for entry in _ordered(old.elements()):
+        left.setdefault(entry.key, []).append(entry)
+    found: list[Change] = []
+    for entry in _ordered(new.elements()):
+        if there := left.get(entry.key):
+            was = there.pop()
+            found.append(Change(was, entry, "worse than it was" if entry.severity > was.severity else "milder"))
+        elif entry.object not in objects:
+            found.append(Change(None, entry, "the object had no entry"))
+        else:
+            found.append(Change(None, entry, "" if entry.rule in rules else "the rule had no entry"))
+    found.extend(Change(entry, None, "no longer found") for there in left.values() for entry in there)
+    order = {entry: number for number, entry in enumerate(_ordered({change.entry for change in found}))}
+    yield from sorted(found, key=lambda change: (order[change.entry], change.sign))
+
+
+def text_of(entries: Iterable[KnownFinding]) -> str:
+    """The file: JSON with one entry a line, sorted, so that a change of it reads well."""
+    lines = [json.dumps(_written(entry), ensure_ascii=False) for entry in _ordered(entries)]
+    body = ",\n".join(lines)
+    return f'{{"{_MARK}": {VERSION}, "findings": [\n{body}{chr(10) if lines else ""}]}}\n'
+
+
+def read_baseline(path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:
+    """The entries of the file. Raises BaselineError."""
+    try:
+        data = content(path, _LARGEST)
+    except FileNotFoundError:
+        raise BaselineError(f"{path}: no such file; `kubesched-lint baseline write` makes one") from None
+    except OSError as error:
+        raise BaselineError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+    if len(data) > _LARGEST:
+        raise BaselineError(f"{path}: larger than {_LARGEST >> 20} MiB: that is no baseline")
+    return entries_in(data, path, rulebook)
+
+
+def entries_in(data: bytes, path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:
+    """The entries of a file; rules that were renamed since go by their names of today. Raises BaselineError."""
+    try:
+        content = json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise BaselineError(f"{path}: not UTF-8, so it is no baseline") from None
+    except json.JSONDecodeError as error:
+        hint = "; a conflict of a merge is in it" if b"\n<<<<<<< " in data or data.startswith(b"<<<<<<< ") else ""
+        raise BaselineError(f"{path}:{error.lineno}:{error.colno}: not JSON{hint}: {error.msg}") from None
+    except RecursionError:
+        raise BaselineError(f"{path}: nested too deeply for a baseline") from None
+    except ValueError:
+        raise BaselineError(f"{path}: a number of too many digits, so it is no baseline") from None
+    if not isinstance(content, dict) or _MARK not in content:
+        raise BaselineError(f"{path}: not a baseline; `kubesched-lint baseline write` makes one")
+    version, findings = content[_MARK], content.get("findings")
+    if version != VERSION:
+        newer = isinstance(version, int) and version > VERSION
+        hint = "a newer kubesched-lint wrote it" if newer else "this kubesched-lint does not know it"
+        raise BaselineError(f"{path}: a baseline of version {version!r}: {hint}")
+    if not isinstance(findings, list):
+        raise BaselineError(f"{path}: a baseline has a list of findings, and this has none")
+    return tuple(_entry(found, number, path, rulebook) for number, found in enumerate(findings, 1))
+
+
+def _entry(found: object, number: int, path: str, rulebook: Rulebook) -> KnownFinding:
+    where = f"{path}: finding {number}"
+    if not isinstance(found, dict):
+        raise BaselineError(f"{where} is not an object")
+    for name, kind in _FIELDS.items():
+        if not isinstance(found.get(name), kind):
+            raise BaselineError(f"{where} has no `{name}`, or one that is no string")
+    words: Mapping[str, Severity] = {severity.word: severity for severity in Severity}
+    if found["severity"] not in words:
+        raise BaselineError(f"{where} has the severity {found['severity']!r}: expected one of {', '.join(words)}")
+    try:
+        rule = rulebook.get(found["rule"]).slug
+    except UnknownRuleError:
+        rule = found["rule"]  # of a rule that is gone, or of one's own that is not loaded: it matches nothing
+    ref = ObjectRef(found["kind"], found["namespace"], found["name"])
+    return KnownFinding(rule, ref, found["at"], words[found["severity"]])
+
+
+def _written(entry: KnownFinding) -> dict[str, str]:
+    ref = entry.object
+    return {
+        "rule": entry.rule,
+        "severity": entry.severity.word,
+        "kind": ref.kind,
+        "namespace": ref.namespace,
+        "name": ref.name,
+        "at": entry.at,
+    }
+
+
+def _ordered(entries: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
+    def order(entry: KnownFinding) -> tuple[object, ...]:
+        ref = entry.object
+        return ref.namespace, ref.kind, ref.name, entry.rule, entry.at, entry.severity
+
+    return tuple(sorted(entries, key=order))
+
+
+def told(held: ComparedReport, source: str) -> Iterator[str]:
+    """What is to be said of entries that are gone."""
+    if held.gone:
+        rules = sorted({entry.rule for entry in held.gone})
+        many = f"{len(held.gone)} {plural(len(held.gone), 'entry no longer occurs', 'entries no longer occur')}"
+        yield f"{source}: {many} ({first_few(rules, 5)}); `kubesched-lint baseline prune` takes them out"

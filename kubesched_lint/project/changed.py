@@ -1,0 +1,173 @@
+"""Findings that a change touches: the whole set is read, and only what lies in changed lines or documents is told."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kubesched_lint.findings import Finding, ObjectRef, Report
+from kubesched_lint.linter.options import ChangedError
+from kubesched_lint.linter.reading import ManifestSet, ref_of
+from kubesched_lint.manifests.document import sources_of
+from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
+from kubesched_lint.record import record, replace
+from kubesched_lint.text import plural
+
+HEAD = "HEAD"
+"""What is compared with unless a base is named: all that is not committed."""
+_WHOLE = (1, 1 << 60)
+
+Lines = tuple[tuple[int, int], ...]
+"""Ranges of lines, from 1, both ends included."""
+
+
+@record
+class Changes:
+    """``lines``: real path → changed lines. ``roots`` are the work trees that were compared, as real paths."""
+
+    base: str
+    lines: Mapping[str, Lines]
+    roots: tuple[str, ...]
+
+    def touches(self, path: str, first: int, last: int) -> bool:
+        """Whether any line of a range has changed; what is in no work tree (standard input) always counts."""
+        real = os.path.realpath(path)
+        if not any(real.startswith(f"{root.rstrip(os.sep)}{os.sep}") for root in self.roots):
+            return True
+        return any(start <= last and first <= end for start, end in self.lines.get(real, ()))
+
+
+def only_changed(changes: Changes, report: Report, manifests: ManifestSet, namespace: str) -> Report:
+    """The report without findings whose places, and whose objects' documents, are as they were.
+
+    ``namespace`` is that of objects which name none.
+    """
+    documents = _spans(manifests, namespace)
+    changed = {
+        ref
+        for ref, places in documents.items()
+        if any(changes.touches(path, first, last) for path, first, last in places)
+    }
+    kept = tuple(f for f in report.findings if f.object in changed or _is_touched(f, changes))
+    hidden = sum(f.suppressed is None for f in report.findings) - sum(f.suppressed is None for f in kept)
+    since = "the last commit" if changes.base == HEAD else changes.base
+    others = f"{hidden} {plural(hidden, 'finding')} elsewhere {plural(hidden, 'is', 'are')} left out"
+    note = f"only what changed since {since} is told; {others if hidden else 'there is no finding elsewhere'}"
+    notes = (*report.summary.notes, note)
+    return replace(report, findings=kept, summary=replace(report.summary, notes=notes))
+
+
+def _spans(manifests: ManifestSet, namespace: str) -> dict[ObjectRef, list[tuple[str, int, int]]]:
+    """Where the document of each object stands: path, first and last line."""
+    found: dict[ObjectRef, list[tuple[str, int, int]]] = {}
+    for document in manifests.documents:
+        span = document.span(()) if document.prefix else None
+        lines = document.text.count("\n") + (not document.text.endswith("\n"))
+        first = span.line if span else document.line
+        last = span.end_line if span else document.line + max(lines - 1, 0)
+        places = found.setdefault(ref_of(document, namespace), [])
+        places.append((document.path, first, last))
+        for source in sources_of(document):
+            span = source.span(())
+            places.append((source.path, span.line, span.end_line))
+    return found
+
+
+def _is_touched(finding: Finding, changes: Changes) -> bool:
+    locations = (finding.location, *(related.location for related in finding.related))
+    places = (place for location in locations for place in (location, location.near) if place is not None)
+    return any(changes.touches(p.path, p.span.line, max(p.span.line, p.span.end_line)) for p in places)
+
+
+# --- git ------------------------------------------------------------------------------------------------------------
+
+
+def changes_since(base: str, paths: Sequence[str]) -> Changes:
+    """What differs between the work tree and the commit at which it left ``base``. Raises ChangedError."""
+    try:
+        trees = {tree.top: tree for tree in (WorkTree(path) for path in paths if path != "-")}
+        lines: dict[str, Lines] = {}
+        for tree in trees.values():
+            start = _start(tree, base)
+            lines.update(_differences(tree, start))
+            lines.update((path, (_WHOLE,)) for path in _untracked(tree))
+    except NoWorkTreeError as error:
+        raise ChangedError(f"--changed: {error}, so nobody can tell what has changed") from None
+    except ProgramError as error:
+        raise ChangedError(f"--changed: {error}") from None
+    return Changes(base, lines, tuple(trees))
+
+
+def _start(tree: WorkTree, base: str) -> str:
+    """The commit to compare with: where the current branch left ``base``."""
+    looked = tree.git("rev-parse", "--git-dir")
+    if looked.code:
+        raise ChangedError(f"--changed: git does not look into {tree.top}: {looked.error.strip()}")
+    if base == HEAD:
+        head = tree.git("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        if head.code:  # no commit yet: everything is new
+            return tree.git("hash-object", "-t", "tree", os.devnull).out.decode().strip()
+        return head.out.decode().strip()
+    named = tree.git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
+    shallow = tree.git("rev-parse", "--is-shallow-repository").out.strip() == b"true"
+    hint = "; the clone is shallow: fetch more history (fetch-depth: 0)" if shallow else ""
+    if named.code:
+        raise ChangedError(f"--changed: {tree.top} has no commit `{base}`{hint}")
+    left = tree.git("merge-base", named.out.decode().strip(), HEAD)
+    if left.code:
+        raise ChangedError(f"--changed: HEAD and `{base}` have no commit in common{hint}")
+    return left.out.decode().strip()
+
+
+def _differences(tree: WorkTree, start: str) -> Iterator[tuple[str, Lines]]:
+    found = tree.git(
+        *("diff", "--unified=0", "--no-color", "--no-ext-diff", "--no-textconv", "--text", "--find-renames"),
+        *("--ignore-submodules", "--diff-filter=d", "--src-prefix=a/", "--dst-prefix=b/", start, "--"),
+    )
+    if found.code:
+        raise ChangedError(f"--changed: git diff failed in {tree.top}: {found.error.strip()}")
+    for path, lines in changed_lines(found.out.decode("utf-8", "surrogateescape").split("\n")):
+        yield os.path.realpath(os.path.join(tree.top, path)), lines
+
+
+def _untracked(tree: WorkTree) -> Iterator[str]:
+    out = tree.git("ls-files", "--others", "--exclude-standard", "-z").out
+    for name in out.decode("utf-8", "surrogateescape").split("\0"):
+        if name:
+            yield os.path.realpath(os.path.join(tree.top, name))
+
+
+def changed_lines(diff: Iterable[str]) -> Iterator[tuple[str, Lines]]:
+    """Path and lines of each file of a unified diff without context.
+
+    Where lines were only taken away, the lines on either side count as changed.
+    """
+    path, left = "", 0
+    found: list[tuple[int, int]] = []
+    for line in diff:
+        if left:
+            left -= not line.startswith("\\")
+        elif line.startswith("+++ "):
+            if path:
+                yield path, tuple(found)
+            path, found = _unquoted(line[4:]).removeprefix("b/"), []
+        elif line.startswith("@@ "):
+            old, new = line.split(" ")[1:3]
+            first, count = _range(new)
+            left = _range(old)[1] + count
+            found.append((first, first + count - 1) if count else (first, first + 1))
+    if path:
+        yield path, tuple(found)
+
+
+def _range(text: str) -> tuple[int, int]:
+    first, comma, count = text[1:].partition(",")
+    return int(first), int(count) if comma else 1
+
+
+def _unquoted(name: str) -> str:
+    """git writes odd names as C strings, and ends those with spaces by a tab."""
+    if not name.startswith('"'):
+        return name.removesuffix("\t")
+    raw = name.strip("\t")[1:-1].encode("utf-8", "surrogateescape")
+    return raw.decode("unicode_escape").encode("latin-1").decode("utf-8", "surrogateescape")

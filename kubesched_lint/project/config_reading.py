@@ -1,0 +1,270 @@
+"""From a table of the configuration to what it means, or to all that is wrong with it, each with its place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from typing import cast
+
+from kubesched_lint.files import is_within
+from kubesched_lint.findings import InputError, Path, Severity
+from kubesched_lint.linter.globs import Globs
+from kubesched_lint.linter.options import Override
+from kubesched_lint.project.config import (
+    BY_NAME,
+    OVERRIDE_KEYS,
+    OWN_RULES,
+    SCHEMA_KEY,
+    TABLES,
+    Config,
+    ConfigError,
+    ConfigKey,
+    Given,
+)
+from kubesched_lint.project.rule_settings import (
+    SEVERITY,
+    TOO_LARGE,
+    SettingError,
+    param_of,
+    rule_named,
+    severity_of,
+    shown,
+)
+from kubesched_lint.project.toml_places import Spot
+from kubesched_lint.record import record
+from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
+from kubesched_lint.rulebook.own import rulebook_with
+from kubesched_lint.text import did_you_mean
+
+
+@record
+class Where:
+    """The file as messages name it, its folder (absolute), the current folder, and where its keys stand."""
+
+    file: str
+    folder: str
+    here: str
+    spots: Mapping[Path, Spot] = field(default_factory=dict)
+    top: Path = ()
+    """The path of our table in the file: ``("tool", "kubesched-lint")`` in a pyproject.toml."""
+    root: str = ""
+    """The repository that the file lies in, by its path without links: it names nothing outside. Empty for none."""
+
+    def spot(self, path: Path) -> Spot:
+        return self.spots.get((*self.top, *path), Spot(1, 1, 1, 1))
+
+
+def config_of(table: Mapping[str, object], where: Where, rulebook: Rulebook) -> Config:
+    """What a table says. Raises ConfigError with every problem in it."""
+    reading = _Reading(where, rulebook)
+    config = reading.config(table)
+    if reading.problems:
+        raise ConfigError(sorted(reading.problems, key=lambda p: (p.line, p.column)))
+    return config
+
+
+class _Reading:
+    """One pass over a table, gathering what is wrong with it."""
+
+    def __init__(self, where: Where, rulebook: Rulebook) -> None:
+        self.where = where
+        self.rulebook = rulebook
+        self.problems: list[InputError] = []
+
+    def config(self, table: Mapping[str, object]) -> Config:
+        values: dict[str, Given] = {}
+        # First of all: what the others say may be about rules of one's own.
+        for name, value in sorted(table.items(), key=lambda item: item[0] != OWN_RULES):
+            if name in BY_NAME:
+                found = self._value(BY_NAME[name], value, (name,))
+                if found is not None:
+                    values[name] = Given(found, self._origin((name,)))
+                    if name == OWN_RULES:
+                        self.rulebook = rulebook_with((*self.rulebook.asked, *cast("tuple[str, ...]", found)))
+            elif name not in TABLES and name != SCHEMA_KEY:
+                near = did_you_mean(name, (*BY_NAME, *TABLES))
+                self._wrong((name,), f"unknown key `{name}`{near}", key=True)
+        params, severities = self._rules(table.get("rules"))
+        excluded = values.get("exclude")
+        globs = self._globs(excluded.value) if excluded else Globs()
+        overrides = tuple(self._overrides(table.get("overrides")))
+        return Config(self.where.file, values, params, severities, overrides, globs, self.rulebook)
+
+    def _value(self, key: ConfigKey, value: object, path: Path) -> object:
+        """The value as settings hold it; None when it is wrong, which has then been said."""
+        if key.is_list:
+            items = self._strings(value, path)
+            wrong = [i for i, item in enumerate(items or ()) if not self._is_item(key, item, (*path, i))]
+            if items is None or wrong:
+                return None
+            shaped = {"formats": self._format, "folders": self._beside}.get(key.kind, str)
+            return tuple(map(shaped, items))
+        if key.kind == "path" and isinstance(value, str) and value:
+            return self._path(key, value, path)
+        problem = _misfit(key, value)
+        if problem:
+            self._wrong(path, problem)
+        return None if problem else value
+
+    def _path(self, key: ConfigKey, value: str, path: Path) -> str | None:
+        if key.name == "cluster" and (value == "live" or value.startswith("live:")):
+            self._wrong(path, "a configuration does not reach out to a cluster; ask for it with --cluster live")
+            return None
+        problem = self._leaves_the_repository(value)
+        if problem:
+            self._wrong(path, problem)
+        return None if problem else self._beside(value)
+
+    def _leaves_the_repository(self, name: str) -> str:
+        """What a repository brings along may not have us read, and quote, what else there is on this machine."""
+        real = os.path.realpath(os.path.join(self.where.folder, os.path.expanduser(name)))
+        if is_within(real, self.where.root):
+            return ""
+        return f"{shown(name)} lies outside {self.where.root}; name it with a flag if you mean it"
+
+    def _beside(self, name: str) -> str:
+        """A file name that is relative to the configuration, as the current folder sees it."""
+        joined = os.path.normpath(os.path.join(os.path.dirname(self.where.file), os.path.expanduser(name)))
+        return f".{os.sep}{joined}" if joined.partition(":")[0] == "live" else joined
+
+    def _format(self, text: str) -> str:
+        name, equals, file = text.partition("=")
+        return f"{name}={self._beside(file)}" if file not in ("", "-") else f"{name}{equals}{file}"
+
+    def _is_item(self, key: ConfigKey, item: str, path: Path) -> bool:
+        """Whether an item of a list can be followed; says why when not."""
+        problem = ""
+        if not item:
+            problem = "an empty string names nothing"
+        elif "\0" in item:
+            problem = "the character U+0000 is in no name"
+        elif key.kind == "rules":
+            try:
+                self.rulebook.resolve(item)
+            except UnknownRuleError as error:
+                problem = str(error)
+        elif key.kind == "folders":
+            problem = self._leaves_the_repository(item)
+        elif key.kind == "formats":
+            problem = self._leaves_the_folder(item.partition("=")[2])
+        if problem:
+            self._wrong(path, problem)
+        return not problem
+
+    def _leaves_the_folder(self, file: str) -> str:
+        """A configuration comes with the files of a project: it may not have reports written over those of others."""
+        if file in ("", "-"):
+            return ""
+        folder = os.path.realpath(self.where.folder)
+        real = os.path.realpath(os.path.join(folder, file))
+        inside = os.path.relpath(real, folder).split(os.sep)
+        if inside[0] == os.pardir or ".git" in inside:
+            return f"{file} is not below {folder}; a configuration has reports written nowhere else"
+        return ""
+
+    def _strings(self, value: object, path: Path) -> list[str] | None:
+        if isinstance(value, str):
+            self._wrong(path, f"expected a list of strings, found {shown(value)}; write [{shown(value)}]")
+            return None
+        if not isinstance(value, list):
+            self._wrong(path, f"expected a list of strings, found {shown(value)}")
+            return None
+        odd = next((i for i, item in enumerate(value) if not isinstance(item, str)), None)
+        if odd is not None:
+            self._wrong((*path, odd), f"expected a string, found {shown(value[odd])}")
+            return None
+        return value
+
+    def _rules(self, value: object) -> tuple[dict[str, dict[str, Given]], dict[str, Given]]:
+        params: dict[str, dict[str, Given]] = {}
+        severities: dict[str, Given] = {}
+        for slug, settings in self._table(value, ("rules",)):
+            for name, given in self._table(settings, ("rules", slug), of_rule=True):
+                path: Path = ("rules", slug, name)
+                try:
+                    rule = rule_named(slug, self.rulebook)
+                    if name == SEVERITY:
+                        severities[rule.slug] = Given(severity_of(given, rule), self._origin(path))
+                    else:
+                        taken = param_of(name, given, rule, self.rulebook)
+                        params.setdefault(rule.slug, {})[name] = Given(taken, self._origin(path))
+                except SettingError as error:
+                    self._wrong(path, str(error), key=error.at_key)
+        return params, severities
+
+    def _table(self, value: object, path: Path, *, of_rule: bool = False) -> Iterator[tuple[str, object]]:
+        if value is None:
+            return
+        if not isinstance(value, dict):
+            example = "[rules.<rule>] with its settings below" if path[0] == "rules" else "a table"
+            self._wrong(path, f"expected {example}, found {shown(value)}")
+            return
+        if of_rule:
+            try:
+                rule_named(str(path[-1]), self.rulebook)
+            except SettingError as error:
+                self._wrong(path, str(error), key=True)
+                return
+        yield from value.items()
+
+    def _overrides(self, value: object) -> Iterator[Override]:
+        if value is None:
+            return
+        if not isinstance(value, list):
+            self._wrong(("overrides",), f"expected [[overrides]], with two brackets, found {shown(value)}", key=True)
+            return
+        for number, entry in enumerate(value):
+            path: Path = ("overrides", number)
+            if not isinstance(entry, dict):
+                self._wrong(path, f"expected a table with paths, found {shown(entry)}")
+                continue
+            for name in entry:
+                if name not in OVERRIDE_KEYS:
+                    self._wrong((*path, name), f"unknown key `{name}`{did_you_mean(name, OVERRIDE_KEYS)}", key=True)
+            if not entry.get("paths"):
+                self._wrong(
+                    (*path, "paths") if "paths" in entry else path, "an override needs paths, a list of patterns"
+                )
+                continue
+            yield self._override(entry, path)
+
+    def _override(self, entry: Mapping[str, object], path: Path) -> Override:
+        paths = self._value(ConfigKey("paths", "globs", ""), entry["paths"], (*path, "paths")) or ()
+        ignored = self._value(BY_NAME["ignore"], entry.get("ignore", []), (*path, "ignore")) or ()
+        severities: dict[str, Severity] = {}
+        for slug, word in self._table(entry.get("severities"), (*path, "severities")):
+            try:
+                rule = rule_named(slug, self.rulebook)
+                severities[rule.slug] = severity_of(word, rule)
+            except SettingError as error:
+                self._wrong((*path, "severities", slug), str(error), key=error.at_key)
+        assert isinstance(ignored, tuple)
+        slugs = tuple(sorted({rule.slug for name in ignored for rule in self.rulebook.resolve(name)}))
+        return Override(self._globs(paths), slugs, severities, self._origin(path))
+
+    def _globs(self, patterns: object) -> Globs:
+        assert isinstance(patterns, tuple)
+        return Globs(patterns, self.where.folder, self.where.here)
+
+    def _origin(self, path: Path) -> str:
+        return f"{self.where.file}:{self.where.spot(path).line}"
+
+    def _wrong(self, path: Path, message: str, *, key: bool = False) -> None:
+        spot = self.where.spot(path)
+        line, column = (spot.line, spot.column) if key else (spot.value_line, spot.value_column)
+        name = "" if key else "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).removeprefix(".")
+        self.problems.append(InputError(self.where.file, f"{name}: {message}" if name else message, line, column))
+
+
+def _misfit(key: ConfigKey, value: object) -> str:
+    """What is wrong with the value of a key that takes no list; empty when nothing is."""
+    if key.kind == "boolean":
+        return "" if isinstance(value, bool) else f"expected true or false, found {shown(value)}"
+    if not isinstance(value, str) or not value:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < TOO_LARGE
+        return f"expected a string, found {shown(value)}" + (f'; write "{value}", in quotes' if is_number else "")
+    if key.choices and value not in key.choices:
+        near = did_you_mean(value, key.choices)
+        return f"expected one of {', '.join(key.choices)}, found {shown(value)}{near}"
+    return ""

@@ -1,0 +1,101 @@
+"""One line for every report: which configuration was in force, and what makes the gate weaker than without it.
+
+A configuration, a baseline, waivers and often the sketch lie in the repository that is judged, so that who asks for a
+change may change them as well. Nobody is kept from that; but no report keeps it to itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from kubesched_lint.findings import Report, Severity, one_line
+from kubesched_lint.project.config import BY_NAME, OWN_RULES, Config, Given
+from kubesched_lint.project.rule_settings import shown
+from kubesched_lint.text import first_few, plural
+
+if TYPE_CHECKING:
+    from kubesched_lint.project.changed import Changes
+
+_WEAKER: Mapping[str, tuple[object, ...]] = {
+    "fail-on": ("never",),
+    "profile": ("editor",),
+    "elastic": (True,),
+    "partial": (True,),
+    "render": (False,),
+}
+"""Keys of which only some values ask for less than the default does."""
+_ANY = ("cluster", OWN_RULES, "select", "ignore", "kubernetes-version", "baseline", "exclude")
+"""Keys of which every value may."""
+_LONGEST = 60
+"""Characters of a name."""
+
+
+def in_force(config: Config, values: Mapping[str, Given]) -> str:
+    """The configuration and what of it makes the gate weaker, unless a flag overrules it; empty where there is none."""
+    if not config.file:
+        return ""
+    said = "; ".join(_parts(config, values))
+    return f"{config.file} makes the gate weaker: {said}" if said else f"{config.file} makes nothing weaker"
+
+
+def _parts(config: Config, values: Mapping[str, Given]) -> Iterator[str]:
+    for name, given in config.values.items():
+        if values[name].origin.startswith("-") and name != OWN_RULES:
+            continue  # who runs us has said otherwise
+        if given.value in _WEAKER.get(name, ()) or (name in _ANY and given.value != BY_NAME[name].default):
+            yield _setting(name, given.value)
+    lowered = [slug for slug, given in config.severities.items() if _is_lower(slug, given.value, config)]
+    if lowered:
+        yield f"lower severity of {_named(lowered)}"
+    if config.params:
+        yield f"parameters of {_named(list(config.params))}"
+    if config.overrides:
+        files = [pattern for override in config.overrides for pattern in override.files.patterns]
+        yield f"overrides for {_named(files)}"
+
+
+def _setting(name: str, value: object) -> str:
+    if isinstance(value, tuple):
+        return f"{name} = [{_named([shown(item) for item in value])}]"
+    return f"{name} = {_short(shown(value))}"
+
+
+def _is_lower(slug: str, severity: object, config: Config) -> bool:
+    rule = config.rulebook.rules.get(slug) if config.rulebook else None
+    return rule is None or cast("Severity", severity) < rule.severity
+
+
+def _named(names: Sequence[str], most: int = 3) -> str:
+    return first_few([_short(name) for name in names], most if len(names) <= most else most - 1)
+
+
+def _short(name: str) -> str:
+    name = one_line(name)
+    return name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…"
+
+
+def line(configuration: str, report: Report, baseline: str | None, edited: Sequence[str]) -> str:
+    """The whole line: also what waivers and the baseline keep quiet, and which of these files the change edits."""
+    known = sum(1 for finding in report.findings if finding.suppressed and finding.suppressed.known)
+    waived = sum(1 for finding in report.findings if finding.suppressed) - known
+    parts = []
+    if waived:
+        parts.append(f"{waived} {plural(waived, 'finding')} waived in the files")
+    if known:
+        parts.append(f"{known} known from {baseline}")
+    if edited:
+        parts.append(f"the change edits what judges it: {', '.join(edited)}")
+    if not parts:
+        return configuration
+    return "; ".join([configuration or "no configuration", *parts])
+
+
+def edited_by(changes: Changes, paths: Sequence[str | None]) -> tuple[str, ...]:
+    """Those of the files and folders that the change touches."""
+    return tuple(path for path in paths if path and _is_touched(os.path.realpath(path), changes))
+
+
+def _is_touched(real: str, changes: Changes) -> bool:
+    return real in changes.lines or any(changed.startswith(f"{real}{os.sep}") for changed in changes.lines)

@@ -1,0 +1,29 @@
+"""The page on the configuration speaks of every key, and what it shows can be followed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from kubesched_lint.project.config import KEYS, OVERRIDE_KEYS, TABLES
+from kubesched_lint.project.config_file import read_config
+from kubesched_lint.rulebook.library import Rulebook
+
+PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
+
+
+def test_every_key_is_in_the_table() -> None:
+    for key in KEYS:
+        (row,) = re.findall(rf"^\| `{key.name}` \|.*$", PAGE, re.MULTILINE)
+        assert all(f'"{choice}"' in row for choice in key.choices) or key.name == "kubernetes-version"
+    for name in (*TABLES, *OVERRIDE_KEYS):
+        assert name in PAGE
+
+
+def test_what_the_page_shows_is_a_configuration(tmp_path: Path) -> None:
+    shown = [re.sub("^   ", "", text, flags=re.MULTILINE) for text in re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)]
+    assert len(shown) == 2
+    for text in shown:
+        file = tmp_path / ("pyproject.toml" if "[tool." in text else "kubesched.toml")
+        file.write_text(text)
+        assert read_config(str(file), Rulebook.shipped()).values["cluster"].value

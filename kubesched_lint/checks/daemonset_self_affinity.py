@@ -1,4 +1,4 @@
-"""A DaemonSet whose pods must be together in one domain, on nodes of several: all but one domain wait for ever."""
+"""A DaemonSet whose pods must be together in one domain, on nodes of several: all but one domain wait forever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The budget lets one pod go, and the pod that replaces it has no domain: the next drain waits for ever."""
+"""The budget lets one pod go, and the pod that replaces it has no domain: the next drain waits forever."""
 
 from __future__ import annotations
 

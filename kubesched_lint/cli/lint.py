@@ -77,9 +77,7 @@ def lint(
             "--unsafe-fixes", help="With --diff or --fix: also what may change where pods run or what is promised."
         ),
     ] = False,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Judge anew what an earlier run has judged, and remember nothing.")
-    ] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ignore the cache and do not write to it.")] = False,
     jobs: Annotated[
         int,
         typer.Option(

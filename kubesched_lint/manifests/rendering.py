@@ -1,4 +1,4 @@
-"""Runs kubectl, kustomize or helm to learn what is applied: without network, without plugins, and not for ever."""
+"""Runs kubectl, kustomize or helm to learn what is applied: without network, without plugins, and not forever."""
 
 from __future__ import annotations
 

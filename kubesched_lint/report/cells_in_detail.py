@@ -49,10 +49,10 @@ class PrintedCourses:
             return
         number = self._numbers.get(start)
         if number is not None:
-            yield "; ".join((f"course {number}, then {rest[0]}", *rest[1:])) if rest else f"course {number}"
+            yield "; ".join((f"trace {number}, then {rest[0]}", *rest[1:])) if rest else f"trace {number}"
             return
         number = self._numbers[start] = len(self._numbers) + 1
-        yield f"course {number}: {'; '.join(start).removeprefix('deploy: ')}"
+        yield f"trace {number}: {'; '.join(start).removeprefix('deploy: ')}"
         if rest:
             yield "; ".join((f"then {rest[0]}", *rest[1:]))
 

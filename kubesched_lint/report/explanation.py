@@ -115,7 +115,7 @@ def _scores(found: Explanation, grouped: bool) -> Table:
 def _refusals(refused: Sequence[NodeVerdict], grouped: bool) -> Table:
     from rich.text import Text
 
-    table = _table("NODE", "PLUGIN", "REASON", "MORE CLOSELY", "EVICTING PODS")
+    table = _table("NODE", "PLUGIN", "REASON", "DETAIL", "EVICTING PODS")
     for nodes in _grouped(refused, grouped, lambda n: tuple((o.plugin, o.reason, o.removable) for o in n.obstacles)):
         for number, obstacle in enumerate(nodes[0].obstacles):
             table.add_row(

@@ -226,7 +226,7 @@ def test_a_waiver_keeps_its_line_from_being_mended(tmp_path: Path) -> None:
 
 def test_a_report_says_how_many_of_its_findings_may_be_mended(tmp_path: Path) -> None:
     (tmp_path / "web.yaml").write_text(WEB)
-    assert "1 finding may be mended by --fix; --diff shows how" in run("web.yaml", cwd=tmp_path).stdout
+    assert "1 fixable with --fix; --diff shows how" in run("web.yaml", cwd=tmp_path).stdout
 
 
 def test_fixing_stays_out_of_the_way_of_an_ordinary_run(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_cronjob_is_left_out_and_the_report_says_so():
         "spec": {"schedule": "0 3 * * *", "jobTemplate": {"spec": job(None, None)["spec"]}},
     }
     outlook = told(sketch(), cron, workload("Deployment", "web", 1), events=("deploy",))
-    assert "left out, for nobody knows when their pods come: CronJob default/nightly" in outlook.notes
+    assert "not simulated (schedule unknown): CronJob default/nightly" in outlook.notes
 
 
 # --- adopting -------------------------------------------------------------------------------------------------------

@@ -95,8 +95,8 @@ def test_where_no_course_can_be_followed_message_and_line_are_there_still():
 
 def test_a_course_that_cells_share_is_printed_once(zones):
     text = as_text(zones)
-    assert text.count("course 1:") == 1
-    assert text.count("course 1, then") > 3
+    assert text.count("trace 1:") == 1
+    assert text.count("trace 1, then") > 3
     deploys = [line for line in text.splitlines() if line.strip().startswith("deploy: ") and "→" in line]
     assert len(deploys) == len(set(deploys))
 

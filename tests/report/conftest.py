@@ -79,7 +79,7 @@ SUMMARY = Summary(
 EXCEEDS = Finding(
     rule="anti-affinity-exceeds-domains",
     severity=Severity.ERROR,
-    message="3 replicas of Deployment shop/cache stay Pending for ever: each of the 6 must be alone in its "
+    message="3 replicas of Deployment shop/cache stay Pending forever: each of the 6 must be alone in its "
     f"topology.kubernetes.io/zone, and the nodes it can use have 3 ({ZONES})",
     help="run at most 3 replicas, add nodes in further domains, or spread with topologySpreadConstraints, which allow "
     "more than one replica a domain",

@@ -17,7 +17,7 @@ from kubesched_lint.manifests.document import Document, Skipped, Unread
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.text import first_few, plural
+from kubesched_lint.text import first_few
 from kubesched_lint.validation.schema import RECORDED
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def _noting_fixes(report: Report, rulebook: Rulebook, written: Container[str]) -
     flags = "--fix" if safe else "--fix --unsafe-fixes"
     more = f", {unsafe} more with --unsafe-fixes" if safe and unsafe else ""
     number = safe or unsafe
-    note = f"{number} {plural(number, 'finding')} may be mended by {flags}{more}; --diff shows how"
+    note = f"{number} fixable with {flags}{more}; --diff shows how"
     return replace(report, summary=replace(report.summary, notes=(*report.summary.notes, note)))
 
 

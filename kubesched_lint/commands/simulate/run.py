@@ -282,10 +282,10 @@ def _notes(setting: Setting, cluster: Cluster, world: World) -> Iterator[str]:
     yield from cluster.notes
     left_out = [str(w) for w in world.manifests.workloads if w.kind == "CronJob"]
     if left_out:
-        yield f"left out, for nobody knows when their pods come: {_first(left_out)}"
+        yield f"not simulated (schedule unknown): {_first(left_out)}"
     amid = [str(w) for w in amid_rollout(world)]
     if amid:
-        yield f"left out, for they are paused amid a rollout: {_first(amid)}; their pods stay where they are"
+        yield f"not simulated (paused amid a rollout): {_first(amid)}; their pods stay where they are"
     for number, wanted in setting.scaled.items():
         scaler = setting.scalers.get(number)
         if scaler is not None:
@@ -294,9 +294,9 @@ def _notes(setting: Setting, cluster: Cluster, world: World) -> Iterator[str]:
             yield f"{setting.workloads[number]} has an autoscaler ({bounds}), which may not leave it at {sizes_said}"
     kept = [str(w) for w in setting.workloads if w.held and w.replicas]
     if kept:
-        yield f"paused, so they are told by the template that runs, not by that of the manifests: {_first(kept)}"
+        yield f"paused: simulated with the running template, not with that of the manifests: {_first(kept)}"
     accounts = {f"{w.namespace}/{name}": None for w in setting.workloads if (name := service_account(w))}
     if accounts:
-        yield f"assumed to exist, for ServiceAccounts are not read: {_first(list(accounts))}"
+        yield f"ServiceAccounts are not read and assumed to exist: {_first(list(accounts))}"
     if not cluster.resources_known:
-        yield "some nodes tell no resources: there every request fits"
+        yield "some nodes declare no resources: every request fits there"

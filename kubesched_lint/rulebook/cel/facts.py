@@ -314,7 +314,7 @@ WORKLOAD_STRUCTS = (
             Field("value", STRING, "empty where none is written", lambda t, _: t.value),
             Field("effect", STRING, "empty: every effect", lambda t, _: t.effect),
             Field(
-                "seconds", INT, "`tolerationSeconds`; -1: for ever", lambda t, _: -1 if t.seconds is None else t.seconds
+                "seconds", INT, "`tolerationSeconds`; -1: forever", lambda t, _: -1 if t.seconds is None else t.seconds
             ),
         ),
     ),

@@ -38,7 +38,7 @@ CEL as [the language defines it](https://github.com/google/cel-spec/blob/master/
 | `workload.labels.get("team", "")` | the label, or what you say where it is not there |
 | `"team" in workload.labels`, `has(workload.labels.team)` | whether it is there |
 | `size(pod.tolerations)`, `pod.tolerations.exists(t, t.key == "a")` | lists |
-| `workload.name.startsWith("canary-")`, `.matches("^a.*")` | text; patterns are RE2, so none takes for ever |
+| `workload.name.startsWith("canary-")`, `.matches("^a.*")` | text; patterns are RE2, so none takes forever |
 | `params.classes`, `pod.priority_class in params.classes` | a parameter; `number` is a double, `strings` a list |
 | `double(workload.replicas) * 1.5 > 3.0` | an int and a double are never mixed without saying so |
 

@@ -8,7 +8,7 @@ PACKAGE = Path(__file__).parents[1] / "kubesched_lint"
 SHORT = {
     "__main__.py",
     "version.py",
-    "analysis/requests.py",
+    "model/resources.py",
     "lifecycle/new_volumes.py",
     "report/html/tags.py",
 }

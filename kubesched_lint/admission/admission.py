@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED, OBJECT, VALIDATION, AdmissionRefusal, Decision
 from kubesched_lint.admission.mutating import SYSTEM_PRIORITY_CLASSES, admit
-from kubesched_lint.admission.reach import is_in_reach
+from kubesched_lint.findings import Source
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
 from kubesched_lint.model.workload import written_template
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from kubesched_lint.admission.podsecurity import Policy
-    from kubesched_lint.findings import Source
     from kubesched_lint.model.inventory import Inventory
     from kubesched_lint.model.labels import Labels
     from kubesched_lint.model.pod import Pod
     from kubesched_lint.model.policy import LimitItem, RuntimeClass
     from kubesched_lint.model.workload import Workload
+
 
 _STEPS = 4
 """What it costs to ask what a quota wants said of one pod."""
@@ -325,3 +325,32 @@ def _stands(by: LimitRange | Namespace | ResourceQuota) -> tuple[str, ...]:
     if not isinstance(by.source, Document):
         return ()
     return (f"{type(by).__name__} {by.name} is there before the pods, as it is whenever they are made anew",)
+
+
+# --- Which objects of a manifest set are meant for which workloads: two sample folders are two worlds -----------------
+
+
+def is_in_reach(policy: Source | None, workload: Source | None, namespace: str = "") -> bool:
+    """Whether somebody who applies the workload applies the policy too, both being of one namespace.
+
+    What the cluster holds is there. In the set they belong together where one stands in a folder around
+    the other, or where both write the name of their namespace: folders side by side that leave it out are samples,
+    each to be tried by itself. ``namespace``: the policy is the Namespace of this name.
+    """
+    if not (isinstance(policy, Document) and isinstance(workload, Document)) or policy.path == workload.path:
+        return True
+    ours, theirs = _folder(workload.path), _folder(policy.path)
+    if ours.startswith(theirs) or theirs.startswith(ours):
+        return True
+    namespace = namespace or _written_namespace(policy)
+    return bool(namespace) and namespace == _written_namespace(workload)
+
+
+def _folder(path: str) -> str:
+    """With a slash at the end; empty for a file without a folder."""
+    head, slash, _ = path.rpartition("/")
+    return head + slash
+
+
+def _written_namespace(source: Document) -> str:
+    return str(source.meta.get("namespace") or "")

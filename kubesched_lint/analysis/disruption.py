@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import islice
 
 from kubesched_lint import work
-from kubesched_lint.controllers.pdb import covers
+from kubesched_lint.controllers.bounds import covers
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Workload

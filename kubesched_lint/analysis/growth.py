@@ -23,8 +23,7 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.daemonset import pinned
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.node import HOSTNAME, Node
-from kubesched_lint.model.nodepool import KARPENTER
+from kubesched_lint.model.node import HOSTNAME, KARPENTER, Node
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace

@@ -8,7 +8,7 @@ from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.plan import GROWN, TODAY, Plan, Verdict, listed
 from kubesched_lint.cluster.nodepools.minimum import stands_in
 from kubesched_lint.cluster.nodepools.templates import is_open, shapes
-from kubesched_lint.model.nodepool import NodePool
+from kubesched_lint.model.node import NodePool
 from kubesched_lint.model.quantity import show
 from kubesched_lint.text import and_more, first_few, plural
 from kubesched_lint.world.world import World

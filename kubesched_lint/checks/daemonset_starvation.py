@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.requests import request_path
 from kubesched_lint.analysis.wanted import daemon_nodes
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.quantity import show
+from kubesched_lint.model.resources import request_path
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import most_free
 from kubesched_lint.world.staying import staying

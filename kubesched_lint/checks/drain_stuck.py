@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.disruption import budgets_of, guards_others, is_linted
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.checks._remedies import written_at
-from kubesched_lint.controllers.pdb import allowed_disruptions
+from kubesched_lint.controllers.bounds import allowed_disruptions
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.manifests.changes import Change, Put, Remove
 from kubesched_lint.text import plural

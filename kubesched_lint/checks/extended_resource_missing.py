@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import hint, nearest_resource
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.requests import request_path
 from kubesched_lint.checks._remedies import is_slip, written_at
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.manifests.changes import Rename
-from kubesched_lint.model.resources import is_extended
+from kubesched_lint.model.resources import is_extended, request_path
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member

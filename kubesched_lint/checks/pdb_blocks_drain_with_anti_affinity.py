@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.disruption import budgets_of, guards_others, is_linted
-from kubesched_lint.controllers.pdb import allowed_disruptions
+from kubesched_lint.controllers.bounds import allowed_disruptions
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.world.premises import running_premises
 from kubesched_lint.world.room import domain_room

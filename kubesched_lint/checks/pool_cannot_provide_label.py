@@ -10,7 +10,7 @@ from kubesched_lint.analysis.zone_pins import outside_pools
 from kubesched_lint.checks._remedies import spell_as_nodes_do, tolerate
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.findings import Hazard, proof
-from kubesched_lint.model.nodepool import NodePool
+from kubesched_lint.model.node import NodePool
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.room import taints_in_the_way
 from kubesched_lint.world.world import Member, World

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.plan import LIMITED
 from kubesched_lint.findings import Hazard, Place, UncheckedError, witness
-from kubesched_lint.model.nodepool import NodePool
+from kubesched_lint.model.node import NodePool
 from kubesched_lint.model.quantity import show
 from kubesched_lint.world.world import World
 

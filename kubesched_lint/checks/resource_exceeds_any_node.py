@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.requests import request_path
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
-from kubesched_lint.model.resources import is_extended
+from kubesched_lint.model.resources import is_extended, request_path
 from kubesched_lint.world.premises import node_premises
 from kubesched_lint.world.room import shortage_on, too_small
 from kubesched_lint.world.world import Member, World

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kubesched_lint.cluster.running import Running
     from kubesched_lint.findings import Source
-    from kubesched_lint.model.nodepool import NodePool
+    from kubesched_lint.model.node import NodePool
     from kubesched_lint.model.pod import BoundPod
 
 ASKED = "--elastic"

@@ -18,7 +18,7 @@ from kubesched_lint.record import record, replace
 from kubesched_lint.text import plural
 
 if TYPE_CHECKING:
-    from kubesched_lint.model.nodepool import NodePool
+    from kubesched_lint.model.node import NodePool
 
 K = TypeVar("K", str, tuple[str, str], tuple[str, str, str])
 T = TypeVar("T")

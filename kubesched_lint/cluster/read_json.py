@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 import msgspec
@@ -20,7 +21,6 @@ from kubesched_lint.cluster.containers import (
     is_ours,
     snapshot_header,
 )
-from kubesched_lint.cluster.json_places import line_and_column, place_of
 from kubesched_lint.cluster.sketch import UnknownFieldError
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.fields import DecodeError, Value, mapping
@@ -192,3 +192,55 @@ def _plainly(value: Value, collector: Collector) -> str:
     from kubesched_lint.cluster.containers import read_plain
 
     return read_plain(value, collector)
+
+
+# --- Where a value stands in a JSON text, found only when an error has to point at it ---------------------------------
+
+_SPACE = " \t\n\r"
+_DECODER = json.JSONDecoder()
+
+
+def place_of(text: str, path: Path, start: int = 0, *, key: bool = False) -> tuple[int, int]:
+    """Line and column (from 1) of the value at ``path`` in the document that begins at ``start``.
+
+    Of its key with ``key``; of its nearest parent if it is absent.
+    """
+    at = named = _skip(text, start)
+    for step in path:
+        found = _member(text, at, step)
+        if found is None:
+            break
+        named, at = found
+    return line_and_column(text, named if key else at)
+
+
+def line_and_column(text: str, at: int) -> tuple[int, int]:
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
+def _member(text: str, at: int, step: str | int) -> tuple[int, int] | None:
+    """Where a member of the object or list at ``at`` begins, and where its value does."""
+    opening = text[at]
+    if opening not in "{[" or (opening == "[") != isinstance(step, int):
+        return None
+    at, number = _skip(text, at + 1), 0
+    while text[at] not in "}]":
+        begin = at
+        if opening == "{":
+            key, at = scanstring(text, at + 1, False)
+            at = _skip(text, _skip(text, at) + 1)
+        else:
+            key, number = number, number + 1
+        if key == step:
+            return begin, at
+        _, at = _DECODER.raw_decode(text, at)
+        at = _skip(text, at)
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+    return None
+
+
+def _skip(text: str, at: int) -> int:
+    while text[at] in _SPACE:
+        at += 1
+    return at

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet, of
-from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
+from kubesched_lint.controllers.bounds import allowed_disruptions, daemon_bounds, rolling_bounds
 from kubesched_lint.controllers.daemonset import targets
-from kubesched_lint.controllers.pdb import allowed_disruptions
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.bounds import Counted, most_beside, most_on_fewer, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed

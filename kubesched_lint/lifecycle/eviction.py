@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.controllers.pdb import allowed_disruptions, covers, lets_unready_go
+from kubesched_lint.controllers.bounds import allowed_disruptions, covers, lets_unready_go
 from kubesched_lint.lifecycle.motion import Motion, Move
 from kubesched_lint.lifecycle.world import State, Step, with_bound
 from kubesched_lint.model.policy import DisruptionBudget

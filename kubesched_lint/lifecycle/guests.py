@@ -13,7 +13,7 @@ from functools import cached_property
 from math import inf
 from typing import NamedTuple
 
-from kubesched_lint.controllers.pdb import covers
+from kubesched_lint.controllers.bounds import covers
 from kubesched_lint.lifecycle.events import Guest
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.labels import Requirement

@@ -13,9 +13,8 @@ from kubesched_lint.admission.decision import Decision
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.cluster.state import ClusterState
-from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
+from kubesched_lint.controllers.bounds import covers, daemon_bounds, rolling_bounds
 from kubesched_lint.controllers.daemonset import targets
-from kubesched_lint.controllers.pdb import covers
 from kubesched_lint.lifecycle.coupling import Selection
 from kubesched_lint.lifecycle.events import Story, revision_of
 from kubesched_lint.model.inventory import Inventory

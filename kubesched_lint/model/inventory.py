@@ -10,8 +10,7 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 
 if TYPE_CHECKING:
-    from kubesched_lint.model.node import Node
-    from kubesched_lint.model.nodepool import NodePool
+    from kubesched_lint.model.node import Node, NodePool
     from kubesched_lint.model.pod import BoundPod
     from kubesched_lint.model.policy import (
         Autoscaler,

@@ -6,15 +6,15 @@ Mirrors ``pkg/scheduler/framework/preemption/preemption.go`` and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.cluster.state import ClusterState, Placement
+from kubesched_lint.model.labels import go_int
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.record import record
-from kubesched_lint.scheduler.budgets import allowed_disruptions, covers
 from kubesched_lint.scheduler.framework import Diagnosis, counted_reasons, filter_node
 from kubesched_lint.scheduler.quirks import DYNAMIC_RESOURCES, has
 
@@ -236,3 +236,43 @@ def _earliest_start(candidate: Candidate) -> tuple[bool, str]:
     """Of the victims of highest priority; unknown starts count as now."""
     highest = _highest_priority(candidate)
     return min(importance(p)[1:] for p in candidate.victims if (p.pod.priority or 0) == highest)
+
+
+# --- How many of a PodDisruptionBudget's pods may be taken away right now ---------------------------------------------
+
+
+def covers(budget: DisruptionBudget, pod: BoundPod) -> bool:
+    """A budget without selector, or with an empty one, covers nothing that preemption asks about."""
+    if budget.selector is None or budget.selector.is_empty or budget.namespace != pod.namespace:
+        return False
+    return budget.selector.matches(pod.pod.labels)
+
+
+def allowed_disruptions(budget: DisruptionBudget, pods: Iterable[BoundPod]) -> int:
+    """``status.disruptionsAllowed`` where the snapshot has it, else as the disruption controller would compute it.
+
+    Percentages and maxUnavailable are taken of the scale of the pods' controllers, for which we take the pods they
+    have. Pods without a controller count for nothing there: such a budget allows no disruption at all.
+    """
+    if budget.disruptions_allowed is not None:
+        return budget.disruptions_allowed
+    covered = [pod for pod in pods if covers(budget, pod)]
+    healthy = sum(1 for pod in covered if pod.node and pod.ready and not pod.terminating)
+    scale = sum(1 for pod in covered if pod.owner is not None)
+    if budget.max_unavailable is not None:
+        expected, desired = scale, max(0, scale - resolved(budget.max_unavailable, scale))
+    elif isinstance(budget.min_available, str):
+        expected, desired = scale, resolved(budget.min_available, scale)
+    elif budget.min_available is not None:
+        expected, desired = len(covered), budget.min_available
+    else:
+        expected = desired = 0
+    return max(0, healthy - desired) if expected > 0 else 0
+
+
+def resolved(bound: int | str, total: int) -> int:
+    """An IntOrPercent of ``total``, rounded up; text that is neither counts as 0."""
+    if isinstance(bound, int):
+        return bound
+    share = go_int(bound[:-1]) if bound.endswith("%") and bound[:-1].isdigit() else None
+    return 0 if share is None else -(-share * total // 100)

@@ -11,10 +11,11 @@ from typing import Any
 
 from kubesched_lint.findings import Path
 from kubesched_lint.validation.addresses import ip_address
-from kubesched_lint.validation.affinity import affinity
+from kubesched_lint.validation.affinity import affinity, label_keys
 from kubesched_lint.validation.causes import (
     Cause,
     duplicate,
+    field_of,
     invalid,
     named,
     not_found,
@@ -22,17 +23,16 @@ from kubesched_lint.validation.causes import (
     required,
 )
 from kubesched_lint.validation.containers import Surroundings, containers, ephemeral_containers, init_containers
-from kubesched_lint.validation.labels import label_map
+from kubesched_lint.validation.labels import label_map, label_name, label_selector
 from kubesched_lint.validation.names import (
     dns_label,
     dns_subdomain,
     dns_subdomain_with_underscore,
     in_range,
+    label_value,
     qualified_name,
 )
 from kubesched_lint.validation.resources import requirements
-from kubesched_lint.validation.spread import scheduling_gates, topology_spread_constraints
-from kubesched_lint.validation.tolerations import tolerations
 
 Value = dict[str, Any]
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
@@ -245,3 +245,96 @@ def _file_key_volume(reference: Value, spec: Value, path: Path) -> Iterator[Caus
         yield not_found(path, name)
     elif "emptyDir" not in found[-1] and len(found[-1]) > 1:
         yield invalid(path, name, "referenced volume must be of type emptyDir")
+
+
+# --- Tolerations ------------------------------------------------------------------------------------------------------
+
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def tolerations(values: Sequence[dict[str, Any]], path: Path) -> Iterator[Cause]:
+    for i, value in enumerate(values):
+        yield from _toleration(value, (*path, i))
+
+
+def _toleration(value: dict[str, Any], path: Path) -> Iterator[Cause]:
+    key, operator, effect = value.get("key", ""), value.get("operator", ""), value.get("effect", "")
+    if key:
+        yield from label_name(key, (*path, "key"))
+    elif operator != "Exists":
+        detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+        yield invalid((*path, "operator"), named(operator), detail)
+    if "tolerationSeconds" in value and effect != "NoExecute":
+        detail = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+        yield invalid((*path, "effect"), named(effect), detail)
+    written = value.get("value", "")
+    match operator:
+        case "" | "Equal":
+            details = label_value(written)
+            if details:
+                yield invalid((*path, "operator"), written, ";".join(details))
+        case "Exists":
+            if written:
+                yield invalid((*path, "operator"), written, "value must be empty when `operator` is 'Exists'")
+        case "Lt" | "Gt":
+            yield not_supported((*path, "operator"), named(operator), ("Equal", "Exists", "Lt", "Gt"))
+        case _:
+            yield not_supported((*path, "operator"), named(operator), ("Equal", "Exists"))
+    if effect and effect not in _EFFECTS:
+        yield not_supported((*path, "effect"), named(effect), _EFFECTS)
+
+
+# --- Topology spread constraints and scheduling gates -----------------------------------------------------------------
+
+_ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
+_POLICIES = ("Honor", "Ignore")
+_POSITIVE = "must be greater than zero"
+
+
+def topology_spread_constraints(constraints: Sequence[Value], path: Path) -> Iterator[Cause]:
+    for i, constraint in enumerate(constraints):
+        yield from _constraint(constraint, constraints[i + 1 :], (*path, i))
+
+
+def _constraint(constraint: Value, rest: Sequence[Value], path: Path) -> Iterator[Cause]:
+    max_skew = constraint.get("maxSkew", 0)
+    if max_skew <= 0:
+        yield invalid((*path, "maxSkew"), max_skew, _POSITIVE)
+    key, action = constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", "")
+    if not key:
+        yield required((*path, "topologyKey"), "can not be empty")
+    if action not in _ACTIONS:
+        yield not_supported((*path, "whenUnsatisfiable"), named(action), _ACTIONS)
+    for other in rest:
+        if other.get("topologyKey", "") == key and other.get("whenUnsatisfiable", "") == action:
+            field = f"{field_of(path)}.{{topologyKey, whenUnsatisfiable}}"
+            yield duplicate((*path, "topologyKey"), f"{{{key}, {action}}}", field=field)
+            break
+    if "minDomains" in constraint:
+        yield from _min_domains(constraint["minDomains"], action, (*path, "minDomains"))
+    for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+        if constraint.get(policy, "Honor") not in _POLICIES:
+            yield not_supported((*path, policy), named(constraint[policy]), _POLICIES)
+    selector = constraint.get("labelSelector")
+    if constraint.get("matchLabelKeys"):
+        yield from label_keys(constraint["matchLabelKeys"], (), selector, path)
+    yield from label_selector(selector, (*path, "labelSelector"))
+
+
+def _min_domains(number: int, action: str, path: Path) -> Iterator[Cause]:
+    if number <= 0:
+        yield invalid(path, number, _POSITIVE)
+    if action != "DoNotSchedule":
+        detail = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+        yield invalid(path, number, detail)
+
+
+def scheduling_gates(gates: Sequence[Value], path: Path) -> Iterator[Cause]:
+    seen = set()
+    for i, gate in enumerate(gates):
+        name = gate.get("name", "")
+        for detail in qualified_name(name):
+            yield invalid((*path, i), name, detail)
+        if name in seen:
+            yield duplicate((*path, i), name)
+        seen.add(name)

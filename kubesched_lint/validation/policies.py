@@ -22,8 +22,7 @@ from kubesched_lint.validation.causes import (
 from kubesched_lint.validation.labels import label_map, label_selector, selector_value
 from kubesched_lint.validation.metadata import kube_finalizer, object_meta
 from kubesched_lint.validation.names import dns_label, path_segment, qualified_name
-from kubesched_lint.validation.podspec import overhead, preemption_policy
-from kubesched_lint.validation.tolerations import tolerations
+from kubesched_lint.validation.podspec import overhead, preemption_policy, tolerations
 from kubesched_lint.validation.workloads import at_most_all, positive_int_or_percent
 
 Value = dict[str, Any]

@@ -16,8 +16,7 @@ from kubesched_lint.cluster.nodepools.templates import NodeTemplate, limits_left
 from kubesched_lint.cluster.nodeset import EMPTY, positions
 from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.model.nodepool import NodePool
+from kubesched_lint.model.node import HOSTNAME, ZONE, Node, NodePool
 from kubesched_lint.model.pod import Pod, Resources
 from kubesched_lint.model.storage import PersistentVolume, StorageClass
 from kubesched_lint.record import record, replace

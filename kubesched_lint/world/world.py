@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.nodeset import NodeSet
     from kubesched_lint.model.inventory import Inventory
-    from kubesched_lint.model.node import Node
-    from kubesched_lint.model.nodepool import NodePool
+    from kubesched_lint.model.node import Node, NodePool
     from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
     from kubesched_lint.model.policy import Autoscaler, PriorityClass
     from kubesched_lint.model.workload import Workload

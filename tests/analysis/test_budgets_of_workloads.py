@@ -11,7 +11,7 @@ import pytest
 from kubesched_lint.analysis import disruption
 from kubesched_lint.analysis.disruption import budgets_of, guards_others, is_linted
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.controllers.pdb import covers
+from kubesched_lint.controllers.bounds import covers
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubesched_lint.cluster.json_places import place_of
+from kubesched_lint.cluster.read_json import place_of
 from kubesched_lint.findings import Path
 
 TEXT = """{

@@ -8,10 +8,9 @@ import pytest
 
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.controllers import daemonset, deployment, replicaset, statefulset
-from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds, scaled
+from kubesched_lint.controllers.bounds import allowed_disruptions, daemon_bounds, rolling_bounds, scaled
 from kubesched_lint.controllers.daemonset import OnNode
 from kubesched_lint.controllers.deployment import ReplicaSetSize as Size
-from kubesched_lint.controllers.pdb import allowed_disruptions
 from kubesched_lint.controllers.statefulset import OrdinalPod, StatefulSetSync
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.model.workload import Strategy

@@ -107,7 +107,7 @@ def test_a_paused_deployment_that_runs_keeps_its_template_and_starts_no_rollout(
     assert cell(outlook, "web", "deploy").verdict == FINE
     assert (cell(outlook, "web", "rollout").text, cell(outlook, "web", "rollout").verdict) == ("paused", NONE)
     assert cell(outlook, "web", "node-loss").text == "2/2 ok"  # one of n0, n1 goes, and n2 is free
-    assert any("by the template that runs" in note for note in outlook.notes)
+    assert any("simulated with the running template" in note for note in outlook.notes)
 
 
 def test_a_paused_deployment_that_runs_is_scaled():
@@ -131,7 +131,7 @@ def test_a_deployment_paused_amid_a_rollout_is_left_out_and_its_pods_stay():
     outlook = told(cluster, paused, workload("Deployment", "ok", 2, asking("900m")), events=("deploy",))
     assert [w.name for w in outlook.workloads] == ["ok"]
     assert cell(outlook, "ok", "deploy").text == "1/2 −1"
-    assert any("paused amid a rollout: Deployment default/web" in note for note in outlook.notes)
+    assert any("(paused amid a rollout): Deployment default/web" in note for note in outlook.notes)
 
 
 def test_no_event_of_a_held_workload_is_bad():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.controllers.pdb import lets_unready_go
+from kubesched_lint.controllers.bounds import lets_unready_go
 from kubesched_lint.lifecycle.verdicts import BAD, FINE
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.report.simulation_report import as_json, as_text

@@ -13,7 +13,7 @@ from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, wishes_of
 from kubesched_lint.cluster.nodepools.templates import NodeTemplate, fits_limits, is_open, region_of, shapes, templates
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.findings import Finding
-from kubesched_lint.model.nodepool import NodePool
+from kubesched_lint.model.node import NodePool
 from kubesched_lint.model.pod import Pod, Toleration
 
 ISSUE = """

@@ -10,9 +10,8 @@ from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import BoundPod, Owner, Pod, SpreadConstraint
 from kubesched_lint.model.policy import DisruptionBudget
-from kubesched_lint.scheduler.budgets import allowed_disruptions
 from kubesched_lint.scheduler.framework import diagnose, message
-from kubesched_lint.scheduler.preemption import Preemption, preempt
+from kubesched_lint.scheduler.preemption import Preemption, allowed_disruptions, preempt
 from tests.scheduler.small import bound, node, pod, selecting, state
 
 SMALL = {"cpu": 2000, "pods": 10}

@@ -12,8 +12,7 @@ from itertools import count, cycle
 
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.cluster.nodepools.templates import DISK, templates
-from kubesched_lint.model.node import ZONE, Node
-from kubesched_lint.model.nodepool import NodePool
+from kubesched_lint.model.node import ZONE, Node, NodePool
 
 
 def standing(pools: Iterable[NodePool], nodes: Sequence[Node]) -> Iterator[Node]:

@@ -10,8 +10,18 @@ from kubesched_lint.cluster.sketch import DEFAULT_PODS
 from kubesched_lint.cluster.sketch_text import amount, flow, listing, mapping, scalar, taint
 from kubesched_lint.model.decode.nodepools import zones_of
 from kubesched_lint.model.labels import Labels, Requirement
-from kubesched_lint.model.node import HOSTNAME, OS, PLACE_LIKE, REGION, ZONE, Node
-from kubesched_lint.model.nodepool import CLUSTER_AUTOSCALER, KARPENTER, NodePool, Shape
+from kubesched_lint.model.node import (
+    CLUSTER_AUTOSCALER,
+    HOSTNAME,
+    KARPENTER,
+    OS,
+    PLACE_LIKE,
+    REGION,
+    ZONE,
+    Node,
+    NodePool,
+    Shape,
+)
 from kubesched_lint.model.pod import Resources
 
 # Label → who scales such a pool, as a rule.

@@ -14,8 +14,20 @@ from kubesched_lint.cluster.cluster import NODE_POOL
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.cluster.nodepools.shapes import ARCH, INSTANCE_TYPE, cloud_of, shape_named, shapes_of
 from kubesched_lint.model.labels import Labels, Requirement, go_int
-from kubesched_lint.model.node import HOSTNAME, OS, REGION, ZONE, Node, Taint, with_kept_labels, with_place_names
-from kubesched_lint.model.nodepool import AUTOPILOT, KARPENTER, NodePool, Shape
+from kubesched_lint.model.node import (
+    AUTOPILOT,
+    HOSTNAME,
+    KARPENTER,
+    OS,
+    REGION,
+    ZONE,
+    Node,
+    NodePool,
+    Shape,
+    Taint,
+    with_kept_labels,
+    with_place_names,
+)
 from kubesched_lint.model.pod import Resources
 
 _FAMILY = "karpenter.k8s.aws/instance-family"

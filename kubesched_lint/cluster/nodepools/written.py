@@ -22,8 +22,7 @@ from kubesched_lint.model.decode.fields import (
 )
 from kubesched_lint.model.decode.nodepools import decode_requirements, zones_of
 from kubesched_lint.model.labels import Labels
-from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.nodepool import AUTOPILOT, CLUSTER_AUTOSCALER, KARPENTER, NodePool, Shape
+from kubesched_lint.model.node import AUTOPILOT, CLUSTER_AUTOSCALER, KARPENTER, ZONE, NodePool, Shape
 from kubesched_lint.record import replace
 
 GROUPS = "NodeGroups"

@@ -23,8 +23,7 @@ from kubesched_lint.model.decode.fields import (
 )
 from kubesched_lint.model.decode.fields import requirement as decode_requirement
 from kubesched_lint.model.labels import Requirement, go_int
-from kubesched_lint.model.node import KEPT_LIKE, PLACE_LIKE, ZONE, Taint
-from kubesched_lint.model.nodepool import KARPENTER, NodePool
+from kubesched_lint.model.node import KARPENTER, KEPT_LIKE, PLACE_LIKE, ZONE, NodePool, Taint
 
 _CLOUDS = {"karpenter.k8s.aws": "aws", "karpenter.azure.com": "azure", "karpenter.k8s.gcp": "gcp"}
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")

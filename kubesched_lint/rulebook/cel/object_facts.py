@@ -25,7 +25,7 @@ from kubesched_lint.rulebook.cel.structs import (
 
 
 def _covered(budget: Any, view: View) -> Iterable[str]:
-    from kubesched_lint.controllers.pdb import covers
+    from kubesched_lint.controllers.bounds import covers
 
     world = view.world
     return sorted(str(w) for w in world.manifests.workloads if covers(budget, w.namespace, world.member(w).pod.labels))

@@ -1,7 +1,7 @@
 """Would it still hold if …? The other worlds in which a question is asked again, and the loop that asks.
 
-What an answer hangs on is one ``WhatIf`` each. ``linter.what_if`` has the table for findings, ``commands.simulate.what_if_cells``
-the one for the cells of ``simulate``.
+What an answer hangs on is one ``WhatIf`` each. ``linter.what_if`` has the table for findings,
+``commands.simulate.what_if_cells`` the one for the cells of ``simulate``.
 """
 
 from __future__ import annotations

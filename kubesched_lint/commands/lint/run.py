@@ -1,4 +1,4 @@
-"""One run for a person: files and cluster in, one report out.."""
+"""One run for a person: files and cluster in, one report out."""
 
 from __future__ import annotations
 

@@ -8,6 +8,8 @@ from kubesched_lint.cluster.capture.parts import (
     Amounts,
     Bound,
     ClaimSpec,
+    KeptPhase,
+    KeptTaint,
     Labels,
     Meta,
     NameMeta,
@@ -15,25 +17,23 @@ from kubesched_lint.cluster.capture.parts import (
     NotedMeta,
     Nothing,
     Part,
-    Phase,
     Selector,
-    Taint,
     TemplateMeta,
     Toleration,
 )
 
 
-class Namespace(Part):
+class KeptNamespace(Part):
     metadata: Meta
 
 
 # --- storage --------------------------------------------------------------------------------------------------------
 
 
-class Claim(Part):
+class KeptClaim(Part):
     metadata: NotedMeta
     spec: ClaimSpec
-    status: Phase | None = None
+    status: KeptPhase | None = None
 
 
 class ClaimRef(Part):
@@ -77,10 +77,10 @@ class VolumeSpec(Part):
     vsphere_volume: Nothing | None = None
 
 
-class Volume(Part):
+class KeptVolume(Part):
     metadata: NotedMeta
     spec: VolumeSpec
-    status: Phase | None = None
+    status: KeptPhase | None = None
 
 
 class TopologyExpression(Part):
@@ -96,7 +96,7 @@ class ClassMeta(NotedMeta):
     creation_timestamp: str | None = None
 
 
-class StorageClass(Part):
+class KeptStorageClass(Part):
     metadata: ClassMeta
     provisioner: str | None = None
     volume_binding_mode: str | None = None
@@ -122,7 +122,7 @@ class CsiNode(Part):
     spec: CsiNodeSpec | None = None
 
 
-class StorageCapacity(Part):
+class KeptStorageCapacity(Part):
     metadata: NameMeta
     storage_class_name: str | None = None
     node_topology: Selector | None = None
@@ -140,7 +140,7 @@ class AttachmentSpec(Part):
     source: AttachedSource | None = None
 
 
-class VolumeAttachment(Part):
+class KeptVolumeAttachment(Part):
     metadata: NameMeta
     spec: AttachmentSpec
 
@@ -148,7 +148,7 @@ class VolumeAttachment(Part):
 # --- classes and policies -------------------------------------------------------------------------------------------
 
 
-class PriorityClass(Part):
+class KeptPriorityClass(Part):
     metadata: NameMeta
     value: int | None = None
     preemption_policy: str | None = None
@@ -164,7 +164,7 @@ class RuntimeScheduling(Part):
     tolerations: list[Toleration] | None = None
 
 
-class RuntimeClass(Part):
+class KeptRuntimeClass(Part):
     metadata: NameMeta
     overhead: Overhead | None = None
     scheduling: RuntimeScheduling | None = None
@@ -174,7 +174,7 @@ class DeviceClassSpec(Part):
     extended_resource_name: str | None = None
 
 
-class DeviceClass(Part):
+class KeptDeviceClass(Part):
     metadata: NameMeta
     spec: DeviceClassSpec | None = None
 
@@ -191,7 +191,7 @@ class PodGroupSpec(Part):
     scheduling_policy: SchedulingPolicy | None = None
 
 
-class PodGroup(Part):
+class KeptPodGroup(Part):
     metadata: NameMeta
     spec: PodGroupSpec | None = None
 
@@ -200,7 +200,7 @@ class ServiceSpec(Part):
     selector: Labels = None
 
 
-class Service(Part):
+class KeptService(Part):
     metadata: NameMeta
     spec: ServiceSpec | None = None
 
@@ -216,7 +216,7 @@ class AutoscalerSpec(Part):
     max_replicas: int | None = None
 
 
-class Autoscaler(Part):
+class KeptAutoscaler(Part):
     metadata: NameMeta
     spec: AutoscalerSpec
 
@@ -251,7 +251,7 @@ class LimitRangeSpec(Part):
     limits: list[Limit] | None = None
 
 
-class LimitRange(Part):
+class KeptLimitRange(Part):
     metadata: NameMeta
     spec: LimitRangeSpec | None = None
 
@@ -300,8 +300,8 @@ class NodeClassRef(Part):
 
 class PoolNodeSpec(Part):
     requirements: list[PoolRequirement] | None = None
-    taints: list[Taint] | None = None
-    startup_taints: list[Taint] | None = None
+    taints: list[KeptTaint] | None = None
+    startup_taints: list[KeptTaint] | None = None
     node_class_ref: NodeClassRef | None = None
 
 
@@ -321,7 +321,7 @@ class NodePoolStatus(Part):
     resources: Amounts = None
 
 
-class NodePool(Part):
+class KeptNodePool(Part):
     metadata: NameMeta
     spec: NodePoolSpec | None = None
     status: NodePoolStatus | None = None
@@ -354,7 +354,7 @@ class NodeClassStatus(Part):
     subnets: list[Subnet] | None = None
 
 
-class NodeClass(Part):
+class KeptNodeClass(Part):
     metadata: NameMeta
     spec: NodeClassSpec | None = None
     status: NodeClassStatus | None = None

@@ -29,7 +29,7 @@ class Nothing(Part):
     """That something is there, and no more."""
 
 
-class Owner(Part):
+class KeptOwner(Part):
     kind: str | None = None
     name: str | None = None
     uid: str | None = None
@@ -57,7 +57,7 @@ class Meta(Part):
     namespace: str | None = None
     uid: str | None = None
     labels: Labels = None
-    owner_references: list[Owner] | None = None
+    owner_references: list[KeptOwner] | None = None
     deletion_timestamp: str | None = None
 
 
@@ -125,14 +125,14 @@ else:
     Volume = _part("Volume", pod_fields.VOLUME)
 
 
-class Phase(Part):
+class KeptPhase(Part):
     phase: str | None = None
 
 
 class ClaimTemplate(Part):
     metadata: NotedMeta | None = None
     spec: ClaimSpec | None = None
-    status: Phase | None = None
+    status: KeptPhase | None = None
 
 
 # --- pods, workloads, nodes -----------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ class PodStatus(Part):
     conditions: list[Condition] | None = None
 
 
-class Pod(Part):
+class KeptPod(Part):
     metadata: PodMeta
     spec: PodSpec
     status: PodStatus | None = None
@@ -167,7 +167,7 @@ class Rolling(Part):
     partition: int | None = None
 
 
-class Strategy(Part):
+class KeptStrategy(Part):
     type: str | None = None
     rolling_update: Rolling | None = None
 
@@ -188,8 +188,8 @@ class WorkloadSpec(Part):
     replicas: int | None = None
     selector: Selector | None = None
     template: Template | None = None
-    strategy: Strategy | None = None
-    update_strategy: Strategy | None = None
+    strategy: KeptStrategy | None = None
+    update_strategy: KeptStrategy | None = None
     min_ready_seconds: int | None = None
     pod_management_policy: str | None = None
     volume_claim_templates: list[ClaimTemplate] | None = None
@@ -214,20 +214,20 @@ class WorkloadStatus(Part):
     conditions: list[Condition] | None = None
 
 
-class Workload(Part):
+class KeptWorkload(Part):
     metadata: NotedMeta
     spec: WorkloadSpec
     status: WorkloadStatus | None = None
 
 
-class Taint(Part):
+class KeptTaint(Part):
     key: str | None = None
     value: str | None = None
     effect: str | None = None
 
 
 class NodeSpec(Part):
-    taints: list[Taint] | None = None
+    taints: list[KeptTaint] | None = None
     unschedulable: bool | None = None
 
 
@@ -243,7 +243,7 @@ class NodeStatus(Part):
     declared_features: list[str] | None = None
 
 
-class Node(Part):
+class KeptNode(Part):
     metadata: NotedMeta
     spec: NodeSpec | None = None
     status: NodeStatus | None = None

@@ -37,12 +37,12 @@ class Resource:
         return f"{self.group}/{version}" if self.group else version
 
 
-def _pod(pod: p.Pod) -> bool:
+def _pod(pod: p.KeptPod) -> bool:
     _cut_volumes(pod.spec)
     return pod.status is None or pod.status.phase not in ("Succeeded", "Failed")
 
 
-def _workload(workload: p.Workload) -> bool:
+def _workload(workload: p.KeptWorkload) -> bool:
     spec = workload.spec
     workload.metadata.annotations = None
     inner = spec.job_template.spec if spec.job_template else None
@@ -59,7 +59,7 @@ def _replication_controller(found: p.ReplicationController) -> bool:
     return True
 
 
-def _replica_set(found: p.Workload) -> bool:
+def _replica_set(found: p.KeptWorkload) -> bool:
     """Old revisions are kept by the dozen; of one that has no replicas only its number is read."""
     notes = found.metadata.annotations
     _workload(found)
@@ -69,7 +69,7 @@ def _replica_set(found: p.Workload) -> bool:
     return True
 
 
-def _job(job: p.Workload) -> bool:
+def _job(job: p.KeptWorkload) -> bool:
     """A finished Job makes no more pods."""
     conditions = (job.status.conditions if job.status else None) or ()
     return _workload(job) and not any(c.type in ("Complete", "Failed") and c.status == "True" for c in conditions)
@@ -86,57 +86,69 @@ _STORAGE = "storage.k8s.io"
 
 # Nodes first and pods before what owns them: what changes quickest is read close together.
 RESOURCES = (
-    Resource("Node", "nodes", "", p.Node, namespaced=False),
-    Resource("Pod", "pods", "", p.Pod, query=_RUNNING, cut=_pod),
-    Resource("ReplicaSet", "replicasets", "apps", p.Workload, cut=_replica_set),
-    Resource("Deployment", "deployments", "apps", p.Workload, cut=_workload),
+    Resource("Node", "nodes", "", p.KeptNode, namespaced=False),
+    Resource("Pod", "pods", "", p.KeptPod, query=_RUNNING, cut=_pod),
+    Resource("ReplicaSet", "replicasets", "apps", p.KeptWorkload, cut=_replica_set),
+    Resource("Deployment", "deployments", "apps", p.KeptWorkload, cut=_workload),
     Resource(
         "ReplicationController", "replicationcontrollers", "", p.ReplicationController, cut=_replication_controller
     ),
-    Resource("StatefulSet", "statefulsets", "apps", p.Workload, cut=_workload),
-    Resource("DaemonSet", "daemonsets", "apps", p.Workload, cut=_workload),
-    Resource("Job", "jobs", "batch", p.Workload, cut=_job),
-    Resource("CronJob", "cronjobs", "batch", p.Workload, cut=_workload),
-    Resource("HorizontalPodAutoscaler", "horizontalpodautoscalers", "autoscaling", o.Autoscaler, ("v2", "v1")),
+    Resource("StatefulSet", "statefulsets", "apps", p.KeptWorkload, cut=_workload),
+    Resource("DaemonSet", "daemonsets", "apps", p.KeptWorkload, cut=_workload),
+    Resource("Job", "jobs", "batch", p.KeptWorkload, cut=_job),
+    Resource("CronJob", "cronjobs", "batch", p.KeptWorkload, cut=_workload),
+    Resource("HorizontalPodAutoscaler", "horizontalpodautoscalers", "autoscaling", o.KeptAutoscaler, ("v2", "v1")),
     Resource("PodDisruptionBudget", "poddisruptionbudgets", "policy", o.Budget),
-    Resource("Namespace", "namespaces", "", o.Namespace, namespaced=False),
-    Resource("Service", "services", "", o.Service),
-    Resource("LimitRange", "limitranges", "", o.LimitRange),
+    Resource("Namespace", "namespaces", "", o.KeptNamespace, namespaced=False),
+    Resource("Service", "services", "", o.KeptService),
+    Resource("LimitRange", "limitranges", "", o.KeptLimitRange),
     Resource("ResourceQuota", "resourcequotas", "", o.Quota),
-    Resource("PersistentVolumeClaim", "persistentvolumeclaims", "", o.Claim),
-    Resource("PersistentVolume", "persistentvolumes", "", o.Volume, namespaced=False),
-    Resource("StorageClass", "storageclasses", _STORAGE, o.StorageClass, namespaced=False),
+    Resource("PersistentVolumeClaim", "persistentvolumeclaims", "", o.KeptClaim),
+    Resource("PersistentVolume", "persistentvolumes", "", o.KeptVolume, namespaced=False),
+    Resource("StorageClass", "storageclasses", _STORAGE, o.KeptStorageClass, namespaced=False),
     Resource("CSINode", "csinodes", _STORAGE, o.CsiNode, namespaced=False),
-    Resource("VolumeAttachment", "volumeattachments", _STORAGE, o.VolumeAttachment, namespaced=False),
-    Resource("CSIStorageCapacity", "csistoragecapacities", _STORAGE, o.StorageCapacity),
-    Resource("PriorityClass", "priorityclasses", "scheduling.k8s.io", o.PriorityClass, namespaced=False),
-    Resource("RuntimeClass", "runtimeclasses", "node.k8s.io", o.RuntimeClass, namespaced=False),
+    Resource("VolumeAttachment", "volumeattachments", _STORAGE, o.KeptVolumeAttachment, namespaced=False),
+    Resource("CSIStorageCapacity", "csistoragecapacities", _STORAGE, o.KeptStorageCapacity),
+    Resource("PriorityClass", "priorityclasses", "scheduling.k8s.io", o.KeptPriorityClass, namespaced=False),
+    Resource("RuntimeClass", "runtimeclasses", "node.k8s.io", o.KeptRuntimeClass, namespaced=False),
     Resource(
-        *("DeviceClass", "deviceclasses", "resource.k8s.io", o.DeviceClass),
+        "DeviceClass",
+        "deviceclasses",
+        "resource.k8s.io",
+        o.KeptDeviceClass,
         versions=("v1", "v1beta2", "v1beta1"),
         namespaced=False,
         optional=True,
     ),
     Resource(
-        *("PodGroup", "podgroups", "scheduling.k8s.io", o.PodGroup),
+        "PodGroup",
+        "podgroups",
+        "scheduling.k8s.io",
+        o.KeptPodGroup,
         versions=("v1", "v1beta1", "v1alpha2", "v1alpha1"),
         optional=True,
     ),
-    Resource("NodePool", "nodepools", "karpenter.sh", o.NodePool, namespaced=False, optional=True),
-    Resource(*("EC2NodeClass", "ec2nodeclasses", "karpenter.k8s.aws", o.NodeClass), namespaced=False, optional=True),
+    Resource("NodePool", "nodepools", "karpenter.sh", o.KeptNodePool, namespaced=False, optional=True),
+    Resource("EC2NodeClass", "ec2nodeclasses", "karpenter.k8s.aws", o.KeptNodeClass, namespaced=False, optional=True),
     Resource(
-        *("AKSNodeClass", "aksnodeclasses", "karpenter.azure.com", o.NodeClass),
+        "AKSNodeClass",
+        "aksnodeclasses",
+        "karpenter.azure.com",
+        o.KeptNodeClass,
         versions=("v1", "v1beta1", "v1alpha2"),
         namespaced=False,
         optional=True,
     ),
     Resource(
-        *("GCENodeClass", "gcenodeclasses", "karpenter.k8s.gcp", o.NodeClass),
+        "GCENodeClass",
+        "gcenodeclasses",
+        "karpenter.k8s.gcp",
+        o.KeptNodeClass,
         versions=("v1", "v1alpha1"),
         namespaced=False,
         optional=True,
     ),
-    Resource("NodeClass", "nodeclasses", "eks.amazonaws.com", o.NodeClass, namespaced=False, optional=True),
+    Resource("NodeClass", "nodeclasses", "eks.amazonaws.com", o.KeptNodeClass, namespaced=False, optional=True),
 )
 
 

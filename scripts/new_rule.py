@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from kubesched_lint.rulebook.new import NewRuleError, must_be_usable  # noqa: E402
+from kubesched_lint.rulebook.new import NewRuleError, card_body, must_be_usable  # noqa: E402
 from kubesched_lint.rulebook.rule import module_name  # noqa: E402
 from kubesched_lint.version import __version__  # noqa: E402
 
@@ -32,46 +32,8 @@ params:
 preview: true
 since: VERSION
 ---
-# SLUG
-
-## What it finds
-
-Say in plain words what is wrong, and of which objects.
-
-## Why it hurts
-
-Say what happens then, with the real issue that it caused somebody.
-
-## Example
-
-```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: shop}
-spec:
-  replicas: 1  # finding: has 1 replica
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: web, image: "registry.example.com/shop/web:1.0"}]}
-```
-
-## Use instead
-
-```yaml
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: shop}
-spec:
-  replicas: 2
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: web, image: "registry.example.com/shop/web:1.0"}]}
-```
-
-## What it cannot see
-
+BODY"""
+_LIMITS = """\
 Say what it is silent about, and show it: two replicas may stand on one node.
 
 ```yaml
@@ -84,8 +46,7 @@ spec:
   template:
     metadata: {labels: {app: pair}}
     spec: {containers: [{name: pair, image: "registry.example.com/shop/pair:1.0"}]}
-```
-"""
+```"""
 _CHECK = '''\
 """Say in one sentence why this is a hazard."""
 
@@ -110,8 +71,10 @@ def check(it: Member, *, least: int) -> Iterator[Hazard]:
 def files_of(slug: str, root: Path = ROOT) -> dict[Path, str]:
     """The files of a new rule. Raises NewRuleError where the slug cannot be used or one of them is there."""
     must_be_usable(slug)
+    harm = "Say what happens then, with the real issue that it caused somebody."
+    body = card_body(slug, finding="has 1 replica", harm=harm, limits=_LIMITS)
     files = {
-        root / "rules" / f"{slug}.md": _CARD.replace("SLUG", slug).replace("VERSION", __version__),
+        root / "rules" / f"{slug}.md": _CARD.replace("VERSION", __version__).replace("BODY", body),
         root / "kubesched_lint" / "checks" / f"{module_name(slug)}.py": _CHECK,
     }
     for file in files:

@@ -72,7 +72,18 @@ def _packages(folder: File) -> Iterator[File]:
 
 
 def _card(slug: str, middle: str) -> str:
-    return _with({"SLUG": slug, "MIDDLE\n": middle}, _CARD)
+    body = card_body(
+        slug,
+        finding="has 1 replica, and we ask for 2",
+        harm="Say what happened the last time.",
+        limits="Say where it is silent although something is wrong.",
+    )
+    return _with({"SLUG": slug, "MIDDLE\n": middle, "BODY": body}, _CARD)
+
+
+def card_body(slug: str, *, finding: str, harm: str, limits: str) -> str:
+    """The Markdown of a new card, with an example of a Deployment that has one replica and should have two."""
+    return _with({"SLUG": slug, "FINDING": finding, "HARM": harm, "LIMITS": limits}, _BODY)
 
 
 def _with(words: Mapping[str, str], template: str) -> str:
@@ -91,18 +102,7 @@ where: workload.kind == "Deployment"
 require: workload.replicas >= params.least
 at: spec.replicas
 {_PARAMS}"""
-_CARD = """\
----
-summary: A Deployment with fewer replicas than we ask for
-family: policy
-severity: warning
-evidence: policy
-needs: [text]
-MIDDLE
-message: "{object} has {replicas|replica}, and we ask for {least}"
-help: "set replicas to {least}"
-since: 0.1.0
----
+_BODY = """\
 # SLUG
 
 ## What it finds
@@ -111,7 +111,7 @@ Say in plain words what is wrong, and of which objects.
 
 ## Why it hurts
 
-Say what happened the last time.
+HARM
 
 ## Example
 
@@ -120,7 +120,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: shop}
 spec:
-  replicas: 1  # finding: has 1 replica, and we ask for 2
+  replicas: 1  # finding: FINDING
   selector: {matchLabels: {app: web}}
   template:
     metadata: {labels: {app: web}}
@@ -147,8 +147,21 @@ spec:
 
 ## What it cannot see
 
-Say where it is silent although something is wrong.
+LIMITS
 """
+_CARD = """\
+---
+summary: A Deployment with fewer replicas than we ask for
+family: policy
+severity: warning
+evidence: policy
+needs: [text]
+MIDDLE
+message: "{object} has {replicas|replica}, and we ask for {least}"
+help: "set replicas to {least}"
+since: 0.1.0
+---
+BODY"""
 _CHECK = '''\
 """Fewer replicas than we ask for."""
 

@@ -38,8 +38,9 @@ class Outcome:
     """What one event may do to one workload.
 
     ``verdict`` is ``fine``, ``bad`` (in every order of events), ``depends`` (on the order, or on which node or zone
-    goes), ``unknown``, or ``none`` where the event does not concern it. ``bound`` are least and most pods that have a
-    node in the end, of ``wanted``. ``proven`` holds for every scheduler that respects the filters.
+    goes), ``by-scores`` (fine in each course of the default scheduler that was tried, bad in one that chooses
+    other nodes), ``unknown``, or ``none`` where the event does not concern it. ``bound`` are least and most pods that
+    have a node in the end, of ``wanted``. ``proven`` holds for every scheduler that respects the filters.
     """
 
     object: ObjectRef

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kubesched_lint import work
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.hints import is_blind
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.workload import Workload
 
@@ -97,6 +97,15 @@ def outranks(setting: Setting, strong: int, weak: int) -> bool:
     """Whether pods of one workload may drive out those of another, or its own of another template."""
     eager = (p.priority or 0 for p in setting.kinds[strong] if p.preemption_policy != "Never" and not p.node_name)
     return max(eager, default=-inf) > min(_ranks(setting, weak)) and bool(setting.reach[strong] & setting.reach[weak])
+
+
+@once_per_setting
+def drivers(setting: Setting) -> frozenset[int]:
+    """Workloads whose pods may drive out others, as far as priorities tell."""
+    lowest = min((rank for i in range(len(setting.pods)) for rank in _ranks(setting, i)), default=inf)
+    lowest = min(lowest, guests_of(setting).weakest)
+    eager = (i for i, pod in enumerate(setting.pods) if pod.preemption_policy != "Never" and not pod.node_name)
+    return frozenset(i for i in eager if max(_ranks(setting, i)) > lowest)
 
 
 def _ranks(setting: Setting, number: int) -> Iterator[int]:

@@ -9,6 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 from kubesched_lint import work
+from kubesched_lint.lifecycle.contest import drivers
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import acquaintances, told_worlds
 from kubesched_lint.lifecycle.guests import guests_of
@@ -54,12 +55,18 @@ class Aim(NamedTuple):
     number: int
     first: bool
     draw: int
+    against: bool = False
+    """Played by a scheduler that takes any node that fits, and rather one that keeps pods of the workload waiting."""
 
 
 AIMS = 6
 """Courses meant for a workload that all others tell the same of."""
+DRAWS_AGAINST = 2
+"""Courses played against a workload: the largest pods come first, or the smallest ones."""
+MOST_AGAINST = 30_000
+"""Nodes times pods of such a course: of more workloads, some come later and are left out."""
 _AIMED_STEPS = 3_000_000
-"""Of all those courses together."""
+"""Of all those courses together, and of all that are played against workloads."""
 Turn = int | Aim
 
 
@@ -82,7 +89,8 @@ class Courses:
         """By members the pods of all of them."""
         self._given_up: set[Turn] = set()
         """Turns that take too much work."""
-        self._left_to_aim: float = _AIMED_STEPS
+        self._left: dict[bool, float] = {False: _AIMED_STEPS, True: _AIMED_STEPS}
+        """Steps for aimed courses, and for those played against a workload."""
 
     def ends(self, event: str, number: int, turn: Turn = 0) -> list[End]:
         """Where courses of an event end for a workload; none where they would take too many steps.
@@ -97,10 +105,20 @@ class Courses:
             return []
         if turn and (turn in self._given_up or self._is_too_large(number)):
             return []
+        return self._followed(turn, lambda: self.telling(number, turn).ends(event, number) or [])
+
+    def ends_against(self, event: str, number: int, draw: int, is_sought: Callable[[End], bool]) -> list[End]:
+        """Ends that are sought when nodes are chosen against a workload: of the first node or zone that has some."""
+        turn = Aim(number, first=False, draw=draw, against=True)
+        if turn in self._given_up:
+            return []
+        return self._followed(turn, lambda: self.telling(number, turn).first_ends(event, number, is_sought))
+
+    def _followed(self, turn: Turn, tell: Callable[[], list[End]]) -> list[End]:
         allowed = work.within(self._allowed(turn))
         try:
             with allowed:
-                return self.telling(number, turn).ends(event, number) or []
+                return tell()
         except work.OutOfWorkError:
             if not turn:
                 raise
@@ -108,11 +126,11 @@ class Courses:
             return []
         finally:
             if isinstance(turn, Aim):
-                self._left_to_aim -= allowed.spent
+                self._left[turn.against] -= allowed.spent
 
     def _allowed(self, turn: Turn) -> float:
         if isinstance(turn, Aim):
-            return min(self._left_to_aim / 8, work.share(0, 2))
+            return min(self._left[turn.against] / 8, work.share(0, 2))
         return MOST_STEPS if turn else inf
 
     def _is_too_large(self, number: int) -> bool:
@@ -124,11 +142,28 @@ class Courses:
         return len(members) * found > MOST_ASKED
 
     def _members(self, number: int, turn: Turn) -> tuple[int, ...]:
+        if isinstance(turn, Aim) and turn.against:
+            return self._opposing(turn)
         return (
             self._everybody
             if self._size <= (MOST_IN_TURN if turn else FEW_RUN)
             else acquaintances(self.setting, number)
         )
+
+    def _opposing(self, aim: Aim) -> tuple[int, ...]:
+        """Who has a part in a course against a workload: those it is tied to, and others that choose their nodes.
+
+        Whoever comes after its end takes room and gives none, so that pods that wait then wait on: but for those that
+        may drive out others, which have a part in any case.
+        """
+        setting = self.setting
+        tied = {*acquaintances(setting, aim.number), *drivers(setting)}
+        left = MOST_AGAINST // max(len(setting.nodes), 1) - sum(most_pods(setting, i) for i in tied)
+        for i in self._aimed(self._everybody, aim):
+            if i not in tied and setting.workloads[i].kind != "DaemonSet" and most_pods(setting, i) <= left:
+                left -= most_pods(setting, i)
+                tied.add(i)
+        return tuple(sorted(tied))
 
     @cached_property
     def _everybody(self) -> tuple[int, ...]:
@@ -162,13 +197,14 @@ class Courses:
         """Behind one that comes first, those that its pods must be near, for these may have to wait for them."""
         setting, others = self.setting, [i for i in members if i != aim.number]
         Random(f"{self.effort.seed} {aim.number} {aim.draw}").shuffle(others)
-        if not aim.draw:
-            others.sort(key=lambda i: -self._sizes[i])
-        if not aim.first:
+        if not aim.draw or aim.against:
+            others.sort(key=lambda i: self._sizes[i], reverse=not aim.draw)
+        if not (aim.first or aim.against):
             return [*others, aim.number]
         pod = setting.pods[aim.number]
         near = {i for term in pod.required_affinity for i in setting.selection.of(term, pod.namespace)}
-        return [aim.number, *sorted(others, key=lambda i: i not in near)]
+        others.sort(key=lambda i: i not in near)
+        return [aim.number, *others] if aim.first else [*others, aim.number]
 
     @cached_property
     def _sizes(self) -> Sequence[float]:
@@ -200,15 +236,17 @@ class Courses:
 
     def _tell(self, members: tuple[int, ...], runs: int, turn: Turn) -> Telling:
         setting, effort = self.setting, self.effort
+        victim = turn.number if isinstance(turn, Aim) and turn.against else -1
         tell = partial(
             story_of,
             setting,
             members,
-            expected=True,
+            expected=victim < 0,
+            against=setting.pods[victim] if victim >= 0 else None,
             most_states=0,
             runs=runs,
             seed=effort.seed + (turn.draw if isinstance(turn, Aim) else 0),
-            preempting=self._is_played(members),
+            preempting=victim < 0 and self._is_played(members),
             guests=guests_of(setting).hosted,
             precedence=self._precedence(members, turn),
         )
@@ -218,6 +256,7 @@ class Courses:
             unready = [tell(unready=True, changed=changed) for changed in told_worlds(setting, members)]
         few = sum(most_pods(setting, i) for i in members) <= _FEW_PODS
         most = effort.nodes if few else min(effort.nodes, _FEW_LOST)
+        most = 1 if victim >= 0 else most
         nodes = self._lost_of(stories[0], turn, most) if isinstance(turn, Aim) else _lost(stories[0], most)
         return Telling(setting, members, stories, nodes, unready)
 

@@ -21,13 +21,7 @@ from kubesched_lint.lifecycle.hints import wakes_on_node_change
 from kubesched_lint.lifecycle.losing import Loss
 from kubesched_lint.lifecycle.motion import MOST_WAYS, Motion, overlooked
 from kubesched_lint.lifecycle.stage import Stage
-from kubesched_lint.lifecycle.world import (
-    Cast,
-    State,
-    Wish,
-    empty,
-    with_running,
-)
+from kubesched_lint.lifecycle.world import Cast, State, Wish, empty, with_running
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod
@@ -111,12 +105,13 @@ class Story:
         never_ready: Collection[ObjectRef] = (),
         preempting: bool = False,
         precedence: Mapping[ObjectRef, int] | None = None,
+        against: Pod | None = None,
     ) -> None:
         """``objects.pods`` stay where they are. ``foreseen`` are workloads and revisions that come later, ``marks``
         the nodes that events will single out: both keep nodes apart that look alike now. With ``runs`` nothing is
         searched: so many seeded courses stand for all. ``preempting``: waiting pods drive out others of lower
         priority, see lifecycle.preempting for when that is exact. Pods of ``never_ready`` workloads become ready until
-        ``from_now_unready`` is called. ``precedence``: see Motion."""
+        ``from_now_unready`` is called. ``precedence``: see Motion, ``against``: Stage."""
         self.nodes = tuple(nodes)
         self.objects = objects
         self.admission = Admission(objects)
@@ -134,6 +129,7 @@ class Story:
         self._unready = False
         self.preempting = preempting
         self.precedence = dict(precedence or {})
+        self.against = against
         self.states: tuple[State, ...] = (empty(len(self.nodes)),)
         self.sound = True
         self.phases: list[Phase] = []
@@ -171,6 +167,7 @@ class Story:
                 foreseen=self.foreseen,
                 symmetric=not self.runs,
                 preempting=self.preempting,
+                against=self.against,
             )
             # Kept with the nodes, so that their id() cannot come to mean others.
             known = self._stages[key] = (self.nodes, stage)

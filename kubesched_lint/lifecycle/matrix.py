@@ -57,6 +57,8 @@ class Simulation:
         self._searched: dict[tuple[tuple[int, ...], bool], Telling | None] = {}
         self._presses: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
         self._crowds: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
+        self.well: dict[tuple[str, int], tuple[tuple[str, ...], Sequence[End]]] = {}
+        """By event and place in ``setting``, where all courses ended well: what is missing for a proof, and ends."""
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups of which a search ended at the cap on states."""
 
@@ -265,10 +267,10 @@ class Simulation:
 
     def courses(self, event: str, number: int, turn: Turn = 0) -> list[End]:
         """Where seeded courses of an event end for a workload (see Courses); none where a quota keeps pods from it."""
-        return self._courses.ends(event, number, turn) if self._is_made(self._everybody, number) else []
+        return self.seeded.ends(event, number, turn) if self._is_made(self._everybody, number) else []
 
     @cached_property
-    def _courses(self) -> Courses:
+    def seeded(self) -> Courses:
         return Courses(self.setting, self.effort, self._is_played)
 
     def _from_bounds(self, event: str, number: int, told: Tally) -> Cell:
@@ -323,32 +325,27 @@ class Simulation:
                 missing = (
                     f"a proof: no course is followed where a quota keeps pods from being made ({self._quota(number)})",
                 )
+        assumes = self._premises(number)
         cell = Cell(
-            event,
-            verdict,
-            told.wanted,
-            bound,
-            stuck,
-            always,
-            False,
-            text,
-            why,
-            missing=missing,
-            assumes=self._premises(number),
+            event, verdict, told.wanted, bound, stuck, always, text=text, why=why, missing=missing, assumes=assumes
         )
-        return explained(cell, ends, self.setting, number) if ends and seen != FINE else cell
+        if ends and seen != FINE:
+            return explained(cell, ends, self.setting, number)
+        if ends and not self._contests[group_of(self.setting, number)].open_:
+            self.well[event, number] = missing, ends
+        return cell
 
     def course(self, event: str) -> tuple[Story | None, Story | None]:
         """One seeded course: deployed, and after an event of the first workload that it concerns."""
         if event == "deploy" and self.setting.workloads:
             bare = Story(self.setting.nodes, self.setting.objects, runs=1)
-            deployed = self._courses.telling(0).variants(event, 0)[0][1]
+            deployed = self.seeded.telling(0).variants(event, 0)[0][1]
             return (bare, deployed) if deployed.states else (None, None)
         for number in range(len(self.setting.workloads)):
             if not idle(self.setting, event, number):
-                for _, story in self._courses.telling(number).variants(event, number):
+                for _, story in self.seeded.telling(number).variants(event, number):
                     if story.states:
-                        return self._courses.telling(number).deployed[0], story
+                        return self.seeded.telling(number).deployed[0], story
         return None, None
 
     # --- words ------------------------------------------------------------------------------------------------------

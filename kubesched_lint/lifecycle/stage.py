@@ -1,7 +1,8 @@
 """One set of nodes with the scheduler on it: brought to any State, it tells where a waiting pod may land.
 
 Two relations: *expected*, the default profile, whose choice falls on the nodes of the highest total, or on any feasible
-node where it scores a sample only (100 nodes and more); and *proof*, any scheduler that respects the filters.
+node where it scores a sample only (100 nodes and more); and *proof*, any scheduler that respects the filters. Of the
+latter, ``against`` the pods of a workload takes the one node that keeps them waiting the most.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from kubesched_lint.cluster.state import ClusterState, Placement
 from kubesched_lint.cluster.storage import Storage
 from kubesched_lint.controllers.daemonset import pinned
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
+from kubesched_lint.lifecycle.adverse import worst
 from kubesched_lint.lifecycle.daemons import Daemons
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.hopeless import Hopeless
@@ -50,13 +52,15 @@ class Stage:
         foreseen: Sequence[Pod] = (),
         symmetric: bool = True,
         preempting: bool = False,
+        against: Pod | None = None,
     ) -> None:
         """``objects.pods`` stay where they are; ``marks`` are differences between nodes that no label shows, and
-        ``foreseen`` pods that come later and may tell nodes apart that look alike now."""
+        ``foreseen`` pods that come later and may tell nodes apart that look alike now. ``against``: see above."""
         self.cast = cast
         self.index = index
         self.objects = objects
         self.expected = expected
+        self.against = against
         self.preempting = preempting
         """Whether a pod that fits nowhere may drive others from their nodes."""
         self.gave_up = False
@@ -202,6 +206,8 @@ class Stage:
         feasible = found.feasible
         if not feasible:
             self._hopeless.add(self._same_decision(slot), pod, position, found)
+        if self.against is not None and feasible & (feasible - 1):
+            return (worst(feasible, self.against, self.cluster),)
         if not self.expected or not feasible & (feasible - 1) or is_sampled(found):
             return tuple(positions(feasible))
         scoring = self._scoring.get(id(pod))

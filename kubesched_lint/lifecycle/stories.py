@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from kubesched_lint.lifecycle.events import Guest, Story
 from kubesched_lint.lifecycle.quotas import as_granted
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import replace as replace_record
 
 
@@ -23,6 +24,7 @@ def story_of(
     changed: Collection[int] = (),
     guests: Sequence[Guest] = (),
     precedence: Mapping[int, int] | None = None,
+    against: Pod | None = None,
 ) -> Story:
     """The members deployed, with ``unready`` those of ``never_ready`` in vain; see ``Story`` for the options.
 
@@ -44,6 +46,7 @@ def story_of(
         never_ready=[setting.workloads[i].ref for i in setting.never_ready],
         preempting=preempting,
         precedence={setting.workloads[i].ref: value for i, value in (precedence or {}).items()},
+        against=against,
     )
     for guest in guests:
         story.host(guest)

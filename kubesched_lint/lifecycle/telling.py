@@ -98,6 +98,14 @@ class Telling:
             found += list(self._ends(event, where, story, number))
         return found
 
+    def first_ends(self, event: str, number: int, is_sought: Callable[[End], bool]) -> list[End]:
+        """The ends that are sought, of the first node or zone that has some; no other is looked at."""
+        for where, story in self._tell(event, number):
+            found = list(filter(is_sought, self._ends(event, where, story, number)))
+            if found:
+                return found
+        return []
+
     def _ends(self, event: str, where: str, story: Story, number: int) -> Iterator[End]:
         workload = self.setting.workloads[number]
         wish = story.wishes[story.numbers[workload.kind, workload.namespace, workload.name]]

@@ -16,6 +16,10 @@ from kubesched_lint.record import record
 FINE = "fine"
 BAD = "bad"
 DEPENDS = "depends"
+BY_SCORES = "by-scores"
+"""Fine in each course of the default scheduler that was tried; where other nodes are chosen among those that fit, some
+course ends badly. No proof of either: the default scheduler may have courses that nobody tried.
+"""
 UNKNOWN = "unknown"
 NONE = "none"
 """The event does not concern the workload."""

@@ -28,7 +28,7 @@ _MATRIX = 20_000
 _MOST_ROWS = 60
 _MOST_LISTED = 20
 _SIGNS = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.NOTE: "ℹ️"}
-_VERDICTS = {"fine": "✅", "bad": "❌", "depends": "⚠️", "unknown": "❔", "none": ""}
+_VERDICTS = {"fine": "✅", "bad": "❌", "depends": "⚠️", "by-scores": "☑️", "unknown": "❔", "none": ""}
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:

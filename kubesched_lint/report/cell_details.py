@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.commands.simulate.run import SimulationReport
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Witness
+from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, NONE, UNKNOWN, Cell, Witness
 
 _WORDS = {
     FINE: "fine",
     BAD: "always ends badly",
     DEPENDS: "depends on the order of events",
+    BY_SCORES: "hangs on the scheduler's scores",
     UNKNOWN: "not established",
     NONE: "does not concern it",
 }
@@ -39,10 +40,15 @@ def behind(outlook: SimulationReport, cell: Cell) -> Iterator[tuple[str, str]]:
         yield "at", f"{place.path}:{place.span.line}"
     if cell.message:
         yield cell.says, cell.message
-    yield from _course("one way it ends badly", cell.worst)
+    yield from _course(bad_end(cell), cell.worst)
     yield from _course("one way it ends well", cell.best)
     yield from (("missing", missing) for missing in cell.missing)
     yield from (("assumes", premise) for premise in cell.assumes)
+
+
+def bad_end(cell: Cell) -> str:
+    """What the course is called that ends badly."""
+    return "one way it ends badly" + (", with other scores" if cell.verdict == BY_SCORES else "")
 
 
 def _course(label: str, witness: Witness | None) -> Iterator[tuple[str, str]]:

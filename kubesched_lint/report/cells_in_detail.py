@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.lifecycle.telling import scaled_to
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Witness
+from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, NONE, UNKNOWN, Cell, Witness
+from kubesched_lint.report.cell_details import bad_end
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.palette import Palette
 
@@ -19,6 +20,7 @@ TITLES = {"node-loss": "node loss", "zone-loss": "zone loss", "scale-down": "sca
 _HEADINGS = {
     BAD: "always bad",
     DEPENDS: "depends on the order of events",
+    BY_SCORES: "hangs on the scheduler's scores",
     UNKNOWN: "not established",
 }
 
@@ -94,7 +96,7 @@ def _group(outlook: SimulationReport, group: Sequence[Cell], courses: PrintedCou
     if place is not None:
         yield f"    at: {place.path}:{place.span.line}:{place.span.column}", 6
     yield from _messages(group)
-    yield from _courses("one way it ends badly", [(c, c.worst) for c in group], courses)
+    yield from _courses(bad_end(first), [(c, c.worst) for c in group], courses)
     yield from _courses("one way it ends well", [(c, c.best) for c in group], courses)
     for missing in first.missing:
         yield f"    missing: {missing}", 6

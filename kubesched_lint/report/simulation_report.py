@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.lifecycle.skew import Skew, skew_of
-from kubesched_lint.lifecycle.verdicts import NONE, Cell
+from kubesched_lint.lifecycle.verdicts import BY_SCORES, NONE, Cell
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import width, wrapped
@@ -86,7 +86,7 @@ def _painted(text: str, cell: Cell, palette: Palette) -> str:
             return palette.severity(Severity.ERROR, text)
         case "depends":
             return palette.severity(Severity.WARNING, text)
-        case "unknown":
+        case "unknown" | "by-scores":
             return palette.severity(Severity.NOTE, text)
     return palette.dim(text)
 
@@ -134,6 +134,9 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
         further = any("--states" in m for c in cells for m in c.missing)
         more = "; a larger --states lets the search go further, and takes longer" if further else ""
         yield "?", f"not established: what is missing for a verdict stands below{more}"
+    hanging = next((c.text for c in cells if c.verdict == BY_SCORES), None)
+    if hanging is not None:
+        yield _bare(hanging), _BY_SCORES
     for text, meaning in _WORDS:
         if text in said:
             yield text, meaning
@@ -154,6 +157,10 @@ def _bare(text: str) -> str:
     return text.removesuffix(" ?").removesuffix(" *")
 
 
+_BY_SCORES = (
+    "fine in each course of the default scheduler that was tried; where other scores choose among the nodes that fit, "
+    "some course ends badly"
+)
 _WORDS = (
     ("stuck", "the rollout never ends: neither can a new pod run, nor may an old one go"),
     ("may get stuck", "in some orders of events the rollout never ends"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import yaml
 
 from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
+from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE
 from tests.lifecycle.simulated import HOSTNAME, ZONE, asking, cell, sketch, told, workload
 
 
@@ -45,11 +45,12 @@ def test_who_always_finds_room_comes_last_behind_others_in_several_orders():
     assert found.worst is not None
 
 
-def test_what_ends_alike_in_every_turn_is_not_established():
+def test_what_ends_alike_in_every_turn_is_not_proven():
     """Any scheduler may fill each node with small pods; the default one leaves room on all of them in every course."""
     small = workload("Deployment", "small", 60, asking("1"))
     found = told(sketch(9), small, workload("DaemonSet", "agent", None, asking("500m")))
-    assert cell(found, "agent", "deploy").verdict in (UNKNOWN, FINE)
+    agent = cell(found, "agent", "deploy")
+    assert (agent.verdict, agent.proven) == (BY_SCORES, False)
 
 
 def beside(app: str, key: str):

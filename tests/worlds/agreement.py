@@ -24,7 +24,7 @@ from kubesched_lint.findings import Finding, Report
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.outcomes import Range
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, UNKNOWN, Cell
 from kubesched_lint.linter import refuting
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint
@@ -282,8 +282,8 @@ def of_cell(name: str, cell: Cell, ends: Ends) -> Iterator[Contradiction]:
         yield Contradiction(f"{kind}: fine{', proven' * cell.proven}", said, true)
     elif cell.verdict == BAD and not is_job and (ends.may_be_whole if cell.proven else not ends.may_lack):
         yield Contradiction(f"{kind}: bad{', proven' * cell.proven}", said, true)
-    elif cell.verdict == DEPENDS and not is_job and not (ends.may_be_whole and ends.may_lack):
-        yield Contradiction(f"{kind}: depends", said, true)
+    elif cell.verdict in (DEPENDS, BY_SCORES) and not is_job and not (ends.may_be_whole and ends.may_lack):
+        yield Contradiction(f"{kind}: {cell.verdict}", said, true)
     elif cell.verdict == UNKNOWN:
         return  # a question mark claims nothing
     elif cell.bound.by == "search" and (ends.most < cell.bound.least or cell.bound.most < ends.least):
@@ -317,7 +317,7 @@ def _of_two(key: tuple[str, str], long: Cell, short: Cell) -> Iterator[Contradic
         yield Contradiction(f"{kind}: wanted", said, true)
     elif long.proven and short.proven and verdicts == {FINE, BAD}:
         yield Contradiction(f"{kind}: both proven", said, true)
-    elif short.proven and short.verdict in (FINE, BAD) and long.verdict in ({FINE, BAD, DEPENDS} - {short.verdict}):
+    elif short.proven and short.verdict in (FINE, BAD) and long.verdict not in (short.verdict, UNKNOWN):
         yield Contradiction(f"{kind}: {short.verdict} proven by counting", said, true)
     elif UNKNOWN in verdicts:
         return  # a question mark claims nothing

@@ -18,6 +18,7 @@ from kubesched_lint.commands.simulate.scaling import scale_events, sizes
 from kubesched_lint.commands.simulate.weighing import weighed
 from kubesched_lint.commands.simulate.what_if_cells import MEANWHILE, of_cluster, of_unknown_nodes
 from kubesched_lint.findings import InputError, Location, ObjectRef
+from kubesched_lint.lifecycle.by_scores import with_scores
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS, Row, Simulation, cut_short
 from kubesched_lint.lifecycle.picture import Picture, picture
@@ -159,6 +160,11 @@ def _simulated(
     before, after = drawn or (None, None)
     unmissing = [i for i in numbers if i not in missing]
     skewed = work.tried(lambda: tuple(_skews(setting, effort, unmissing)), None, 4 / 3)  # little comes after them
+    if not world.pools:  # on nodes that come and go nobody knows which ones there are to choose
+        rows = tuple(
+            replace(row, cells=tuple(_placed(cell, world) for cell in row.cells))
+            for row in with_scores(rows, simulation)
+        )
     left_out = [what for what, told in (("the picture", drawn), ("the skews", skewed)) if told is None]
     return SimulationReport(
         setting.workloads,

@@ -15,7 +15,7 @@ from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.commands.verify.agreement import Agreement, Answer
 from kubesched_lint.commands.verify.recorded import Deployment, RecordedPhase, Seen
 from kubesched_lint.findings import Finding, ObjectRef, Report, Severity
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.record import record
 
 _GONE = 0
@@ -200,6 +200,8 @@ def _is_inside(cell: Cell, seen: Seen) -> bool:
     """
     waits = seen.kind == "DaemonSet" and not seen.mixed and bool(seen.pending)
     lack = max(min(seen.want, cell.wanted) - seen.bound, waits)
+    if cell.verdict == BY_SCORES:  # it names two ends, and claims nothing of those between
+        return lack in (0, cell.wanted - cell.worst.bound if cell.worst is not None else 0)
     return cell.bound.least <= cell.wanted - lack <= cell.bound.most
 
 
@@ -225,7 +227,9 @@ def _figures(told: Foretold, phase: RecordedPhase, account: Agreement) -> None:
         seen = _seen(cell, ref, phase)
         if event != phase.event or cell.verdict == NONE or seen is None:
             continue
-        established = cell.verdict != UNKNOWN
+        established = cell.verdict not in (UNKNOWN, BY_SCORES)
+        if cell.verdict == BY_SCORES:
+            account.count("cells that hang on scores ended well", holds=not seen.in_trouble)
         account.count("cells established", holds=established)
         if established or all(what.startswith(_NO_PROOF) for what in cell.missing):
             account.count("… where all features are modelled", holds=established)

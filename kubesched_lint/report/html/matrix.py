@@ -6,15 +6,16 @@ from collections.abc import Collection, Iterator, Sequence
 
 from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.lifecycle.matrix import Row
-from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.report.cell_details import behind, event_title, needs_a_word, verdict_words
 from kubesched_lint.report.html.tags import esc, shortened
 
-_SIGNS = {FINE: "✓", BAD: "✕", DEPENDS: "~", UNKNOWN: "?", NONE: ""}
+_SIGNS = {FINE: "✓", BAD: "✕", DEPENDS: "~", BY_SCORES: "≈", UNKNOWN: "?", NONE: ""}
 _KEY = (
     (FINE, "fine in every order of events"),
     (BAD, "always ends badly"),
     (DEPENDS, "depends on the order of events"),
+    (BY_SCORES, "hangs on the scheduler's scores: fine as far as the default ones were tried"),
     (UNKNOWN, "not established"),
 )
 

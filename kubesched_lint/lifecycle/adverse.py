@@ -1,0 +1,39 @@
+"""Where pods do the most harm: the node that a scheduler may choose so that the pods of one workload find no room.
+
+A course drawn at random shows what is likely; one with these choices shows what the filters allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from kubesched_lint.cluster.nodeset import NodeSet, positions
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.scheduler.framework import diagnose
+
+
+def worst(feasible: NodeSet, victim: Pod, cluster: ClusterState) -> int:
+    """The position of ``feasible`` that brings ``victim`` the closest to having no node.
+
+    A node that is open to it, of the domain with the least room for more of its kind, and there the fullest one.
+    """
+    open_ = diagnose(victim, cluster).feasible
+    asked = {"pods": 1, **victim.requests}
+    free = [(cluster.ledger.free(resource), each) for resource, each in asked.items() if each]
+    room = {p: min(here[p] // each for here, each in free) for p in positions(open_ | feasible)}
+    around = _around(victim, open_, room, cluster)
+    return min(positions(feasible), key=lambda p: (not open_ >> p & 1, around.get(p, 0.0), room[p], p))
+
+
+def _around(victim: Pod, open_: NodeSet, room: Mapping[int, float], cluster: ClusterState) -> Mapping[int, float]:
+    """By position the room in its domain, of the first key of the victim whose domains have several nodes."""
+    index = cluster.index
+    keys = [c.topology_key for c in victim.spread if c.is_hard]
+    keys += [term.topology_key for term in (*victim.required_affinity, *victim.required_anti_affinity)]
+    wide = next((key for key in keys if not index.one_node_each(key)), None)
+    found: dict[int, float] = {}
+    for domain in index.domains(wide).values() if wide is not None else ():
+        here = sum(room[p] for p in positions(domain & open_))
+        found.update(dict.fromkeys(positions(domain), here))
+    return found

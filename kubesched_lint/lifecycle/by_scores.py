@@ -1,0 +1,78 @@
+"""Cells between a proof and a witness: what ends well for the scores of the default scheduler, as far as it was tried.
+
+A course that takes any node that fits, and ends badly, settles that no proof for every scheduler exists. It is no
+course of the default scheduler, and so no warning about it. Such courses come last: they get the work that is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubesched_lint import work
+from kubesched_lint.findings import ObjectRef
+from kubesched_lint.lifecycle.contest import drivers
+from kubesched_lint.lifecycle.courses import DRAWS_AGAINST, Courses
+from kubesched_lint.lifecycle.judging import explained, judged
+from kubesched_lint.lifecycle.matrix import Row, Simulation
+from kubesched_lint.lifecycle.narrate import witness
+from kubesched_lint.lifecycle.telling import End
+from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, UNKNOWN, Cell
+from kubesched_lint.record import replace
+
+LACKING = "a proof that no other course of the default scheduler ends badly"
+
+
+def with_scores(rows: Sequence[Row], simulation: Simulation) -> tuple[Row, ...]:
+    """The rows, with cells told by scores that are not established otherwise, as far as the work that is left goes."""
+    found = list(rows)
+    try:
+        with work.within(work.share(0, 4 / 3)):
+            for i, row in enumerate(rows):
+                found[i] = replace(row, cells=tuple(_told(cell, row.number, simulation) for cell in row.cells))
+    except work.OutOfWorkError:
+        pass  # the other cells stay as they are
+    return tuple(found)
+
+
+def _told(cell: Cell, number: int, simulation: Simulation) -> Cell:
+    place, setting = simulation.place(number), simulation.setting
+    if place is None or cell.verdict != UNKNOWN or setting.workloads[place].kind == "Job" or setting.never_ready:
+        return cell
+    missing, good = simulation.well.get((cell.event, place), ((), ()))
+    if not good or cell.missing != missing:  # something else is missing as well
+        return cell
+    bad = _against(simulation.seeded, cell.event, place)
+    if not bad:
+        return cell
+    tried = f"{len(good)} seeded course{'s' * (len(good) != 1)} of the default scheduler ended well"
+    told = replace(
+        cell,
+        verdict=BY_SCORES,
+        text=f"{cell.wanted}/{cell.wanted} by scores{' *' * cell.text.endswith(' *')}",
+        why=f"{tried}; with other nodes chosen among those that fit, one ends badly; {cell.why}",
+        missing=(LACKING,),
+    )
+    return replace(explained(told, bad, setting, place), best=witness(good[0]))
+
+
+def _against(courses: Courses, event: str, number: int) -> Sequence[End]:
+    """Bad ends of an event for a workload when nodes are chosen against it; none where no such course was found.
+
+    Nor where a pod waits in the end that may drive out others: a course follows nobody whom another scheduler evicts.
+    """
+    strong = {courses.setting.workloads[i].ref for i in drivers(courses.setting)}
+    if courses.setting.workloads[number].ref in strong:
+        return ()
+
+    def is_sought(end: End) -> bool:
+        return judged(event, [end])[0] == BAD and strong.isdisjoint(_waiting(end))
+
+    found = (courses.ends_against(event, number, draw, is_sought) for draw in range(DRAWS_AGAINST))
+    return next(filter(None, found), ())
+
+
+def _waiting(end: End) -> Iterator[ObjectRef]:
+    """The workloads whose pods wait."""
+    cast = end.story.cast
+    for queue in (end.state.waiting, *end.state.pinned):
+        yield from (cast.revisions[cast.slots[slot].workload][0].ref for slot, _, _ in queue)

@@ -1,0 +1,67 @@
+"""What ends well for the default scheduler's scores alone is told as such: no proof, no warning, a course each way."""
+
+from __future__ import annotations
+
+import json
+
+from kubesched_lint.commands.verify.deployments import _is_inside
+from kubesched_lint.commands.verify.recorded import Seen
+from kubesched_lint.lifecycle.verdicts import BY_SCORES, FINE, UNKNOWN
+from kubesched_lint.report.simulation_report import as_json, as_text
+from tests.lifecycle.simulated import asking, cell, other, sketch, told, workload
+
+
+def agents(**pod):
+    return workload("DaemonSet", "agent", None, {**asking("1"), **pod})
+
+
+def crowded(*more, web: int = 4):
+    """Thirty nodes of four cores, which so many pods of one core may fill one of, and agents that come after them."""
+    return told(sketch(10, "abc", "4"), agents(), workload("Deployment", "web", web, asking("1")), *more)
+
+
+def test_another_choice_of_nodes_leaves_a_pod_pending():
+    outlook = crowded()
+    found = cell(outlook, "agent", "deploy")
+    assert (found.verdict, found.proven, found.text) == (BY_SCORES, False, "30/30 by scores")
+    assert str(found.bound) == "29–30"
+    assert found.worst is not None
+    assert found.best is not None
+    assert (found.worst.bound, found.best.bound, found.best.complete) == (29, 30, True)
+    assert "Insufficient cpu" in found.message
+    assert not outlook.is_bad
+
+
+def test_where_no_choice_can_fill_a_node_the_cell_is_proven_fine():
+    found = cell(crowded(web=3), "agent", "deploy")
+    assert (found.verdict, found.proven) == (FINE, True)
+
+
+def test_a_workload_that_may_drive_out_others_does_not_hang_on_scores():
+    urgent = other("PriorityClass", "urgent", "scheduling.k8s.io/v1", value=1000)
+    web = workload("Deployment", "web", 4, asking("1"))
+    outlook = told(sketch(10, "abc", "4"), agents(priorityClassName="urgent"), web, urgent)
+    assert cell(outlook, "agent", "deploy").verdict == UNKNOWN
+
+
+def test_the_report_names_both_courses_and_what_is_missing():
+    outlook = crowded()
+    text = as_text(outlook)
+    for line in (
+        "hangs on the scheduler's scores",
+        "one way it ends badly, with other scores",
+        "one way it ends well",
+        "missing: a proof that no other course of the default scheduler ends badly",
+    ):
+        assert line in text
+    (row,) = (w for w in json.loads(as_json(outlook))["workloads"] if w["object"].endswith("agent"))
+    (found,) = (c for c in row["cells"] if c["event"] == "deploy")
+    assert (found["verdict"], found["proven"]) == ("by-scores", False)
+    assert found["worst"]
+    assert found["best"]
+
+
+def test_it_contains_the_two_ends_that_it_names_and_no_other():
+    found = cell(crowded(), "agent", "deploy")
+    inside = {bound: _is_inside(found, Seen("Deployment", 30, bound)) for bound in (28, 29, 30)}
+    assert inside == {28: False, 29: True, 30: True}

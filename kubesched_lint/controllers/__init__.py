@@ -1,1 +1,1 @@
-"""Workload controllers as pure functions: from what exists and what is wanted to what one sync would do."""
+"""Workload controllers as pure functions: from existing and desired state to the actions of one sync."""

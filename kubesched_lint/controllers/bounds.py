@@ -1,7 +1,7 @@
-"""maxSurge, maxUnavailable and their like: numbers or percentages, resolved against a replica count.
+"""Resolve maxSurge, maxUnavailable and similar numbers or percentages against a replica count.
 
-Mirrors ``k8s.io/apimachinery/pkg/util/intstr`` GetScaledValueFromIntOrPercent and
-``pkg/controller/deployment/util`` ResolveFenceposts (v1.36).
+Mirrors ``k8s.io/apimachinery/pkg/util/intstr`` GetScaledValueFromIntOrPercent and ``pkg/controller/deployment/util``
+ResolveFenceposts (v1.36).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kubesched_lint.model.workload import Strategy
 
 
 def scaled(bound: int | str | None, total: int, *, up: bool) -> int:
-    """An absolute number as it is, a percentage of ``total`` rounded up or down; None and what is neither are 0."""
+    """Return a number unchanged, and a percentage of ``total`` rounded up or down; 0 for None and invalid text."""
     if bound is None:
         return 0
     if isinstance(bound, int):
@@ -26,7 +26,7 @@ def scaled(bound: int | str | None, total: int, *, up: bool) -> int:
 
 
 def rolling_bounds(strategy: Strategy, replicas: int) -> tuple[int, int]:
-    """``(maxSurge, maxUnavailable)`` of a Deployment of this size; both zero makes maxUnavailable one."""
+    """Return ``(maxSurge, maxUnavailable)`` of a Deployment of this size; both zero makes maxUnavailable one."""
     surge = scaled(strategy.max_surge, replicas, up=True)
     unavailable = scaled(strategy.max_unavailable, replicas, up=False)
     if not surge and not unavailable:
@@ -35,9 +35,9 @@ def rolling_bounds(strategy: Strategy, replicas: int) -> tuple[int, int]:
 
 
 def daemon_bounds(strategy: Strategy, desired: int) -> tuple[int, int]:
-    """``(maxSurge, maxUnavailable)`` of a DaemonSet on ``desired`` nodes; both percentages round up.
+    """Return ``(maxSurge, maxUnavailable)`` of a DaemonSet on ``desired`` nodes; both percentages round up.
 
-    ``pkg/controller/daemon/util`` SurgeCount and UnavailableCount.
+    Mirrors ``pkg/controller/daemon/util`` SurgeCount and UnavailableCount.
     """
     surge = scaled(strategy.max_surge, desired, up=True)
     unavailable = scaled(strategy.max_unavailable, desired, up=True)
@@ -46,26 +46,28 @@ def daemon_bounds(strategy: Strategy, desired: int) -> tuple[int, int]:
     return surge, unavailable
 
 
-# --- A PodDisruptionBudget lets the eviction API take a pod while enough healthy ones remain --------------------------
+# --- A PodDisruptionBudget lets the eviction API remove a pod while enough healthy pods remain
+# ---------------------------
 
 
 def allowed_disruptions(budget: DisruptionBudget, expected: int, healthy: int) -> int:
-    """How many pods may be evicted now. ``expected`` is what the controllers of the selected pods want (their scale).
+    """Return how many pods may be evicted now; percentages round up.
 
-    ``healthy`` are the selected pods that are ready. Percentages round up.
+    ``expected`` is the sum of the scales of the selected pods' controllers, ``healthy`` the number of ready selected
+    pods.
     """
     return max(healthy - desired_healthy(budget, expected), 0) if expected else 0
 
 
 def desired_healthy(budget: DisruptionBudget, expected: int) -> int:
-    """How many healthy pods the budget asks for."""
+    """Return how many healthy pods the budget requires."""
     if budget.max_unavailable is not None:
         return max(expected - scaled(budget.max_unavailable, expected, up=True), 0)
     return scaled(budget.min_available, expected, up=True)
 
 
 def lets_unready_go(budget: DisruptionBudget, expected: int, healthy: int) -> bool:
-    """Whether a pod that runs and is not ready may be evicted without using up a disruption."""
+    """Return whether a running pod that is not ready may be evicted without using up a disruption."""
     if budget.unhealthy_pod_eviction_policy == "AlwaysAllow":
         return True
     desired = desired_healthy(budget, expected)
@@ -73,5 +75,5 @@ def lets_unready_go(budget: DisruptionBudget, expected: int, healthy: int) -> bo
 
 
 def covers(budget: DisruptionBudget, namespace: str, labels: Labels) -> bool:
-    """Whether the budget selects such a pod; an absent selector selects none, an empty one all of the namespace."""
+    """Return whether the budget selects the pod; an absent selector selects none, an empty one all in the namespace."""
     return budget.namespace == namespace and budget.selector is not None and budget.selector.matches(labels)

@@ -1,4 +1,4 @@
-"""A DaemonSet keeps one pod on each node that its template selects and tolerates, pinned there by node affinity.
+"""A DaemonSet keeps one pod on each node that its template selects and tolerates; node affinity pins the pod there.
 
 Mirrors ``pkg/controller/daemon/{daemon_controller,update}.go`` and ``util/daemonset_util.go`` (v1.36).
 """
@@ -30,7 +30,7 @@ _NETWORK_UNAVAILABLE = ("node.kubernetes.io/network-unavailable", "NoSchedule")
 
 
 def with_daemon_tolerations(pod: Pod) -> Pod:
-    """The pod with the tolerations that the controller adds (AddOrUpdateDaemonPodTolerations)."""
+    """Return the pod with the tolerations that the controller adds (AddOrUpdateDaemonPodTolerations)."""
     keys = (*_TOLERATED, _NETWORK_UNAVAILABLE) if pod.host_network else _TOLERATED
     added = tuple(Toleration(key, "Exists", "", effect) for key, effect in keys)
     kept = tuple(t for t in pod.tolerations if (t.key, t.effect) not in keys)
@@ -38,13 +38,13 @@ def with_daemon_tolerations(pod: Pod) -> Pod:
 
 
 def pinned(pod: Pod, node: str) -> Pod:
-    """The pod for one node: its required node affinity is replaced (ReplaceDaemonSetPodNodeNameNodeAffinity)."""
+    """Return the pod for one node: its required node affinity is replaced (ReplaceDaemonSetPodNodeNameNodeAffinity)."""
     here = NodeSelectorTerm(fields=(Requirement("metadata.name", "In", (node,)),))
     return replace(pod, required_node_terms=(here,))
 
 
 def pinned_to(pod: Pod) -> str:
-    """The node that a pod was made for, as its affinity has it; empty where it names none."""
+    """Return the node for which the controller created the pod, from its affinity; empty if it names none."""
     for term in pod.required_node_terms or ():
         for field in term.fields:
             if field.key == "metadata.name" and field.operator == "In" and len(field.values) == 1:
@@ -53,7 +53,7 @@ def pinned_to(pod: Pod) -> str:
 
 
 def targets(pod: Pod, index: NodeIndex) -> tuple[NodeSet, NodeSet]:
-    """Nodes that should get a pod, and nodes where one that is there may stay (nodeShouldRunDaemonPod).
+    """Return the nodes that should get a pod, and the nodes on which an existing pod may stay (nodeShouldRunDaemonPod).
 
     ``pod`` is the template's, with the daemon tolerations.
     """
@@ -65,7 +65,7 @@ def targets(pod: Pod, index: NodeIndex) -> tuple[NodeSet, NodeSet]:
 
 
 class OnNode(NamedTuple):
-    """The pods of a DaemonSet that belong to one node: counts of bound and of waiting ones, old and newest revision."""
+    """Numbers of a DaemonSet's pods that belong to one node: bound and waiting, of old revisions and of the newest."""
 
     old: int = 0
     old_waiting: int = 0
@@ -82,20 +82,22 @@ class OnNode(NamedTuple):
 
 
 class DaemonSetSync(NamedTuple):
-    """Per node: pods of the newest revision to create, and which to delete (``old``, ``new`` or ``all``)."""
+    """The actions of one sync: nodes that get a pod of the newest revision, and (node, ``old``, ``new`` or ``all``) to
+    delete.
+    """
 
     create: tuple[int, ...] = ()
     delete: tuple[tuple[int, str], ...] = ()
 
 
 Nodes = Mapping[OnNode, NodeSet]
-"""By the pods that belong to them, nodes: those that should get a pod, and others that have one."""
+"""Pods that belong to a node → nodes with these pods; includes the nodes that should get a pod."""
 
 
 def manage(nodes: Nodes, run: NodeSet, stay: NodeSet, strategy: Strategy) -> DaemonSetSync:
-    """The manage loop: a pod on every node that should have one, none where none may stay (podsShouldBeOnNode).
+    """Return the result of the manage loop: a pod on each node that should have one, no pod where none may stay.
 
-    Creating in place of a deleted pod is left to the next call, as upstream does.
+    Mirrors podsShouldBeOnNode. As upstream, a deleted pod is replaced in the next sync.
     """
     surging = strategy.type == "RollingUpdate" and bool(daemon_bounds(strategy, 1)[0])
     create = emptied = outdated = EMPTY
@@ -111,9 +113,9 @@ def manage(nodes: Nodes, run: NodeSet, stay: NodeSet, strategy: Strategy) -> Dae
 
 
 def update(nodes: Nodes, run: NodeSet, strategy: Strategy) -> tuple[DaemonSetSync, NodeSet, int]:
-    """The rolling update: what it surely does, the nodes it may choose from, and how many of them it takes.
+    """Return the certain actions of a rolling update, the nodes that it may choose from, and how many it chooses.
 
-    Without surge the choice is of old pods to delete; with surge, of nodes to create a second pod on.
+    Without surge it chooses old pods to delete; with surge, nodes on which to create a second pod.
     """
     if strategy.type != "RollingUpdate":
         return DaemonSetSync(), EMPTY, 0

@@ -1,4 +1,4 @@
-"""A Deployment resizes its ReplicaSets: the new one within surge, the old ones within what may be unavailable.
+"""A Deployment resizes its ReplicaSets: the new one within maxSurge, the old ones within maxUnavailable.
 
 Mirrors ``pkg/controller/deployment/{rolling,recreate,sync}.go`` and ``util/deployment_util.go`` (v1.36).
 """
@@ -14,7 +14,7 @@ from kubesched_lint.record import record
 
 @record
 class ReplicaSetSize:
-    """One ReplicaSet: ``revision`` rises with creation; ``available`` of its ``size`` pods are bound and ready."""
+    """One ReplicaSet: ``revision`` increases with creation; ``available`` of its ``size`` pods are bound and ready."""
 
     revision: int
     size: int
@@ -22,10 +22,10 @@ class ReplicaSetSize:
 
 
 def sync(strategy: Strategy, replicas: int, newest: int, sets: Sequence[ReplicaSetSize]) -> Mapping[int, int]:
-    """New sizes by revision after one sync; empty when nothing is to be done.
+    """Return revision → new size after one sync; empty if nothing changes.
 
-    ``newest`` is the revision of the present template, whose ReplicaSet may not exist yet. A sync either scales the
-    new ReplicaSet or the old ones, never both.
+    ``newest`` is the revision of the current template, whose ReplicaSet may not exist yet. A sync scales either the new
+    ReplicaSet or the old ones, never both.
     """
     new = next((s for s in sets if s.revision == newest), ReplicaSetSize(newest, 0, 0))
     old = sorted((s for s in sets if s.revision != newest and s.size), key=lambda s: s.revision)
@@ -40,7 +40,7 @@ def sync(strategy: Strategy, replicas: int, newest: int, sets: Sequence[ReplicaS
 
 
 def _new_size(strategy: Strategy, replicas: int, new: ReplicaSetSize, old: Sequence[ReplicaSetSize]) -> int:
-    """NewRSNewReplicas: at most replicas + maxSurge pods over all revisions."""
+    """Return the new ReplicaSet's size (NewRSNewReplicas): at most replicas + maxSurge pods over all revisions."""
     if new.size >= replicas:
         return replicas
     surge, _ = rolling_bounds(strategy, replicas)
@@ -51,7 +51,9 @@ def _new_size(strategy: Strategy, replicas: int, new: ReplicaSetSize, old: Seque
 def _old_sizes(
     strategy: Strategy, replicas: int, new: ReplicaSetSize, old: Sequence[ReplicaSetSize]
 ) -> Mapping[int, int]:
-    """reconcileOldReplicaSets: unhealthy old pods first, then healthy ones as far as availability allows."""
+    """Return the old sizes to change (reconcileOldReplicaSets): unhealthy pods go first, then healthy ones if enough
+    remain.
+    """
     _, unavailable = rolling_bounds(strategy, replicas)
     least = replicas - unavailable
     removable = new.size + sum(s.size for s in old) - least - (new.size - new.available)
@@ -75,7 +77,8 @@ def _old_sizes(
 def rescale(
     strategy: Strategy, before: int, replicas: int, newest: int, sets: Sequence[ReplicaSetSize]
 ) -> Mapping[int, int]:
-    """New sizes when ``spec.replicas`` goes from ``before`` to ``replicas``; amid a rollout in proportion.
+    """Return the new sizes when ``spec.replicas`` changes from ``before`` to ``replicas``; in proportion during a
+    rollout.
 
     Mirrors scale() in ``sync.go``, with FindActiveOrLatest, IsSaturated and GetReplicaSetProportion.
     """
@@ -100,7 +103,7 @@ def _in_proportion(
     surge_before = rolling_bounds(strategy, before)[0]
     most = replicas + rolling_bounds(strategy, replicas)[0]
     add = (most if replicas else 0) - sum(s.size for s in active)
-    # From the largest; among equals the newest grows first and the oldest shrinks first.
+    # Largest first; among equals the newest grows first and the oldest shrinks first.
     ordered = sorted(active, key=lambda s: (-s.size, -s.revision if add > 0 else s.revision))
     sizes: dict[int, int] = {}
     added = 0
@@ -120,5 +123,5 @@ def _in_proportion(
 
 
 def _round(number: float) -> int:
-    """Half away from zero, as ``integer.RoundToInt32``."""
+    """Round half away from zero, like ``integer.RoundToInt32``."""
     return int(number + 0.5) if number >= 0 else int(number - 0.5)

@@ -1,7 +1,7 @@
-"""A ReplicaSet that shrinks takes its pods away in a fixed order of merit; what is equal there is drawn.
+"""A shrinking ReplicaSet deletes pods in a fixed order; ties can be broken in any way.
 
 Mirrors ``pkg/controller/controller_utils.go`` (v1.36), ActivePodsWithRanks.Less, and ``replicaset/replica_set.go``,
-getPodsRankedByRelatedPodsOnSameNode. The age of pods is left out: more orders are possible than really are.
+getPodsRankedByRelatedPodsOnSameNode. The age of pods is ignored, so this allows more orders than are possible.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 def victims(
     waiting: int, standing: Sequence[tuple[int, int, int]], count: int
 ) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
-    """The possible choices of ``count`` pods to delete: how many waiting ones, and ``(node, how many)`` of the others.
+    """Yield the possible choices of ``count`` pods to delete: the number of waiting pods, and (node, count) of the
+    others.
 
-    Waiting pods go first. ``standing`` has ``(node, pods, siblings)``: pods of this ReplicaSet on the node, and pods of
-    all ReplicaSets of the same owner there. More siblings go first, by ranks that are computed once for all.
+    Waiting pods go first. ``standing`` holds (node, pods of this ReplicaSet, pods of all ReplicaSets of the same
+    owner). Nodes with more pods of the owner go first; these ranks are computed once.
     """
     from_waiting = min(waiting, count)
     left = count - from_waiting
@@ -35,10 +36,10 @@ def victims(
 
 
 def draws(group: Sequence[tuple[int, int]], count: int) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Every way to take ``count`` pods from nodes that hold so many each: first those that spare the first nodes.
+    """Yield every way to take ``count`` pods from nodes with the given numbers; ways that spare the first nodes come
+    first.
 
-    None where they hold fewer. One by one, without recursion: there may be many nodes, and more ways than anybody can
-    wait for.
+    Nothing if the nodes hold fewer pods. A generator without recursion, because nodes and ways can be very many.
     """
     behind = [0]
     for _, pods in reversed(group):

@@ -1,8 +1,8 @@
-"""A StatefulSet creates from the lowest ordinal, condemns and updates from the highest, one at a time.
+"""A StatefulSet creates from the lowest ordinal; it deletes and updates from the highest, one at a time.
 
 Mirrors ``pkg/controller/statefulset/stateful_set_control.go`` (v1.36), updateStatefulSet; MaxUnavailableStatefulSet is
-off. Its stuck rule: while a pod is not ready, an OrderedReady set does nothing beyond it, so that a waiting pod of an
-old revision is never replaced.
+off. While a pod is not ready, an OrderedReady set does nothing for higher ordinals, so a waiting pod of an old revision
+is never replaced.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class OrdinalPod(NamedTuple):
 
 
 class StatefulSetSync(NamedTuple):
-    """What one sync does: ordinals to create at the newest revision, ordinals to delete."""
+    """The actions of one sync: ordinals to create at the newest revision, ordinals to delete."""
 
     create: tuple[int, ...] = ()
     delete: tuple[int, ...] = ()
@@ -39,7 +39,10 @@ def sync(
     partition: int = 0,
     on_delete: bool = False,
 ) -> StatefulSetSync:
-    """``members`` by ordinal; the first ``replicas`` are wanted, those from ``partition`` on at revision ``newest``."""
+    """Return the actions of one sync.
+
+    ``members`` maps ordinals to pods; the first ``replicas`` are wanted, those from ``partition`` on at ``newest``.
+    """
     missing = []
     for ordinal in range(replicas):
         member = members.get(ordinal)
@@ -67,7 +70,7 @@ def sync(
 def _condemned(members: Mapping[int, OrdinalPod], condemned: list[int], *, ordered: bool) -> tuple[int, ...]:
     if not ordered:
         return tuple(condemned)
-    # All replicas are ready here, so the first unhealthy pod is the lowest condemned one that is not.
+    # All replicas are ready here, so the first unhealthy pod is the lowest condemned pod that is not ready.
     first_unhealthy = next((o for o in reversed(condemned) if not members[o].ready), None)
     highest = condemned[0]
     if members[highest].ready or highest == first_unhealthy:
@@ -76,7 +79,7 @@ def _condemned(members: Mapping[int, OrdinalPod], condemned: list[int], *, order
 
 
 def claims_of(workload: Workload, ordinal: int) -> tuple[Claim, ...]:
-    """The claims that the controller makes from the templates for a pod, counted from 0 (getPersistentVolumeClaims)."""
+    """Return the claims that the controller creates for pod ``ordinal``, from 0 (getPersistentVolumeClaims)."""
     home = workload.namespace
     return tuple(
         replace(t, name=_claim_name(workload, t, ordinal), namespace=home, uid="") for t in workload.claim_templates
@@ -88,7 +91,7 @@ def _claim_name(workload: Workload, template: Claim, ordinal: int) -> str:
 
 
 def pod_with_claims(workload: Workload, pod: Pod, ordinal: int) -> Pod:
-    """The pod of an ordinal: a claim template takes the place of a volume of its name (updateStorage)."""
+    """Return the pod of an ordinal: a claim template replaces the volume of the same name (updateStorage)."""
     if not workload.claim_templates:
         return pod
     names = {t.name: _claim_name(workload, t, ordinal) for t in workload.claim_templates}

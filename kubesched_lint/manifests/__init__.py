@@ -1,1 +1,1 @@
-"""Files to documents to values whose places are known."""
+"""Read files into documents, and documents into values with known positions."""

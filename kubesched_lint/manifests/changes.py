@@ -1,4 +1,4 @@
-"""What to change in an object, told by paths: the same change can be made to its values and to its text."""
+"""Changes to an object, given by paths. The same change applies to the object's values and to its text."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from kubesched_lint.record import record
 
 
 class ChangeError(Exception):
-    """A change that cannot be made here; ``str()`` of it says why, to end the sentence "not changed: …"."""
+    """The change is not possible here. ``str()`` gives the reason, as the end of the sentence "not changed: …"."""
 
 
 @record
 class Put:
-    """The value at ``at`` becomes ``value``; mappings on the way that are absent or null are made.
+    """Set the value at ``at`` to ``value``.
 
-    What is new in a mapping comes behind the last of its keys that ``after`` names, or at its end.
+    Missing or null mappings on the path are created. A new key is inserted after the last existing key that ``after``
+    names, or at the end of the mapping.
     """
 
     at: Path
@@ -27,7 +28,7 @@ class Put:
 
 @record
 class Append:
-    """``item`` becomes the last of the list at ``at``, which is made where it is absent or null."""
+    """Append ``item`` to the list at ``at``. A missing or null list is created."""
 
     at: Path
     item: Any
@@ -36,7 +37,7 @@ class Append:
 
 @record
 class Rename:
-    """The key at ``at`` is written ``key``; its value stays."""
+    """Rename the key at ``at`` to ``key``; its value stays."""
 
     at: Path
     key: str
@@ -44,7 +45,7 @@ class Rename:
 
 @record
 class Remove:
-    """What is at ``at`` goes, and with it every mapping or list around it that held nothing else."""
+    """Remove the value at ``at``, and each enclosing mapping or list that becomes empty."""
 
     at: Path
 
@@ -53,7 +54,7 @@ Change: TypeAlias = Put | Append | Rename | Remove
 
 
 def applied(value: Any, change: Change) -> Any:
-    """The value after a change; the one given stays as it is. Raises ChangeError."""
+    """Return the value after the change; the input is not modified. Raises ChangeError."""
     match change:
         case Put(at, new):
             return _put(value, at, new)
@@ -66,7 +67,10 @@ def applied(value: Any, change: Change) -> Any:
 
 
 def pruned(value: Any, at: Path) -> Path:
-    """The outermost place that holds nothing but what is at ``at``. Raises ChangeError where nothing is."""
+    """Return the path of the outermost value that contains only what is at ``at``.
+
+    Raises ChangeError if ``at`` is absent.
+    """
     holders = list(_along(value, at))
     if len(holders) < len(at) or not _has(holders[-1], at[-1]):
         raise ChangeError("nothing is there")
@@ -77,7 +81,7 @@ def pruned(value: Any, at: Path) -> Path:
 
 
 def _along(value: Any, at: Path) -> Iterator[Any]:
-    """The mapping or list in which each step of the path is taken, as far as there is one."""
+    """Yield the mapping or list that each step of the path enters, as long as the step exists."""
     for step in at:
         yield value
         if not _has(value, step):
@@ -92,7 +96,7 @@ def _has(holder: Any, step: str | int) -> bool:
 
 
 def _at(value: Any, at: Path) -> Any:
-    """The value at a path; None where there is none."""
+    """Return the value at a path; None if the path does not exist."""
     for step in at:
         if not _has(value, step):
             return None
@@ -111,7 +115,7 @@ def _put(value: Any, at: Path, new: Any) -> Any:
     if value is None:
         value = {}
     if not isinstance(value, dict):
-        raise ChangeError("it stands in no mapping")
+        raise ChangeError("its parent is not a mapping")
     return {**value, step: _put(value.get(step), rest, new)}
 
 

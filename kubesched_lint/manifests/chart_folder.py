@@ -1,4 +1,4 @@
-"""What helm would read of a chart's folder: it follows links, waits for pipes, and fetches what schemas refer to."""
+"""Find what prevents rendering a chart folder: Helm follows links, waits for pipes, and fetches schema references."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from kubesched_lint.manifests.inputs import LARGEST
 _SCHEMA = "values.schema.json"
 _MOST_FILES = 20_000
 _KNOWN_DRAFTS = ("http://json-schema.org/", "https://json-schema.org/")
-"""Helm knows these by heart."""
+"""Helm has these schema drafts built in."""
 
 
 def obstacle_in(folder: str) -> Skipped | InputError | None:
-    """Why the chart is not rendered: the first of its files that is not to be read, or that refers elsewhere."""
+    """Return why the chart is not rendered: its first unreadable file, or its schema that refers elsewhere; or None."""
     try:
         root = root_of(folder) or os.path.realpath(folder)
         for number, path in enumerate(_entries(folder, root), 1):
@@ -34,7 +34,7 @@ def obstacle_in(folder: str) -> Skipped | InputError | None:
 
 
 def _entries(folder: str, root: str) -> Iterator[str]:
-    """All that is in there, as helm walks it: also what links to other folders of the repository lead to."""
+    """Yield all paths that Helm would walk, also those behind links to other folders of the repository."""
     waiting, seen = [folder], set()
     while waiting:
         top = waiting.pop()
@@ -56,20 +56,20 @@ def _obstacle(path: str, root: str) -> Skipped | InputError | None:
     except UnreadableError as error:
         return InputError(path, f"{error.strerror}, and the chart is not rendered")
     except OSError:
-        return None  # a link to nothing: helm says so
+        return None  # a dangling link: Helm reports it
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         return InputError(path, "not a regular file: the chart is not rendered")
     return _reference(path, content_at(real, LARGEST)) if os.path.basename(path) == _SCHEMA else None
 
 
 def _reference(path: str, data: bytes) -> Skipped | None:
-    """The first of the schema's references that leads out of it."""
+    """Return the first external reference of the schema, else None."""
     import json
 
     try:
         waiting = [json.loads(data)]
     except (ValueError, RecursionError):
-        return None  # helm says so
+        return None  # Helm reports it
     while waiting:
         value = waiting.pop()
         if isinstance(value, list):
@@ -79,7 +79,7 @@ def _reference(path: str, data: bytes) -> Skipped | None:
                 if _leads_away(key, target):
                     text = data.decode("utf-8", "replace")
                     at = max(text.find(target), 0)
-                    why = f"the chart is not rendered, for its schema refers to {target}, which helm would read"
+                    why = f"the chart is not rendered because its schema refers to {target}, which helm would read"
                     return Skipped(path, text.count("\n", 0, at) + 1, why, at - text.rfind("\n", 0, at))
             waiting += value.values()
     return None

@@ -1,4 +1,4 @@
-"""What Helm renders says of each document which template it came from; not which line."""
+"""Helm's output names the template of each document, but not the line."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ MARK = "# Source: "
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChartRendering:
-    """``templates`` maps the names that Helm gives (``shop/templates/web.yaml``) to files that are there.
+    """The text that Helm rendered.
 
-    ``starts`` are the lines on which a document begins, in order, with the name of the template it came from.
+    ``templates`` maps Helm's template names (``shop/templates/web.yaml``) to the files that exist.
+    ``starts`` lists the first line of each document, in order, with the name of its template.
     """
 
     text: str = field(repr=False)
@@ -29,17 +30,20 @@ class ChartRendering:
     templates: dict[str, Written]
     starts: tuple[tuple[int, str], ...]
     shown: dict[str, str] = field(default_factory=dict)
-    """Names of templates by the paths that are shown for them."""
+    """Displayed path → template name."""
 
     @property
     def files(self) -> tuple[Written, ...]:
-        return ()  # waivers pass through Helm with the other comments: none is looked for in the templates
+        return ()  # no waiver is searched in templates: Helm copies waivers into its output with the other comments
 
     def origins(self, document: Document) -> Iterator[Fragment]:
         return iter(())
 
     def location(self, document: Document, path: Path, *, key: bool = False) -> Location:
-        """In the rendered text, near a line of the template; which one is told when only one names the key."""
+        """Return the location in the rendered text, with the template as the place nearby.
+
+        The line in the template is known only if exactly one line names the key.
+        """
         span = document.span(path, key=key)
         written = self.templates.get(self.shown.get(document.path, ""))
         if written is None:
@@ -48,7 +52,7 @@ class ChartRendering:
         return Location(document.path, span, Location(written.path, Span(line, 1, line, 1)))
 
     def path_at(self, line: int, otherwise: str) -> str:
-        """The path to show for a line of the text."""
+        """Return the path to display for a line of the text."""
         name = ""
         for start, its_name in self.starts:
             if start > line:
@@ -59,7 +63,7 @@ class ChartRendering:
         return next((path for path, one in self.shown.items() if one == name), otherwise)
 
     def placed(self, entry: Document | Unread | Skipped | InputError) -> Document | Unread | Skipped | InputError:
-        """The entry by the path of its template."""
+        """Return the entry with the path of its template."""
         from kubesched_lint.manifests.document import Document
 
         path = self.path_at(entry.line, entry.path)
@@ -69,7 +73,7 @@ class ChartRendering:
 
 
 def chart_rendering(text: str, how: str, find: Callable[[str], Written | None]) -> ChartRendering | None:
-    """None for a text that no chart made. ``find`` gives the template that Helm calls by a name, if it can be read."""
+    """Return None for a text that Helm did not render. ``find`` returns the template of a given name, or None."""
     starts = tuple(_starts(text))
     names = {name for _, name in starts if name}
     if not names:
@@ -80,7 +84,7 @@ def chart_rendering(text: str, how: str, find: Callable[[str], Written | None]) 
 
 
 def _starts(text: str) -> Iterator[tuple[int, str]]:
-    """The name is empty for a document that names none, which belongs to no template."""
+    """Yield (first line, template name) of each document; the name is empty if the document names no template."""
     from kubesched_lint.manifests.split import parts
 
     for part in parts(text):
@@ -90,7 +94,7 @@ def _starts(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _line_of(path: Path, template: str) -> int:
-    """The only line that names the key of the value, or the nearest around it of which that is true; else the first."""
+    """Return the line that is the only one to name the last key of the path, or the nearest parent key; else 1."""
     lines = template.split("\n")
     for step in reversed(path):
         if isinstance(step, str):

@@ -1,4 +1,4 @@
-"""What is YAML and yet no manifest of ours: Helm sources, Kustomize patches, kinds that are only counted."""
+"""Recognize YAML that is not a manifest to check: Helm sources, Kustomize patches, kinds that are only counted."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _RENDERED = "lint the rendered output (kubectl kustomize DIR)"
 
 _ANNOTATIONS = ("metadata", "annotations")
 
-# The first four are compiled when a file needs one: most need none.
-# A template where a value or a line begins: no YAML that anybody means.
+# The first four are compiled when a file needs one; most files need none.
+# A template at the start of a value or line is never valid YAML on purpose.
 _BARE_TEMPLATE = r"(?m)^[ ]*(?:- +)*(?:[\w./-]+:[ ]+)?(?:\{\{|\{%)"
 _OF_HELM = r"\{\{-?\s*(?:\.|\$|include\b|template\b|printf\b|default\b)"
 # ``${NAMESPACE}``, ``${REPLICAS:-1}``, ``$NAME``, ``$(name)``, ``{{ .Values.x }}``, ``<your-node>``.
 _PLACEHOLDER = r"\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|\{\{(?:.*?\}\}|.*)|\{%(?:.*?%\}|.*)|\(\$|<\w[\w .:/-]*>"
-# Truth in YAML 1.1, by which kubectl reads; text in 1.2, by which Kustomize reads, and writes it quoted.
+# Booleans in YAML 1.1, which kubectl reads. In YAML 1.2, which Kustomize reads, they are text and written with quotes.
 _OLD_TRUTH = r"(?i)(?:y|yes|on|n|no|off)$"
 _HEADER = re.compile(r"(?:(?:---)?[ \t]*(?:#[^\n]*)?\n)*")
 _USUAL = re.compile(r"apiVersion: ((?:[a-z][a-z.-]*/)?v[1-9]\w*)\nkind: ([A-Z][A-Za-z]*)", re.ASCII)
@@ -30,12 +30,12 @@ _KEY_LINE = re.compile(r"([ ]*)(-[ ]+)?([A-Za-z]\w*):(?:[ ]+([|>]))?")
 
 
 def is_templated(text: str) -> bool:
-    """Whether the text holds ``{{ … }}``; only asked of text that is no valid manifest."""
+    """Return whether the text holds ``{{ … }}``; call it only for text that is not a valid manifest."""
     return any(0 <= text.find(begin) < text.rfind(end) for begin, end in (("{{", "}}"), ("{%", "%}")))
 
 
 def braces(text: str) -> str | None:
-    """A template action of Helm or Jinja in a line; None where there is none."""
+    """Return the first template action of Helm or Jinja in a line; None if there is none."""
     for begin, end in (("{{", "}}"), ("{%", "%}")):
         start = text.find(begin)
         stop = text.find(end, start + 2)
@@ -45,30 +45,30 @@ def braces(text: str) -> str | None:
 
 
 def placeholder(text: str) -> str | None:
-    """Text that something or somebody fills in before it is applied; None where there is none."""
+    """Return the first placeholder that a tool or a person fills in before applying; None if there is none."""
     found = re.search(_PLACEHOLDER, text)
     if found is None or (found[0][0] == "<" and "</" in text):
-        return None  # a tag is closed somewhere; what is to be filled in is not
+        return None  # an HTML tag has a closing tag, a placeholder has none
     return found[0]
 
 
 def placeholder_of(value: Any, path: Path) -> str | None:
-    """The placeholder in the text at ``path``; None where there is none, or no text."""
+    """Return the placeholder in the text at ``path``; None if there is none, or the value is not text."""
     found = value_at(value, path)
     return placeholder(found) if isinstance(found, str) else None
 
 
 def may_be_open(text: str) -> bool:
-    """Whether a document in plain YAML can hold a placeholder at all."""
+    """Return whether a document in plain YAML can hold a placeholder at all."""
     return "$" in text or "<" in text or may_be_template(text)
 
 
 _EXPANDED = frozenset(("args", "command", "env", "image", "annotations"))
-"""Where such text is Kubernetes' own (``$(NAME)``), or decides nothing."""
+"""Fields in which Kubernetes itself expands ``$(NAME)``, or which do not affect scheduling."""
 
 
 def unfilled(value: Any) -> str | None:
-    """The first placeholder anywhere in a value that decides about scheduling."""
+    """Return the first placeholder in any value that affects scheduling; None if there is none."""
     if isinstance(value, str):
         return placeholder(value) if "$" in value or "{" in value or "<" in value else None
     inner: Iterable[Any] = ()
@@ -80,7 +80,7 @@ def unfilled(value: Any) -> str | None:
 
 
 def value_at(value: Any, path: Path) -> Any:
-    """What a path of keys and positions leads to; None when it leads nowhere."""
+    """Return the value at a path of keys and indexes; None if the path does not exist."""
     for step in path:
         if isinstance(value, dict):
             value = value.get(step)
@@ -92,9 +92,8 @@ def value_at(value: Any, path: Path) -> Any:
 
 
 def rendered_text(path: Path, value: Any, written: str) -> str | None:
-    """The text that Kustomize 5.5 (kubectl 1.32) writes where YAML 1.1 reads none; None where it keeps the value.
-
-    The object's own annotations it writes as text, whatever they are; those of a template it keeps.
+    """Return the text that Kustomize 5.5 (kubectl 1.32) writes for a value that YAML 1.1 does not read as text, else
+    None. Kustomize writes the object's own annotations as text, whatever their type; it keeps those of a template.
     """
     if isinstance(value, (bool, int, float)) and (path[:2] == _ANNOTATIONS or re.match(_OLD_TRUTH, written)):
         return written
@@ -102,7 +101,7 @@ def rendered_text(path: Path, value: Any, written: str) -> str | None:
 
 
 def breaks_by_template(text: str, line: int) -> bool:
-    """Whether broken YAML is broken because it is a template; ``line`` of the text, from 1, is where it breaks."""
+    """Return whether a template is what breaks the YAML; ``line`` of the text, from 1, is where the parser fails."""
     if not is_templated(text):
         return False
     if re.search(_BARE_TEMPLATE, text):
@@ -112,12 +111,12 @@ def breaks_by_template(text: str, line: int) -> bool:
 
 
 def may_be_template(text: str) -> bool:
-    """Whether it holds ``{{`` or ``{%``. To look for one character first costs a tenth of looking for two."""
+    """Return whether the text holds ``{{`` or ``{%``. Testing for one character first is ten times as fast."""
     return "{" in text and re.search(r"\{[{%]", text) is not None
 
 
 def is_named_by_template(value: Any) -> bool:
-    """Whether the object's name is still to be filled in by Helm, although the text is valid YAML."""
+    """Return whether the object's name or namespace is a Helm template, although the text is valid YAML."""
     meta = value.get("metadata") if isinstance(value, dict) else None
     if not isinstance(meta, dict):
         return False
@@ -126,10 +125,9 @@ def is_named_by_template(value: Any) -> bool:
 
 
 def kind_to_count(text: str, is_read: Callable[[object, object], bool]) -> tuple[str, str, int] | None:
-    """``(apiVersion, kind, offset)`` of a block mapping of a kind that nobody reads; None for any other, and in doubt.
-
-    A key of a block mapping that begins in column 0 is a top-level key: nothing nested begins there. One of the two
-    must be the first line, which shows that the root is a block mapping, and neither may be there twice.
+    """Return ``(apiVersion, kind, offset)`` of a block mapping of a kind that is not decoded; None otherwise, or if
+    unsure. A key of a block mapping in column 0 is always a top-level key. One of the two keys must be on the first
+    line, which proves that the root is a block mapping. Neither key may occur twice.
     """
     start = 4 if text.startswith("---\n") else 0
     usual = _two_lines(text[start : text.find("\n", text.find("\n", start) + 1)])
@@ -163,17 +161,20 @@ def kind_to_count(text: str, is_read: Callable[[object, object], bool]) -> tuple
 
 @lru_cache(maxsize=_REMEMBERED)
 def _two_lines(text: str) -> tuple[str, str] | None:
-    """``(apiVersion, kind)`` where two lines, in this order, say both and nothing else: looked for in no other text."""
+    """Return ``(apiVersion, kind)`` if the two lines hold exactly these keys in this order; else None."""
     match = _USUAL.fullmatch(text)
     return (match[1], match[2]) if match else None
 
 
 def wraps_pod_template(text: str) -> bool:
-    """Whether an unread document seems to hold a pod template: ``template: {spec: {containers: …}}`` in its spec."""
+    """Return whether the text of a document seems to hold a pod template:
+
+    ``template: {spec: {containers: …}}`` in its spec.
+    """
     if "containers:" not in text or "template:" not in text:
         return False
     path: list[tuple[int, str]] = []
-    literal = -1  # the indentation of the key whose block scalar we are in
+    literal = -1  # the column of the key whose block scalar contains this line; -1 outside a block scalar
     for line in text.split("\n"):
         match = _KEY_LINE.match(line)
         if match is None:
@@ -192,7 +193,7 @@ def wraps_pod_template(text: str) -> bool:
 
 
 def holds_pod_template(value: Any, depth: int = 6) -> bool:
-    """As ``wraps_pod_template``, of a value that is there already."""
+    """Like ``wraps_pod_template``, for a value that is already parsed."""
     if isinstance(value, list):
         return depth > 0 and any(holds_pod_template(item, depth - 1) for item in value)
     if not isinstance(value, dict) or depth == 0:
@@ -205,7 +206,7 @@ def holds_pod_template(value: Any, depth: int = 6) -> bool:
 
 
 def patch_reason(value: object, text: str, in_kustomization: bool) -> str | None:
-    """Why a document is a Kustomize patch and no manifest; None when it is one."""
+    """Return why the document is a Kustomize patch; None if it is a manifest."""
     if isinstance(value, list):
         if value and all(isinstance(item, dict) and "op" in item and "path" in item for item in value):
             return f"a JSON patch: {_RENDERED}"
@@ -218,7 +219,10 @@ def patch_reason(value: object, text: str, in_kustomization: bool) -> str | None
 
 
 def is_called_patch(path: str) -> bool:
-    """``patches/x.yaml``, ``memory-patch.yaml``; a dispatcher is none."""
+    """Return whether the file name says patch:
+
+    ``patches/x.yaml``, ``memory-patch.yaml``, but not ``dispatcher.yaml``.
+    """
     low = path.lower()
     return "patch" in low and re.search(r"(?:^|[^a-z])patch", low) is not None
 
@@ -241,7 +245,7 @@ def _has_directive(value: object) -> bool:
 
 
 def _is_partial(value: dict[str, Any]) -> bool:
-    """A Deployment, DaemonSet, StatefulSet or Pod that lacks what every one of them must have."""
+    """Return whether a Deployment, DaemonSet, StatefulSet or Pod lacks a field that each of them must have."""
     kind, spec = value.get("kind"), value.get("spec")
     if kind not in ("Deployment", "DaemonSet", "StatefulSet", "Pod"):
         return False

@@ -1,4 +1,4 @@
-"""One object of a manifest file, and where each of its values stands."""
+"""One object of a manifest file, and the positions of its values."""
 
 from __future__ import annotations
 
@@ -13,51 +13,52 @@ if TYPE_CHECKING:
     from kubesched_lint.manifests.fragments import Fragment
 
 RENDERED = " (rendered)"
-"""Ends the path of a text that a tool has made and that is in no file."""
+"""Suffix of the path of a text that a tool rendered and that is in no file."""
 
 
 @record
 class Written:
-    """A file that went into a rendering, by the path that is shown."""
+    """A file that a rendering was made from, with the path to display."""
 
     path: str
     text: str = field(repr=False)
 
 
 class Rendering(Protocol):
-    """A text that a tool made of files."""
+    """A text that a tool rendered from files."""
 
     @property
     def text(self) -> str: ...
 
     @property
     def how(self) -> str:
-        """The command, for people: ``kubectl kustomize overlays/prod``."""
+        """Return the command to show to people: ``kubectl kustomize overlays/prod``."""
         ...
 
     def location(self, document: Document, path: Path, *, key: bool = False) -> Location:
-        """Where a value of a rendered document was written; in the rendered text, when nobody can tell."""
+        """Return where a value of a rendered document was written; a place in the rendered text if that is unknown."""
         ...
 
     def origins(self, document: Document) -> Iterator[Fragment]:
-        """The documents that a rendered one was made from."""
+        """Yield the source documents of a rendered document."""
         ...
 
     def placed(self, entry: Document | Unread | Skipped | InputError) -> Document | Unread | Skipped | InputError:
-        """An entry of the rendered text, by the path to show for it."""
+        """Return an entry of the rendered text with the path to display."""
         ...
 
     @property
     def files(self) -> Sequence[Written]:
-        """Everything that went into the rendering and can be shown."""
+        """Return all files of the rendering that can be displayed."""
         ...
 
 
 @record
 class Document:
-    """``line`` is where ``text``, the whole YAML document, begins in the file, from 1.
+    """An object of a manifest file.
 
-    ``prefix`` leads to the object inside its document: empty but for the items of a List.
+    ``line`` is the first line of ``text``, the whole YAML document, in the file, from 1.
+    ``prefix`` is the path of the object inside its document: empty except for the items of a List.
     """
 
     path: str
@@ -65,22 +66,22 @@ class Document:
     kind: str
     api_version: str
     meta: dict[str, Any]
-    """The object's ``metadata``; empty where it has none."""
+    """The object's ``metadata``; empty if it has none."""
     held: list[dict[str, Any]] = field(repr=False, compare=False)
-    """The object as plain values, until it is released."""
+    """The object as plain values; empty after ``release``."""
     text: str = field(repr=False)
     line: int
     prefix: Path = ()
     is_plain: bool = False
-    """The fast reader has read it, so that places can be found line by line."""
+    """The fast reader has read it, so positions can be found line by line."""
     unrendered: bool = False
-    """A kustomization builds on it: what is missing here may be added before it is applied."""
+    """A kustomization builds on it: missing fields may be added before it is applied."""
     rendering: Rendering | None = field(default=None, repr=False, compare=False)
-    """A tool has made the text: ``path`` is no file, and ``span`` a place in what was rendered."""
+    """A tool rendered the text: ``path`` is not a file, and ``span`` is a place in the rendered text."""
 
     @property
     def value(self) -> dict[str, Any]:
-        """The object as plain values: read again, and kept, where it has been released."""
+        """Return the object as plain values; after ``release`` it is read again and kept."""
         if not self.held:
             from kubesched_lint.manifests.fast_reader import read_plain
 
@@ -88,24 +89,26 @@ class Document:
         return self.held[0]
 
     def release(self) -> None:
-        """Lets go of the values where the fast reader makes them again; of a List it would read the whole text."""
+        """Free the values if the fast reader can read them again; a List is kept, because its whole text would be read
+        again.
+        """
         if self.is_plain and not self.prefix:
             self.held.clear()
 
     def location(self, path: Path, *, key: bool = False) -> Location:
-        """Where a reader finds the value: as ``span``, or for a rendered document in the file that it was made of."""
+        """Return where a user finds the value: ``span``, or for a rendered document the place in its source file."""
         if self.rendering is None:
             return Location(self.path, self.span(path, key=key))
         return self.rendering.location(self, path, key=key)
 
     def span(self, path: Path, *, key: bool = False) -> Span:
-        """The span of the value at ``path`` (of its key with ``key``); of the nearest parent that exists, if absent."""
+        """Return the span of the value at ``path`` (of its key with ``key``), or of the nearest existing parent."""
         from kubesched_lint.manifests.places import span_of
 
         return span_of(self.text, self.line, (*self.prefix, *path), key=key, plain=self.is_plain)
 
     def line_text(self, number: int) -> str:
-        """A line of the file, without its end; empty for one outside this document."""
+        """Return a line of the file, without its newline; empty for a line outside this document."""
         at = number - self.line
         lines = self.text.split("\n", at + 1) if at >= 0 else []
         return lines[at] if 0 <= at < len(lines) else ""
@@ -113,19 +116,19 @@ class Document:
 
 @record
 class Unread:
-    """A document of a kind that is counted, not parsed. ``kind`` is empty for YAML that is no Kubernetes object."""
+    """A document of a kind that is counted, not parsed. ``kind`` is empty for YAML that is not a Kubernetes object."""
 
     path: str
     line: int
     kind: str
     api_version: str = ""
     wraps_pod_template: bool = False
-    """It seems to make pods from a template of its own, as an Argo Rollout does."""
+    """It seems to create pods from its own template, as an Argo Rollout does."""
 
 
 @record
 class Skipped:
-    """A file or document that is no manifest by itself: a Helm source, a Kustomize patch."""
+    """A file or document that is not a complete manifest: a Helm source, a Kustomize patch."""
 
     path: str
     line: int
@@ -134,12 +137,12 @@ class Skipped:
 
 
 def location_of(source: Source, at: Path, *, key: bool = False) -> Location:
-    """Of the value at ``at`` of a source."""
+    """Return the location of the value at ``at`` of a source."""
     if isinstance(source, Document):
         return source.location(at, key=key)
     return Location(source.path, source.span(at, key=key))
 
 
 def sources_of(document: Document) -> tuple[Source, ...]:
-    """The documents and patches in files that a rendered document was made from; nothing of one that is in a file."""
+    """Return the documents and patches that a rendered document was made from; empty for a document in a file."""
     return () if document.rendering is None else tuple(document.rendering.origins(document))

@@ -1,4 +1,4 @@
-"""A value without what stands at one path, so that whoever stumbled over it can read the rest."""
+"""Remove or replace one value, so that a decoder that failed on it can read the rest."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 from kubesched_lint.findings import Path
 
 MOST = 50
-"""A document with more wrong types than this is no manifest at all; the first ones tell."""
+"""Most wrong types to report per document. A document with more is probably not a manifest."""
 _WORK = 500_000
-"""Values that all readings of one document may look at: aliases make few lines as large as a whole cluster."""
+"""Most values that all readings of one document may visit: with aliases, a few lines can expand to a huge value."""
 
 
 def affordable(value: Any) -> int:
-    """How often a document may be read again in search of what else is wrong with it."""
+    """Return how often a document may be read again to find further errors."""
     size, waiting = 0, [value]
     while waiting and size < _WORK:
         item = waiting.pop()
@@ -26,10 +26,10 @@ def affordable(value: Any) -> int:
 
 
 def set_aside(value: Any, path: Path, instead: str | None = None, times: int = 0) -> Any:
-    """The value with a text, else nothing, at ``path``; ``value`` itself where that cannot be done.
+    """Return the value with ``instead``, or nothing, at ``path``; ``value`` itself if that is not possible.
 
-    Only what is on the way is copied: the rest may be shared with other documents. Places in lists must stay: there it
-    is null at first, which most read as empty, and an empty text when they stumbled over that too (``times`` 1).
+    Only the values on the path are copied: other documents may share the rest. List indexes must stay: in a list the
+    value becomes null first, which most decoders read as empty, then an empty text if null failed too (``times`` 1).
     """
     if not path or times > 1:
         return value

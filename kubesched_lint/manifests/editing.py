@@ -1,6 +1,6 @@
-"""From a change of an object to a change of its text: comments, order, quotes and indentation stay as they are.
+"""Turn a change of an object into a change of its text: comments, order, quotes and indentation stay.
 
-Every splice is tried before it is given: the new text must read as exactly the changed object, or none is offered.
+Each splice is tested before it is returned: the new text must read as exactly the changed object.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HASH = re.compile(r"(?<![^ \t\n])#")
 
 @record
 class Splice:
-    """The characters of a text from ``start`` to ``end`` become ``text``."""
+    """Replace the characters from ``start`` to ``end`` of a text by ``text``."""
 
     start: int
     end: int
@@ -42,9 +42,9 @@ class Splice:
 
 
 def splice_of(text: str, change: Change) -> Splice:
-    """What makes a change in the text of a document, whose lines end with a newline each. Raises ChangeError.
+    """Return the splice that makes a change in a document's text, whose lines all end with a newline.
 
-    The path of the change begins at the root of the document, also for the items of a List.
+    Raises ChangeError. The path of the change begins at the root of the document, also for the items of a List.
     """
     if len(text) > LARGEST:
         raise ChangeError(f"the document is longer than {LARGEST:,} characters")
@@ -56,7 +56,7 @@ def splice_of(text: str, change: Change) -> Splice:
             return made
     except BuildError:
         pass
-    raise ChangeError("the way it is written leaves no place for it")
+    raise ChangeError("its YAML style has no place for the change")
 
 
 class _Editor:
@@ -88,7 +88,7 @@ class _Editor:
             return self._over(there, {at[len(way) - 1]: new}, way[-2], at[: len(way) - 1])
         step = at[len(way) - 1]
         if there.kind != "mapping" or not isinstance(step, str):
-            raise ChangeError("it stands in no mapping")
+            raise ChangeError("its parent is not a mapping")
         return self._add_pair(there, step, new, after)
 
     def _append(self, at: Path, new: Any, after: Sequence[str]) -> Splice:
@@ -97,22 +97,22 @@ class _Editor:
         if len(way) < len(at) + 1 or there.is_null:
             return self._put(at, [new], after)
         if there.kind != "list":
-            raise ChangeError("it is no list")
+            raise ChangeError("it is not a list")
         if there.flow:
             return self._add_in_brackets(there, None, in_brackets(new, self._style), new)
         last = there.items[-1]
         dash = dash_before(last, self._text)
         if dash < 0:
-            raise ChangeError("its dashes stand alone")
+            raise ChangeError("its dashes are on lines of their own")
         lines = item(new, column(dash, self._text), self._style)
         if last.flow:
             lines = iter((f"{' ' * column(dash, self._text)}- {in_brackets(new, self._style)}",))
         return self._below(last, "".join(f"\n{line}" for line in lines))
 
     def _over(self, node: YamlNode, new: Any, above: YamlNode | None, at: Path) -> Splice:
-        """Another value in the place of a scalar."""
+        """Replace a scalar by another value."""
         if node.anchor or node.tagged or node.kind != "scalar" or node.style in BLOCKS:
-            raise ChangeError("what stands there is more than a word")
+            raise ChangeError("the value there is not a plain word")
         text, style = self._text, self._style
         lead = " " if node.start and text[node.start - 1] in ":-" else ""
         if not isinstance(new, (dict, list)):
@@ -140,12 +140,12 @@ class _Editor:
         )
 
     def _below(self, node: YamlNode, text: str) -> Splice:
-        """New lines below the one that a value ends in, and below the comment behind it."""
+        """Insert new lines after the last line of a value and the comment behind it."""
         at = end_of(node, self._text)
         line_end = self._line_end(at)
         rest = self._text[at:line_end].strip()
         if rest and not rest.startswith("#"):
-            raise ChangeError("something else follows in the same line")
+            raise ChangeError("something else follows on the same line")
         return Splice(line_end, line_end, text)
 
     def _line_end(self, at: int) -> int:
@@ -153,7 +153,7 @@ class _Editor:
         return len(self._text) if end < 0 else end
 
     def _add_in_brackets(self, node: YamlNode, behind: int | None, words: str, new: Any, key: str = "") -> Splice:
-        """A further member behind number ``behind`` (None: the last), in a line of its own where the others are."""
+        """Insert a member after number ``behind`` (None: the last); on a line of its own if the others are."""
         text, style = self._text, self._style
         if not node.children:
             inner = f" {words} " if style.padded and not style.json else words
@@ -178,14 +178,14 @@ class _Editor:
         way = way_to(self._root, at[:-1])
         found = [k for k, _ in way[-1].pairs if k.key == at[-1]] if len(way) == len(at) else []
         if not found or found[0].kind != "scalar" or found[0].anchor or found[0].tagged:
-            raise ChangeError("its key is not written in so many words")
+            raise ChangeError("its key is not written literally")
         node = found[0]
         return Splice(node.start, node.end, scalar(key, self._style, node.style))
 
     def _remove(self, at: Path) -> Splice:
         way = way_to(self._root, at)
         if len(way) < len(at) + 1:
-            raise ChangeError("it is not written in so many words")
+            raise ChangeError("it is not written literally")
         holder, node = way[-2], way[-1]
         spots = holder.items if holder.kind == "list" else [key for key, _ in holder.pairs]
         number = next(n for n, child in enumerate(holder.children) if child is node)
@@ -195,7 +195,7 @@ class _Editor:
         made = self._out_of_brackets if holder.flow else self._beside_dash
         splice = made(holder, spots, number)
         if any(True for _ in self._comments(splice.start, splice.end)):
-            raise ChangeError("a comment stands in what would go")
+            raise ChangeError("a comment would be deleted too")
         return splice
 
     def _out_of_brackets(self, holder: YamlNode, spots: list[YamlNode], number: int) -> Splice:
@@ -204,7 +204,9 @@ class _Editor:
         return Splice(holder.children[number - 1].end, holder.children[number].end, "")
 
     def _lines_of(self, holder: YamlNode, spots: list[YamlNode], number: int) -> Splice | None:
-        """Whole lines, of which the comments stay; None where something else begins the first of them."""
+        """Return a splice that removes whole lines but keeps their comments; None if other text precedes on the first
+        line.
+        """
         text = self._text
         start = self._begin(holder, spots[number])
         line = text.rfind("\n", 0, start) + 1
@@ -217,20 +219,20 @@ class _Editor:
         return Splice(line, end, "\n".join(kept)) if kept else Splice(max(0, line - 1), end, "")
 
     def _beside_dash(self, holder: YamlNode, spots: list[YamlNode], number: int) -> Splice:
-        """The first of several, behind a dash that stays."""
+        """Remove the first of several keys behind a dash; the dash stays."""
         if number or len(spots) < 2:
-            raise ChangeError("something else stands before it in the same line")
+            raise ChangeError("something else precedes it on the same line")
         return Splice(self._begin(holder, spots[0]), self._begin(holder, spots[1]), "")
 
     def _begin(self, holder: YamlNode, spot: YamlNode) -> int:
-        """Where a member of a block begins, with its dash."""
+        """Return the offset at which a member of a block begins, with its dash."""
         start = dash_before(spot, self._text) if holder.kind == "list" else spot.start
         if start < 0:
-            raise ChangeError("its dash stands alone")
+            raise ChangeError("its dash is on a line of its own")
         return start
 
     def _comments(self, start: int, end: int) -> Iterator[str]:
-        """The comments between two places, from their ``#`` to the end of their lines."""
+        """Yield the comments between two offsets, from their ``#`` to the end of the line."""
         text = self._text
         inside = [
             (self._line_end(node.start) if node.style in BLOCKS else node.start, end_of(node, text))

@@ -1,4 +1,4 @@
-"""Places in a text that ``plain`` has read: only the lines on the way to the asked value are looked at."""
+"""Find positions in a text that ``fast_reader`` has read. Only the lines on the path to the value are visited."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Range = tuple[int, int, int, int]
 
 @record
 class _Entry:
-    """A member of a mapping or list: where it and its key stand, and where the text of its value begins.
+    """A member of a mapping or list: the position of its key, and where the text of its value begins.
 
-    ``number`` is its line, ``column`` that of its key or dash, ``inner`` that of a key behind the dash (or -1),
-    ``key`` None for an item, ``at`` the column behind the colon or dash.
+    ``number`` is its line, ``column`` that of its key or dash, ``inner`` that of a key behind the dash (or -1), ``key``
+    is None for an item, ``at`` the column behind the colon or dash.
     """
 
     number: int
@@ -47,9 +47,9 @@ Items = dict[tuple[int, int], list[int]]
 
 
 def find(lines: list[str], path: Path, known: Items | None = None) -> tuple[Range, Range | None]:
-    """The place of the value at ``path`` and of its key (None in a list); of the nearest parent if it is absent.
-
-    ``known`` remembers lists from one question about these lines to the next: a ``kind: List`` may hold thousands.
+    """Return the ranges of the value at ``path`` and of its key (None in a list); of the nearest parent if it is
+    absent. ``known`` caches the items of lists between calls for the same lines: a ``kind: List`` may hold
+    thousands.
     """
     known = {} if known is None else known
     number, column = _next(lines, 1 if lines[0].startswith("---") else 0)
@@ -68,13 +68,13 @@ def find(lines: list[str], path: Path, known: Items | None = None) -> tuple[Rang
 
 
 def _place(lines: list[str], entry: _Entry | None, number: int, column: int) -> Range:
-    """Of the value of an entry, or of the block of the whole document: to look for its end is what costs most."""
+    """Return the range of an entry's value, or of the whole document's block. Finding its end is the expensive part."""
     return _block(lines, number, column) if entry is None else _range(lines, entry)
 
 
 def _member(lines: list[str], number: int, column: int, step: str | int, known: Items) -> _Entry | None:
     if isinstance(step, str):
-        # "on" and "0x1" are written otherwise than they read: "true" and "1".
+        # "on" and "0x1" are written differently from the keys that they mean: "true" and "1".
         written = "" if step in ("true", "false") or step[:1] in _NUMERIC else step
         for below in _members(lines, number, column, written):
             entry = _entry(lines, below, column)
@@ -89,9 +89,9 @@ def _member(lines: list[str], number: int, column: int, step: str | int, known: 
 
 
 def _hurried(lines: list[str], path: Path, start: _Start | None) -> tuple[int, _Entry | None, _Start | None]:
-    """The first steps of a path, as long as a line is ``key:`` alone: found without a look at each line before it.
+    """Follow the first steps of a path while a line is ``key:`` alone, without a visit to each line before it.
 
-    How many steps these are, where the last of them stands, and where its block begins.
+    Return how many steps were followed, the entry of the last one, and where its block begins.
     """
     here = None
     for depth, step in enumerate(path[:-1]):
@@ -103,24 +103,23 @@ def _hurried(lines: list[str], path: Path, start: _Start | None) -> tuple[int, _
 
 
 def _alone(lines: list[str], number: int, column: int, key: str) -> _Entry | None:
-    """The member of the mapping that begins here whose line is ``key:``; None where that is not certain at once."""
+    """Return the member whose line is ``key:`` in the mapping that begins here; None if that is not certain at once."""
     margin = " " * column
     if HEADS[margin + key] != (2 * column, -1, key) or lines[number].startswith("- ", column):
-        return (
-            None  # a key that reads otherwise than it is written, or a list: what is below in its column is not in it
-        )
+        # A key written differently from its meaning, or a list, which does not contain later keys in its column.
+        return None
     try:
         below = lines.index(f"{margin}{key}:", number)
     except ValueError:
         return None
     if column and not all(map(str.startswith, lines[number + 1 : below], repeat(margin))):
-        return None  # perhaps the block has ended before
+        return None  # the block may have ended before
     end = column + len(key)
     return _Entry(below, column, key, (below, column, below, end), end + 1)
 
 
 def _next(lines: list[str], number: int) -> tuple[int, int]:
-    """The next line that is neither blank nor a comment, and its column; (number of lines, -1) at the end."""
+    """Return the next line that is neither blank nor a comment, and its column; (number of lines, -1) at the end."""
     while number < len(lines):
         bare = lines[number].lstrip(" ")
         if bare and bare[0] != "#":
@@ -130,7 +129,7 @@ def _next(lines: list[str], number: int) -> tuple[int, int]:
 
 
 def _members(lines: list[str], number: int, column: int, key: str = "") -> Iterator[int]:
-    """Lines of the members of the block that begins here; with ``key`` of those that may have it."""
+    """Yield the lines of the members of the block that begins here; with ``key`` only lines that may hold it."""
     is_list = lines[number].startswith("- ", column)
     sought = (key, '"', "'") if key else ""
     if lines[number].startswith(sought, column):
@@ -147,7 +146,7 @@ def _members(lines: list[str], number: int, column: int, key: str = "") -> Itera
         is_item = bare.startswith("- ")
         if at < column or (is_list and not is_item):
             return
-        # A dash in the column of a mapping's keys begins an item of the list beneath the key.
+        # A dash in the column of a mapping's keys begins an item of the list under the key.
         if (is_list or not is_item) and bare.startswith(sought):
             yield below
 
@@ -168,7 +167,7 @@ def _entry(lines: list[str], number: int, column: int) -> _Entry:
 
 
 def _inside(lines: list[str], entry: _Entry) -> tuple[int, int] | None:
-    """Line and column in which the block beneath an entry begins; None without one."""
+    """Return the line and column in which the block under an entry begins; None if there is no block."""
     if entry.inner >= 0:
         return entry.number, entry.inner
     number, column = _next(lines, entry.number + 1)
@@ -176,7 +175,7 @@ def _inside(lines: list[str], entry: _Entry) -> tuple[int, int] | None:
 
 
 def _is_beneath(lines: list[str], entry: _Entry, number: int, column: int) -> bool:
-    """Whether the block in this line is the value of the key ``entry``."""
+    """Return whether the block on this line is the value of the key ``entry``."""
     return column > entry.column or (column == entry.column and lines[number].startswith("- ", column))
 
 
@@ -188,7 +187,7 @@ def _special(lines: list[str], entry: _Entry) -> Special | None:
 
 
 def _range(lines: list[str], entry: _Entry) -> Range:
-    """Where the value of the entry stands."""
+    """Return the range of the entry's value."""
     number = entry.number
     if entry.inner >= 0:
         return _block(lines, number, entry.inner)
@@ -212,7 +211,7 @@ def _range(lines: list[str], entry: _Entry) -> Range:
 
 
 def _block(lines: list[str], number: int, column: int) -> Range:
-    """From the first member to the end of the last."""
+    """Return the range from the first member to the end of the last."""
     if column < 0:
         return 0, 0, 0, 0
     last = number

@@ -1,9 +1,9 @@
-"""The fast reader: plain block YAML is read line by line, and whatever is out of the ordinary is left to ``building``.
+"""The fast reader for plain block YAML, line by line.
 
-Manifests repeat themselves: the same ``    protocol: TCP`` stands in thousands of files. So a line is taken apart into
-its head (indentation, dash, key) and its tail (the value), and both are remembered: flow collections are shared, within
-a document and between documents, so nobody may change values. What is accepted here is a small part of YAML whose
-meaning is beyond doubt; tests hold values and places against ``building``.
+It leaves all unusual text to ``full_reader``. Manifests repeat themselves: thousands of files hold the same ``
+protocol: TCP``. So each line is split into its head (indentation, dash, key) and its tail (the value), and both are
+cached. Flow collections are shared within and between documents, so callers must not change values. The accepted syntax
+is a small, unambiguous part of YAML; tests compare values and positions with ``full_reader``.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from kubesched_lint.manifests.scalars import ScalarError, key_of, resolved
 MOST_DEPTH = 100
 _REMEMBERED = 1 << 14
 _LONG = 400
-"""Longer texts are not remembered, and longer flow collections not read here."""
+"""Longer texts are not cached, and longer flow collections are not read here."""
 
-# All are asked of printable text only: no tab, no control, no exotic blank, line break or byte order mark.
+# The patterns are used only for printable text: no tab, control character, exotic blank, line break or BOM.
 IS_TRUSTED = sys.version_info >= (3, 11, 5)
-"""Earlier interpreters mistake possessive quantifiers (python/cpython#106052): the complete reader reads all there."""
+"""Earlier interpreters mishandle possessive quantifiers (python/cpython#106052): the full reader reads all there."""
 
 _COMMENT = r"(?:[ ]++(?:\#.*+)?)?+"
 _KEY = r"(?:[A-Za-z0-9_./$][A-Za-z0-9_./$~+@-]*+|\"[A-Za-z0-9_./$~+@ -]++\"|'[A-Za-z0-9_./$~+@ -]++')"
 _PLAIN = (
     r"(?:[^ \-?:,\[\]{}\#&*!|>'\"%@`]|-(?=[^ ]))"
-    # A colon before a blank would end it, and a "#" behind one.
+    # A colon before a blank would end the scalar, and so would a "#" after a blank.
     r"(?:[^ :\#]++|:(?=[^ ])|(?<=[^ ])\#|[ ]++(?=[^ \#]))*+"
 )
 _HEAD = re.compile(rf"([ ]*+)(-[ ]++)?+({_KEY})")
@@ -42,11 +42,11 @@ _NOTHING = re.compile(r"[ ]*+(?:\#.*+)?")
 
 
 class NotPlainError(Exception):
-    """The text is not plain: it may be valid, broken, or something in between."""
+    """The text is not plain: it may be valid or broken."""
 
 
 class Special:
-    """A tail that is no scalar: nothing, the header of a block scalar, or a flow collection."""
+    """A tail that is not a scalar: nothing, the header of a block scalar, or a flow collection."""
 
     __slots__ = ("header", "value")
 
@@ -54,7 +54,7 @@ class Special:
         self.header = header
         """``|`` or ``|-``."""
         self.value = value
-        """A flow collection; None for nothing."""
+        """The flow collection; None for nothing."""
 
 
 NOTHING = Special()
@@ -62,10 +62,10 @@ T = TypeVar("T")
 
 
 class _Memory(dict[str, T], Generic[T]):
-    """``memory[text]`` is what ``make`` says of a text, remembered; what it raises is not.
+    """A cache:
 
-    A hit costs half of one in ``lru_cache``, which moves what was found to the front of its list: of ten lines nine are
-    hits. When it is full it begins anew.
+    ``memory[text]`` is ``make(text)``; exceptions are not cached. A hit costs half of one in ``lru_cache``, which
+    reorders its list on each hit; nine of ten lines are hits. A full cache is cleared.
     """
 
     __slots__ = ("_make",)
@@ -83,16 +83,16 @@ class _Memory(dict[str, T], Generic[T]):
 
 
 Head = tuple[int, int, str]
-"""What a line belongs to, what the key behind its dash belongs to (-1 without one), key (empty for a comment).
+"""(block id, block id of the key after '- ' or -1, key or '' for a comment).
 
-A line belongs to the block in its column, and that is one number: twice the column for a mapping, one more for a list.
-So a line goes on with the block that we are in when the numbers are equal, ends it when its own is less, and begins one
-beneath the key before it when it is more: a list may stand in the very column of its key.
+Block id = 2 * column for a mapping, + 1 for a list. A line with the id of the current block continues it, a smaller id
+ends it, and a larger one begins a block under the key before it. The + 1 is needed because a list may stand in the same
+column as its key.
 """
 
 
 def _head(text: str) -> Head | None:
-    """What stands before ``:``; None when it is no plain key."""
+    """Return the head before ``:``; None if it is not a plain key."""
     match = _HEAD.fullmatch(text)
     if match is None:
         return (-1, -1, "") if text.lstrip(" ")[:1] == "#" and text.isprintable() else None
@@ -110,9 +110,9 @@ def _head(text: str) -> Head | None:
 
 
 def _tail(text: str) -> Any:
-    """What stands behind ``:`` or ``-`` and a blank: a scalar, or a Special. Raises NotPlainError."""
+    """Return what follows ``: `` or ``- ``: a scalar, or a Special. Raises NotPlainError."""
     if text[:1] == '"' and text.find('"', 1) == len(text) - 1 and "\\" not in text and text.isprintable():
-        return text[1:-1]  # most of what is met for the first time: half of the time of the pattern
+        return text[1:-1]  # the usual case of a cache miss: half the time of the pattern
     match = _TAIL.fullmatch(text)
     if match is None or not text.isprintable():
         raise NotPlainError
@@ -138,7 +138,7 @@ def _tail(text: str) -> Any:
 
 
 def tail_match(text: str) -> tuple[int, int]:
-    """Where the scalar of a tail begins and ends, its quotes included."""
+    """Return the start and end of the scalar in a tail, with its quotes."""
     match = _TAIL.fullmatch(text)
     assert match is not None
     kind = match.lastgroup or 0
@@ -147,9 +147,9 @@ def tail_match(text: str) -> tuple[int, int]:
 
 
 def _line(line: str) -> tuple[int, int, str | None, Any]:
-    """A line without ``: ``: what a Head has (key None for an item), and the value; -1 for blanks and comments.
+    """Return the head (key None for an item) and value of a line without ``:
 
-    Raises NotPlainError.
+    ``; block id -1 for blanks and comments. Raises NotPlainError.
     """
     if not line.isprintable():
         raise NotPlainError
@@ -174,7 +174,7 @@ LINES = _Memory(_line)
 
 
 def read_plain(text: str) -> dict[str, Any]:
-    """The mapping that a document of plain block YAML is. Raises NotPlainError."""
+    """Return the mapping that a document of plain block YAML holds. Raises NotPlainError."""
     if not IS_TRUSTED:
         raise NotPlainError
     lines = text.split("\n")
@@ -183,9 +183,9 @@ def read_plain(text: str) -> dict[str, Any]:
         next(rest)
     root: dict[str, Any] = {}
     here: Any = root
-    block = 0  # the number of ``here``, see Head
+    block = 0  # block id of ``here``, see Head
     key: str | None
-    waiting: str | None = None  # a key of ``here`` whose value, if any, begins in a later line
+    waiting: str | None = None  # a key of ``here`` whose value, if any, begins on a later line
     stack: list[tuple[Any, int]] = []
     for line in rest:
         before, colon, after = line.partition(": ")
@@ -213,7 +213,7 @@ def read_plain(text: str) -> dict[str, Any]:
                 while at < block:
                     here, block = stack.pop()
                 if at != block:
-                    raise NotPlainError  # a scalar that goes on, or indentation that fits nothing
+                    raise NotPlainError  # a scalar of several lines, or indentation that matches no block
         waiting = None
 
         if inner >= 0:
@@ -239,7 +239,7 @@ def read_plain(text: str) -> dict[str, Any]:
 
 
 def _has_marker(line: str) -> bool:
-    """Whether the document begins with ``---`` and nothing but a comment behind it. Raises NotPlainError."""
+    """Return whether the document begins with ``---`` and at most a comment behind it. Raises NotPlainError."""
     if line[:3] != "---":
         return False
     if not line.isprintable() or _NOTHING.fullmatch(line, 4) is None or line[3:4].strip():
@@ -248,7 +248,10 @@ def _has_marker(line: str) -> bool:
 
 
 def _special(found: Special, lines: list[str], rest: Any, block: int) -> Any:
-    """The value; of a literal that begins in a line of this block, whose lines ``rest`` then passes over."""
+    """Return the value of a special tail.
+
+    For a literal that begins in this block, ``rest`` advances behind its lines.
+    """
     if not found.header:
         return found.value
     number = len(lines) - rest.__length_hint__()
@@ -261,9 +264,8 @@ def _special(found: Special, lines: list[str], rest: Any, block: int) -> Any:
 
 
 def literal_lines(lines: list[str], number: int, indent: int) -> tuple[int, int]:
-    """Of the literal that begins in line ``number`` beneath ``indent``: the line behind it, and its own indentation.
-
-    Raises NotPlainError.
+    """Return (line after the literal, its indentation) of the literal at line ``number`` under a key in column
+    ``indent``. Raises NotPlainError.
     """
     count = len(lines)
     start = number
@@ -280,7 +282,7 @@ def literal_lines(lines: list[str], number: int, indent: int) -> tuple[int, int]
     while end < count and (lines[end].startswith(margin) or not lines[end].strip(" ")):
         end += 1
     if end == count and lines[-1]:
-        raise NotPlainError  # without a line end at the end of the text, the value has none either
+        raise NotPlainError  # without a newline at the end of the text, the value has none either
     if end < count and lines[end].startswith(" " * (indent + 1)):
-        raise NotPlainError  # a line that belongs neither to the literal nor to what is around it
+        raise NotPlainError  # a line that belongs neither to the literal nor to the enclosing block
     return end, inner

@@ -1,4 +1,4 @@
-"""Which files there are to read, in kubectl's order."""
+"""Find the files to read, in kubectl's order."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class _Found:
 
 
 class _Lists:
-    """What the kustomizations met so far say of real paths: of a patch, which of them lists it."""
+    """Real paths that the kustomizations found so far list: patches (with the kustomization), and resources."""
 
     def __init__(self) -> None:
         self.patches: dict[str, str] = {}
         self.resources: set[str] = set()
         self.known: dict[str, tuple[str, ...]] = {}
-        """Folder → kustomizations in it, for folders that were looked into on account of a named path."""
+        """Folder → kustomizations in it, for each folder inspected because of a named path."""
 
     def within(self, folder: str) -> tuple[str, ...]:
         if folder not in self.known:
@@ -65,12 +65,11 @@ def find_files(
     render: bool = True,
     progress: Progress | None = None,
 ) -> Iterator[InputFile | Skipped | InputError]:
-    """Files as named, folders recursively in order of names, ``-`` for standard input; each file once.
-
-    ``is_excluded`` is asked of what lies in folders. What cannot be read is an InputError in its place. Links to files
-    are followed inside the root of the path (see ``kubesched_lint.files``), links to folders only when named. With
-    ``render``, what kustomizations and named charts are applied as takes the place of their files, where a tool is
-    there that can tell.
+    """Yield the named files, the files of folders in name order (recursive), and ``-`` for standard input; each file
+    once. ``is_excluded`` filters the contents of folders. An unreadable path becomes an InputError in its place.
+    Links to files are followed inside the root of the path (see ``kubesched_lint.files``), links to folders only if
+    named. With ``render``, the output of kustomizations and named charts replaces their files if a tool to render
+    them is installed.
     """
     seen: set[str] = set()
     lists = _Lists()
@@ -136,7 +135,7 @@ def _chart(folder: str) -> InputFile | Skipped | InputError | None:
 
 
 def _piped(file: InputFile | InputError) -> InputFile | InputError:
-    """Helm says above each document where it comes from."""
+    """Return the file with its Helm rendering: Helm writes the source template above each document."""
     if isinstance(file, InputError) or b"# Source: " not in file.data:
         return file
     from kubesched_lint.manifests.overlays import piped
@@ -145,7 +144,7 @@ def _piped(file: InputFile | InputError) -> InputFile | InputError:
 
 
 def _unlisted(read: InputFile | InputError) -> InputFile | InputError | Skipped:
-    """A manifest beside a kustomization that was rendered, and that does not list it."""
+    """Return a Skipped for a manifest that the rendered kustomization beside it does not list."""
     if isinstance(read, InputFile) and b"kind:" in read.data and b"apiVersion:" in read.data:
         return Skipped(
             read.path, 0, "the kustomization beside it does not list it, so it is not applied with the others"
@@ -167,7 +166,7 @@ def _why(error: OSError | ValueError) -> str:
 def _walk(
     folder: str, real: str, root: str, is_excluded: Callable[[str], bool] | None
 ) -> Iterator[_Found | InputError | Skipped]:
-    """``real`` is the folder's path without links, ``root`` what links in it may not leave."""
+    """Yield what a folder holds. ``real`` is its path without links; links in it must not leave ``root``."""
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
@@ -198,7 +197,7 @@ def _walk(
 
 
 def _holds_manifests(folder: str) -> bool:
-    """Whether a look at the first files of a folder, and of those in it, finds an object of Kubernetes."""
+    """Return whether one of the first files in a folder, or up to two levels below, is a Kubernetes object."""
     from itertools import islice
 
     for path in islice(_manifests_in(folder, 2), _MOST_LOOKED_AT):
@@ -233,7 +232,7 @@ def _unrendered_chart(folder: str) -> str:
 
 
 def _linked(path: str, folder: str, root: str, beside: bool) -> Iterator[_Found | InputError | Skipped]:
-    """``folder`` is the real path of the folder that holds the link."""
+    """Yield the file behind a link. ``folder`` is the real path of the folder that holds the link."""
     real = os.path.realpath(path)
     is_manifest = path.endswith(SUFFIXES)
     try:
@@ -251,7 +250,7 @@ def _linked(path: str, folder: str, root: str, beside: bool) -> Iterator[_Found 
 
 
 def _learn(lists: _Lists, found: Sequence[_Found | InputError | Skipped], folder: str, root: str) -> None:
-    """Reads every kustomization among the files, and those of the folder and the two above it, as far as the root."""
+    """Record each kustomization among the files, in the folder, and in the two folders above it, within the root."""
     listed = {item.real: item for item in found if isinstance(item, _Found) and _names_kustomization(item.path)}
     above = folder
     for _ in range(3):
@@ -265,7 +264,7 @@ def _learn(lists: _Lists, found: Sequence[_Found | InputError | Skipped], folder
 
         read = _read(item, lists)
         if not isinstance(read, InputFile):
-            continue  # it is read again as an input, and the error is told there
+            continue  # it is read again as an input, which reports the error
         patches, resources = listing(read.data)
         base = os.path.dirname(item.real)
         lists.patches |= {os.path.normpath(os.path.join(base, name)): item.path for name in patches}

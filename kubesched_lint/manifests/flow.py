@@ -1,4 +1,4 @@
-"""Flow collections of one line, ``[a, b]`` and ``{a: 1}``, in their plainest form; ``building`` reads all others."""
+"""Flow collections on one line, ``[a, b]`` and ``{a: 1}``, in their plainest form; ``full_reader`` reads all others."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ _BLANKS = re.compile(r"[ ]*+")
 _END = re.compile(r"(?:[ ]++(?:#.*+)?)?+")
 
 Part: TypeAlias = "tuple[int, int, Any]"
-"""Start, end, and what is inside: parts of a list, or key → (start and end of the key, part) of a mapping, or None."""
+"""Start, end, and the content: parts of a list; key → (start and end of the key, part) of a mapping; None of a scalar.
+"""
 
 
 class FlowError(Exception):
-    """Not one of the plain flow collections that are read here."""
+    """Not one of the plain flow collections that this module reads."""
 
 
 def read_flow(text: str) -> tuple[Any, Part]:
-    """The collection that begins the text, behind blanks, and its parts. Raises FlowError."""
+    """Return the collection at the start of the text, after blanks, and its parts. Raises FlowError."""
     value, part, at = _value(text, _blanks(text, 0), 0)
     if _END.fullmatch(text, at) is None:
         raise FlowError
@@ -37,7 +38,7 @@ def _blanks(text: str, at: int) -> int:
 
 
 def _value(text: str, at: int, depth: int) -> tuple[Any, Part, int]:
-    """Value, part, and where the text goes on."""
+    """Return the value, its part, and the offset behind it."""
     opening = text[at : at + 1]
     if opening in ("[", "{") and opening:
         if depth == _DEEPEST:
@@ -96,7 +97,7 @@ def _key(match: re.Match[str]) -> str:
 
 
 def _next(text: str, at: int, closing: str) -> int:
-    """Where the next member or the closing bracket begins."""
+    """Return the offset of the next member or of the closing bracket."""
     at = _blanks(text, at)
     if text[at : at + 1] == ",":
         return _blanks(text, at + 1)

@@ -1,4 +1,4 @@
-"""How a value is written so that it looks like what stands around it: in blocks, on one line, or as JSON."""
+"""Write a value in the style of its surroundings: in blocks, on one line, or as JSON."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ _EMPTY: tuple[object, ...] = ({}, [])
 
 @record
 class Style:
-    """``step`` is how far a block stands in, ``dash`` how far a list's dashes do, ``flow`` that brackets are used.
+    """The style of a document.
 
-    ``spaced`` and ``padded`` are for brackets: ``a: 1`` or ``a:1``, ``{ a: 1 }`` or ``{a: 1}``.
+    ``step`` is the indentation of nested mappings, ``dash`` that of a list's dashes, in columns. ``flow``: brackets are
+    used. ``spaced`` and ``padded`` concern brackets: ``a: 1`` or ``a:1``, ``{ a: 1 }`` or ``{a: 1}``.
     """
 
     step: int = 2
     dash: int = 0
     flow: bool = False
     nested: bool = False
-    """Brackets stand in brackets."""
+    """Brackets occur inside brackets."""
     json: bool = False
     spaced: bool = True
     padded: bool = False
 
 
 def style_of(root: YamlNode, text: str) -> Style:
-    """What the document does most: its habits where it has any."""
+    """Return the most frequent style of the document, with defaults for what it does not show."""
     steps: dict[int, int] = {}
     dashes: dict[int, int] = {}
     brackets: list[YamlNode] = []
@@ -67,12 +68,12 @@ def _most(counts: dict[int, int], usual: int) -> int:
 
 
 def column(at: int, text: str) -> int:
-    """How many characters of its line stand before an offset."""
+    """Return the column of an offset, from 0."""
     return at - text.rfind("\n", 0, at) - 1
 
 
 def dash_before(item: YamlNode, text: str) -> int:
-    """Where the dash of a block list's item stands; -1 when it is not in the same line."""
+    """Return the offset of the dash of a block list's item; -1 if the dash is not on the same line."""
     at = item.start - 1
     while at >= 0 and text[at] == " ":
         at -= 1
@@ -80,7 +81,7 @@ def dash_before(item: YamlNode, text: str) -> int:
 
 
 def scalar(value: Any, style: Style, quote: str = "") -> str:
-    """A scalar as it is written; text is quoted with ``quote``, or without one only where it has to be."""
+    """Return a scalar as written; text is quoted with ``quote``, or only if necessary when ``quote`` is empty."""
     import json
 
     if not isinstance(value, str):
@@ -100,7 +101,7 @@ def _is_plain(text: str) -> bool:
 
 
 def in_brackets(value: Any, style: Style) -> str:
-    """A value on one line."""
+    """Return a value on one line."""
     after = ", " if style.spaced else ","
     pad = " " if style.padded and not style.json else ""
     if isinstance(value, dict):
@@ -112,20 +113,20 @@ def in_brackets(value: Any, style: Style) -> str:
 
 
 def pair(key: str, value: Any, style: Style) -> str:
-    """``key: value`` inside brackets."""
+    """Return ``key: value`` for use inside brackets."""
     between = ": " if style.spaced or not style.json else ":"
     return f"{scalar(key, style)}{between}{in_brackets(value, style)}"
 
 
 def in_lines(value: Any, indent: str, step: int) -> str:
-    """JSON over several lines, the first of which follows a key that stands behind ``indent``."""
+    """Return JSON over several lines; the first line follows a key whose indentation is ``indent``."""
     import json
 
     return json.dumps(value, indent=step, ensure_ascii=False).replace("\n", f"\n{indent}")
 
 
 def block(key: str, value: Any, indent: int, style: Style) -> Iterator[str]:
-    """The lines of ``key: value`` in a block whose keys stand in column ``indent``, from 0."""
+    """Yield the lines of ``key: value`` in a block whose keys are in column ``indent``, from 0."""
     head = f"{' ' * indent}{scalar(key, style)}:"
     if _is_short(value, indent + len(key), style):
         yield f"{head} {in_brackets(value, style)}"
@@ -140,7 +141,7 @@ def block(key: str, value: Any, indent: int, style: Style) -> Iterator[str]:
 
 
 def item(value: Any, dash: int, style: Style) -> Iterator[str]:
-    """The lines of a list's item whose dash stands in column ``dash``."""
+    """Yield the lines of a list's item whose dash is in column ``dash``."""
     lead = f"{' ' * dash}- "
     if isinstance(value, dict) and value:
         lines = [line for name, held in value.items() for line in block(name, held, dash + 2, style)]
@@ -151,7 +152,9 @@ def item(value: Any, dash: int, style: Style) -> Iterator[str]:
 
 
 def _is_short(value: Any, before: int, style: Style) -> bool:
-    """Whether it is one word, or written in brackets where those are the custom and the line is not too long."""
+    """Return whether the value is one word, or is written in brackets because the document does so and the line is
+    short.
+    """
     if not isinstance(value, (dict, list)) or value in _EMPTY:
         return True
     inside = value if isinstance(value, list) else value.values()

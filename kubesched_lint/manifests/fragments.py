@@ -1,4 +1,4 @@
-"""Texts that went into what was rendered, taken apart far enough to say where a value of theirs stands."""
+"""Parse the source texts of a rendering, to find the positions of their values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubesched_lint.findings import Path, Span
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fragment:
-    """One document of a source, or a patch written inside a kustomization, which is ``indent`` columns further in."""
+    """One document of a source file, or a patch written inside a kustomization, indented by ``indent`` columns."""
 
     path: str
     text: str = field(repr=False)
@@ -22,7 +22,7 @@ class Fragment:
     indent: int = 0
 
     def span(self, path: Path, *, key: bool = False) -> Span:
-        """As ``Document.span``."""
+        """Like ``Document.span``."""
         from kubesched_lint.manifests.places import span_of
 
         found = span_of(self.text, self.line, path, key=key, plain=self.is_plain)
@@ -42,7 +42,7 @@ class Fragment:
 
 @lru_cache(maxsize=256)
 def fragments(path: str, text: str) -> tuple[Fragment, ...]:
-    """The documents of a file that can be read."""
+    """Return the readable documents of a file."""
     from kubesched_lint.manifests.split import parts
 
     found = (fragment(path, part.text, part.line) for part in parts(text))
@@ -63,7 +63,9 @@ def fragment(path: str, text: str, line: int, indent: int = 0) -> Fragment | Non
 
 
 def inline(outer: Fragment, path: Path) -> Fragment | None:
-    """The YAML in a block scalar of ``outer``; None when it is written otherwise, so that its lines are not ours."""
+    """Return the YAML in a block scalar (``|``) of ``outer``; None for other styles, whose lines have no fixed
+    position.
+    """
     span = outer.span(path)
     lines = outer.text.split("\n")
     header = lines[span.line - outer.line][span.column - 1 :]
@@ -81,7 +83,7 @@ def value_at(value: Any, path: Path) -> Any:
 
 
 def existing(value: Any, path: Path) -> Path:
-    """The longest part of the path that leads to something."""
+    """Return the longest prefix of the path that exists."""
     for depth, step in enumerate(path):
         inside = isinstance(value, dict) and step in value
         if not inside and not (isinstance(value, list) and isinstance(step, int) and 0 <= step < len(value)):
@@ -91,9 +93,10 @@ def existing(value: Any, path: Path) -> Path:
 
 
 def counterpart(path: Path, rendered: Any, source: Any) -> Path:
-    """Where the value at ``path`` of what was rendered stands in a source: the longest part of it that is there.
+    """Return the path in a source of the value at ``path`` of the rendered object; the longest prefix that the source
+    has.
 
-    Items of lists are told by their names, and where they have none by being equal.
+    Items of lists are matched by name; items without a name by equality.
     """
     found: list[str | int] = []
     for step in path:
@@ -121,7 +124,7 @@ def _item(item: Any, items: list[Any]) -> int | None:
 
 
 def within(source: Any, rendered: Any) -> bool:
-    """Whether all that is written in the source is in what was rendered; that may hold more."""
+    """Return whether the rendered value contains everything in the source; it may contain more."""
     if isinstance(source, dict):
         return isinstance(rendered, dict) and all(k in rendered and within(v, rendered[k]) for k, v in source.items())
     if isinstance(source, list):
@@ -130,7 +133,7 @@ def within(source: Any, rendered: Any) -> bool:
 
 
 def operations(found: Fragment) -> Iterator[tuple[Path, Path, Any]]:
-    """Of a JSON patch: where each operation that sets a value stands in it, the path it sets, and the value."""
+    """Yield (position, path, value) of each operation of a JSON patch that sets a value."""
     if not isinstance(found.value, list):
         return
     for number, entry in enumerate(found.value):

@@ -1,6 +1,7 @@
-"""Values and their places from parser events: iterative, bounded in depth and size, whatever the input.
+"""Build values and positions from parser events: iterative, with bounded depth and size for any input.
 
-The slow but complete reader: ``block`` reads plain documents several times faster and leaves all others to this one.
+This is the complete but slow reader; ``fast_reader`` reads plain documents several times faster and leaves all others
+to this one.
 """
 
 from __future__ import annotations
@@ -13,16 +14,16 @@ from kubesched_lint.record import record
 
 MOST_DEPTH = 200
 MOST_ALIASED = 400_000
-"""Values that aliases of one document may add; go-yaml v2 begins to refuse at about as many."""
+"""Most values that the aliases of one document may add; go-yaml v2 begins to refuse at about as many."""
 MOST_DIRECTIVES = 100
-"""``%TAG`` lines: libyaml compares each with all before it."""
+"""Most ``%TAG`` lines: libyaml compares each with all before it."""
 EXACT, BLOCK, LITERAL = 0, 1, 2
 """Whether a node ends at its mark, with its last child, or with its last line of text."""
 
 Node: TypeAlias = "tuple[int, int, Any, int]"
-"""Start and end as offsets into the text, what is inside, and one of EXACT, BLOCK, LITERAL.
+"""Start and end offsets in the text, the content, and one of EXACT, BLOCK, LITERAL.
 
-Inside a mapping: key → (start and end of the key, node of the value); inside a list: nodes; inside a scalar: None.
+The content of a mapping: key → (start and end of the key, node of the value); of a list: nodes; of a scalar: None.
 """
 
 _TWICE = "kubectl keeps the last, Kustomize refuses the file"
@@ -47,7 +48,7 @@ _NEVER_CLOSED = {
 
 
 class BuildError(ValueError):
-    """A document that cannot be taken; ``line`` and ``column`` count from 1, in its file."""
+    """The document is refused; ``line`` and ``column`` count from 1, in its file."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
         super().__init__(message)
@@ -61,7 +62,7 @@ class ComplexKeyError(BuildError):
 
 
 MOST_PARTS = 3_000_000
-"""Of one document. A List of 16 MiB, the most that a file may have, has about half as many."""
+"""Most parser events per document. A List of 16 MiB, the largest file allowed, has about half as many."""
 
 
 @record
@@ -75,7 +76,9 @@ class ComposedValue:
 
 
 def build(text: str, line: int = 1) -> Any:
-    """The value of a YAML document as kubectl would see it; None for an empty one. It begins in ``line`` of its file.
+    """Return the value of a YAML document as kubectl reads it; None for an empty one.
+
+    ``line``: its first line in the file.
 
     Raises BuildError, also for what the parser itself refuses.
     """
@@ -83,7 +86,7 @@ def build(text: str, line: int = 1) -> Any:
 
 
 def tree(text: str, line: int = 1, *, places: bool = False) -> ComposedValue:
-    """As ``build``, with the place of every value if ``places`` are wanted."""
+    """Return the value like ``build``, with the position of every value if ``places`` is true."""
     try:
         return _tree(text, line, places)
     except _TwiceError:
@@ -107,7 +110,7 @@ def _tree(text: str, line: int, places: bool) -> ComposedValue:
 
 
 def _place(text: str, at: int, line: int) -> tuple[int, int]:
-    """Line and column as editors count them: to libyaml also U+0085 and U+2028 end a line, and every text its last."""
+    """Return line and column as editors count them; libyaml also ends lines at U+0085 and U+2028."""
     at = min(at, len(text))
     return line + text.count("\n", 0, at), at - text.rfind("\n", 0, at)
 
@@ -119,7 +122,7 @@ def _bad_character(text: str, line: int) -> BuildError:
 
 
 def _told(error: Any, text: str) -> tuple[str, Any]:
-    """What the parser's refusal means to a person, and the mark to look at."""
+    """Return the parser's refusal in plain words, and the mark of its position."""
     mark, opened = error.problem_mark, error.context_mark
     if mark is None:
         return str(error.context), opened
@@ -133,11 +136,11 @@ def _told(error: Any, text: str) -> tuple[str, Any]:
 
 
 class _TwiceError(Exception):
-    """A key is written twice, and only a second reading will know where it was written first."""
+    """A key is written twice; only a second reading, with positions, finds its first place."""
 
 
 class _Open:
-    """A mapping or list under construction; ``inside`` holds the nodes of ``value``, if places are wanted."""
+    """A mapping or list under construction; ``inside`` holds the nodes of ``value`` if positions are wanted."""
 
     __slots__ = ("added", "anchor", "height", "inside", "key", "merged", "merging", "named", "start", "value")
 
@@ -148,17 +151,17 @@ class _Open:
         self.anchor: str | None = event.anchor
         self.key: str | None = None
         self.named: tuple[int, int] | None = None
-        """Start and end of the key whose value comes next; None where a key comes next."""
+        """Start and end of the key whose value comes next; None if a key comes next."""
         self.merging = False
         self.merged: set[str] = set()
-        """Keys that only a ``<<`` gave: they may be written once more."""
+        """Keys that only a ``<<`` set: they may be written once more."""
         self.added = 1
-        """Values in here, those behind aliases counted each time."""
+        """Number of values inside; those behind aliases count each time."""
         self.height = 1
 
 
 class _Builder:
-    """Keeps a stack of open collections; every finished value is handed to the one on top."""
+    """Keep a stack of open collections and add each finished value to the top one."""
 
     def __init__(self, yaml: Any, text: str, line: int, places: bool) -> None:
         self._parser = yaml.cyaml.CParser(text)
@@ -175,7 +178,7 @@ class _Builder:
         }
         self._refusal = yaml.MarkedYAMLError
         self._last = yaml.StreamEndEvent, yaml.DocumentEndEvent
-        # Anchor → its value, its node, how many values it adds, how deep it is.
+        # Anchor → its value, its node, the number of values it adds, its depth.
         self._anchors: dict[str, tuple[Any, Node | None, int, int]] = {}
         self._stack: list[_Open] = []
         self._aliased = 0
@@ -198,7 +201,7 @@ class _Builder:
         return ComposedValue(self._value, self._start, rest, self._root)
 
     def _behind_end(self, explicit: bool) -> int:
-        """The line of text behind ``...``: kubectl parts documents at ``---`` alone and never reads it."""
+        """Return the line of text behind ``...``, or 0: kubectl splits only at ``---`` and ignores such text."""
         try:
             while (kind := (event := self._parser.get_event()).__class__) is not self._last[0]:
                 if kind in self._on:
@@ -279,7 +282,8 @@ class _Builder:
         done.added += len(done.value)
         node = None
         if self._places:
-            flow = event.end_mark.index > event.start_mark.index  # the closing bracket; a block ends with nothing
+            # end mark of a closing bracket; a block ends with an empty token
+            flow = event.end_mark.index > event.start_mark.index
             node = (done.start, event.end_mark.index, done.inside, EXACT if flow else BLOCK)
         if done.anchor:
             self._anchors[done.anchor] = (done.value, node, done.added, done.height)
@@ -316,7 +320,7 @@ class _Builder:
         self._give(value, (start.index, event.end_mark.index, target[2], EXACT) if target else None)
 
     def _give(self, value: Any, node: Node | None) -> None:
-        """Hands a finished value to what it stands in."""
+        """Add a finished value to the open collection, or set it as the root."""
         if not self._stack:
             self._value, self._root = value, node
             return
@@ -336,7 +340,7 @@ class _Builder:
                 top.inside[top.key] = (named, node)
 
     def _merge(self, top: _Open, value: Any, node: Node | None, named: tuple[int, int] | None) -> None:
-        """``<<``: what is merged overrides keys before it and is overridden by keys after it; earlier bases win."""
+        """Apply ``<<``: it overrides keys before it, keys after it override it, and earlier bases win."""
         bases = value[::-1] if value.__class__ is list else [value]
         if not all(base.__class__ is dict for base in bases):
             assert named is not None

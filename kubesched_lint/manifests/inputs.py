@@ -1,4 +1,4 @@
-"""What is read: files with their bytes, and what is told of kustomizations in their place."""
+"""Input files with their bytes, and the results that replace kustomizations."""
 
 from __future__ import annotations
 
@@ -18,22 +18,28 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".yaml", ".yml", ".json")
 LARGEST = 16 * 1024 * 1024
-"""Bytes of one file. A Kubernetes object cannot be larger than 1.5 MiB (etcd)."""
+"""Most bytes of one file. A Kubernetes object cannot be larger than 1.5 MiB (etcd)."""
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 STDIN = "<stdin>"
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how many are done, and of how many."""
+"""Callback: the current activity, how many are done, the total."""
 
 
 @cache
 def standard_input() -> bytes:
-    """What stands on standard input: it can be read once, and is asked for again to show its lines."""
+    """Return the bytes of standard input.
+
+    Cached, because it can be read only once and a report shows its lines again.
+    """
     return sys.stdin.buffer.read(LARGEST + 1)
 
 
 @record
 class InputFile:
-    """``patch_of`` is the kustomization that lists it as a patch; ``in_kustomization`` that one lies beside it."""
+    """A file to read.
+
+    ``patch_of`` is the kustomization that lists it as a patch; ``in_kustomization``: a kustomization lies beside it.
+    """
 
     path: str
     data: bytes
@@ -42,14 +48,14 @@ class InputFile:
     unrendered: bool = False
     """A kustomization builds on it: labels, selectors and names may be added before it is applied."""
     rendering: KustomizeRendering | ChartRendering | None = None
-    """``data`` is no file's: a tool has made it, and this knows from what."""
+    """The rendering that produced ``data``; None for the bytes of a file."""
 
 
 @record
 class Applied:
-    """What is told of kustomizations, by the real path of their files, and the files that need not be read for it.
+    """The results that replace kustomizations, by the real path of their files, and the files that need not be read.
 
-    ``folders`` holds those whose kustomization was rendered, by their real paths.
+    ``folders`` holds the real paths of the folders whose kustomization was rendered.
     """
 
     instead: dict[str, tuple[InputFile | Skipped | InputError, ...]] = field(default_factory=dict)
@@ -58,7 +64,7 @@ class Applied:
 
 
 def amount_to(found: Iterable[object], size: int) -> bool:
-    """Whether the files among what was found hold so many bytes together."""
+    """Return whether the files together hold at least ``size`` bytes."""
     held = 0
     for item in found:
         if isinstance(item, InputFile):

@@ -1,4 +1,4 @@
-"""JSON as kubectl reads it: one object after another, no key twice, nesting within reason."""
+"""JSON as kubectl reads it: consecutive objects, no duplicate key, bounded nesting."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _TOO_DEEP = f"nested deeper than {MOST_DEPTH} levels"
 
 
 def has_comment(text: str, line: int, column: int) -> bool:
-    """Whether it is a comment that makes this no JSON at this place."""
+    """Return whether a comment at this position is what makes the text invalid JSON."""
     lines = text.split("\n")
     rest = lines[line - 1][column - 1 :] if line <= len(lines) else ""
     return rest.startswith(("//", "/*"))
 
 
 def objects(text: str) -> Iterator[tuple[Any, str, int]]:
-    """Each value with its text and the line that begins in. Raises BuildError."""
+    """Yield each value with its text and the line in which the text begins. Raises BuildError."""
     import json
 
     decoder = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_number)
@@ -40,9 +40,9 @@ def objects(text: str) -> Iterator[tuple[Any, str, int]]:
             raise BuildError(f"not JSON: {_TOO_DEEP}", *_place(text, at)) from None
         except _RefusedError as error:
             raise BuildError(f"not JSON: {error}", *_place(text, at)) from None
-        except ValueError:  # json says this of nothing else
+        except ValueError:  # json raises a plain ValueError for nothing else
             raise BuildError("not JSON: a number of too many digits", *_place(text, at)) from None
-        # Blanks in the stead of an object before it in the same line keep the columns right.
+        # Leading blanks replace an object before it on the same line, so that columns stay right.
         yield value, " " * (at - text.rfind("\n", 0, at) - 1) + text[at:end], line
         behind = _skip(text, end)
         line += text.count("\n", at, behind)
@@ -50,11 +50,11 @@ def objects(text: str) -> Iterator[tuple[Any, str, int]]:
 
 
 class _RefusedError(ValueError):
-    """What json reads and kubectl does not."""
+    """Input that Python's json reads and kubectl refuses."""
 
 
 def _without_surrogates(value: Any) -> Any:
-    """Half of a pair of surrogates is no character: Go reads U+FFFD, and no file could hold what is told of it."""
+    """Return the value with lone surrogates replaced by U+FFFD, as Go does: reports could not be written with them."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
@@ -65,7 +65,7 @@ def _without_surrogates(value: Any) -> Any:
 
 
 class _TwiceError(Exception):
-    """A key written twice in one object."""
+    """A key is written twice in one object."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def _no_number(word: str) -> NoReturn:
 
 
 def _placed(text: str, at: int, words: str) -> BuildError:
-    """The YAML builder finds both places of a key; where it cannot follow, the object's own place has to do."""
+    """Return the error of the YAML builder, which finds both places of a key; if it fails, use the object's place."""
     line, column = _place(text, at)
     try:
         build(text[at:], line)
@@ -103,7 +103,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def _check_depth(value: Any, text: str) -> None:
-    """Raises _RefusedError. Only a text of many brackets is looked into."""
+    """Check the nesting depth; only texts with many brackets are walked. Raises _RefusedError."""
     if text.count("{") + text.count("[") <= MOST_DEPTH:
         return
     level = [value]

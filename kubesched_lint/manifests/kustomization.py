@@ -1,4 +1,4 @@
-"""What a kustomization is, what it lists as patches and resources, and which of its entries are addresses."""
+"""Recognize kustomizations; list their patches and resources; tell entries that are network addresses."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ _ADDRESS = re.compile(
     r"[:?\\\x00-\x1f\x7f]|^[^/]*@|^(?:www\.)?(?:github\.com|gitlab\.com|bitbucket\.org)(?:/|$)|amazonaws\.com/|_git/",
     re.IGNORECASE,
 )
-"""What some version of Kustomize reads as an address, whether or not there is a file of that name."""
+"""Entries that some version of Kustomize reads as an address, even if a file of that name exists."""
 
 
 def is_kustomization(value: Any) -> bool:
-    """False for what Kustomize would not take for one: other objects, and empty files."""
+    """Return whether Kustomize accepts the value as a kustomization; False for other objects and empty files."""
     if not isinstance(value, dict) or not value:
         return False
     version, kind = value.get("apiVersion") or "", value.get("kind") or "Kustomization"
     if not isinstance(version, str) or kind not in ("Kustomization", "Component"):
         return False
-    # Flux calls an object of its own so.
+    # Flux uses the same kind name for an object of its own.
     return not version or version.startswith("kustomize.config.k8s.io/")
 
 
 def is_address(entry: str) -> bool:
-    """Whether Kustomize might fetch this from elsewhere, whatever lies in the folder."""
+    """Return whether Kustomize might fetch this entry from the network, whatever the folder holds."""
     return _ADDRESS.search(entry) is not None
 
 
 def is_like_address(entry: str) -> bool:
-    """Whether a person means an address by it; asked of what does not exist as a file or folder."""
+    """Return whether the entry looks like an address; call it only for entries that are no existing file or folder."""
     host, slash, _ = entry.partition("/")
     return is_address(entry) or (bool(slash) and "." in host.strip(".") and not entry.endswith(_SUFFIXES))
 
@@ -40,7 +40,7 @@ def text_to_read(data: bytes) -> str:
 
 
 def documents_of(text: str) -> list[dict[str, Any]] | None:
-    """The objects of a text; None where one of its documents is none."""
+    """Return the objects of a text; None if one of its documents is not an object."""
     from kubesched_lint.manifests.full_reader import BuildError
     from kubesched_lint.manifests.split import parts
 
@@ -52,14 +52,14 @@ def documents_of(text: str) -> list[dict[str, Any]] | None:
 
 
 def listing(data: bytes) -> tuple[frozenset[str], frozenset[str]]:
-    """Paths of patches and of resources, relative to the kustomization; none where it cannot be read.
+    """Return the paths of patches and of resources, relative to the kustomization; empty if it cannot be read.
 
     Resources that are folders or URLs are left out.
     """
     value = value_of(data)
     if not isinstance(value, dict):
         return frozenset(), frozenset()
-    # Kustomize 2 and before listed the files themselves under ``patches``.
+    # Kustomize 2 and earlier listed the files themselves under ``patches``.
     plain = (*_list(value, "patchesStrategicMerge"), *_list(value, "patches"), *_list(value, "patchesJson6902"))
     patches = {p for p in plain if isinstance(p, str) and "\n" not in p}
     for field in ("patches", "patchesJson6902"):
@@ -69,7 +69,7 @@ def listing(data: bytes) -> tuple[frozenset[str], frozenset[str]]:
 
 
 def value_of(data: bytes) -> Any:
-    """The first document of a kustomization; None where it cannot be read."""
+    """Return the first document of a kustomization; None if it cannot be read."""
     from kubesched_lint.manifests.full_reader import BuildError
 
     try:

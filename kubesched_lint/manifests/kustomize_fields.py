@@ -1,8 +1,8 @@
-"""What a kustomization may hold, field by field: whatever is not listed here is not handed to a tool.
+"""The fields that a kustomization may hold. A field not listed here is never passed to a tool.
 
-Kustomize decodes with Go's ``encoding/json``, so a key counts in whatever case it is written. Each value is plain data,
-or names something to read; a name is handed to ``Reader``, which says what the tool shall read instead. What comes out
-holds listed keys in their own spelling and nothing else. Fields: ``api/types`` of kubernetes-sigs/kustomize.
+Kustomize decodes with Go's ``encoding/json``, so keys match in any case. Each value is plain data or names something to
+read; a name goes to ``Reader``, which returns the name that the tool reads instead. The result holds only listed keys,
+in their standard spelling. Fields: ``api/types`` of kubernetes-sigs/kustomize.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ CHARTS = "it inflates a Helm chart"
 
 
 class Reader(Protocol):
-    """Follows what a kustomization names. Each method answers what stands in the place of the name."""
+    """Follow the names in a kustomization. Each method returns the text that replaces the name."""
 
     def file(self, entry: str, where: Path) -> str: ...
 
     def resource(self, entry: str, where: Path) -> str:
-        """A file, or a folder with a kustomization."""
+        """Handle a file, or a folder with a kustomization."""
         ...
 
     def folder(self, entry: str, where: Path) -> str: ...
 
     def patch(self, entry: str, where: Path) -> str:
-        """A file, or the patch itself."""
+        """Handle a file, or the patch itself."""
         ...
 
     def plugin(self, entry: str, where: Path) -> str:
-        """A file or folder of objects that configure plugins, or such objects themselves."""
+        """Handle a file or folder of objects that configure plugins, or such objects themselves."""
         ...
 
     def refuse(self, words: str, where: Path, *, key: bool = False) -> None:
-        """Kustomize would refuse this, or nobody knows here what it would do. ``key``: what is wrong is a key."""
+        """Record what Kustomize would refuse, or what is unknown here. ``key``: the key is wrong, not the value."""
         ...
 
     def skip(self, words: str, where: Path) -> None:
-        """Kustomize may take this, and we do not."""
+        """Record what Kustomize may accept and this linter does not support."""
         ...
 
 
@@ -48,12 +48,12 @@ _LIKE_ASCII = str.maketrans({"\u017f": "s", "\u212a": "k"})
 
 
 def fold(key: str) -> str:
-    """Keys that Go takes for one another are folded alike: also the long s, and the Kelvin sign."""
+    """Return the key folded as Go's encoding/json does: also the long s and the Kelvin sign."""
     return key.translate(_LIKE_ASCII).lower()
 
 
 def data(value: Any, where: Path, reader: Reader) -> Any:
-    """Nothing in here names anything to read."""
+    """Return the value unchanged: it names nothing to read."""
     del where, reader
     return value
 
@@ -71,7 +71,7 @@ def mapping(shapes: Mapping[str, Shape]) -> Shape:
         for key, inside in value.items():
             name, shape = known.get(fold(key), ("", data))
             if not name:
-                reader.refuse(f"{key!r} is no field of {_named(where)} that is known here", (*where, key), key=True)
+                reader.refuse(f"{key!r} is not a known field of {_named(where)}", (*where, key), key=True)
             elif name in found:
                 reader.refuse(f"{key!r} and {name!r} are one field to Kustomize", (*where, key), key=True)
             elif inside is not None:
@@ -102,7 +102,7 @@ def _text(follow: Callable[[Reader, str, Path], str]) -> Shape:
 
 
 def _file_source(reader: Reader, entry: str, where: Path) -> str:
-    """``path`` or ``key=path``; without a key the file's own name is one."""
+    """Return ``path`` or ``key=path`` with the path replaced; without a key, the file's own name is the key."""
     key, separator, path = entry.partition("=")
     if not separator:
         import os.path
@@ -174,7 +174,7 @@ KUSTOMIZATION = mapping(
     }
 )
 PLUGIN_FOLDER = mapping({**_HEAD, "resources": _PLUGINS, "bases": _PLUGINS})
-"""A kustomization whose objects configure plugins: with patches of its own they might name anything."""
+"""A kustomization whose objects configure plugins; patches are not allowed, because they could name anything."""
 
 _DATA_PLUGINS = (
     "AnnotationsTransformer",

@@ -1,7 +1,7 @@
-"""What a kustomization is built from: every file read once, here, and every name checked before a tool sees it.
+"""Collect the files of a kustomization: each is read once, and each name is checked before a tool runs.
 
-The tool is given a copy: the kustomizations as they were understood, the files as they were read. So whatever a
-kustomization says in a way that is not understood here, the tool never reads, fetches or runs.
+The tool gets a copy: the kustomizations as parsed here and the files as read here. So the tool never reads, fetches or
+runs what this module did not understand.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FETCHED = (
     f"would have to be fetched from the network, which is never done: {AS_IT_STANDS}; to lint what is applied, render "
     "it yourself and pipe the result (kubectl kustomize FOLDER | kubesched-lint lint -)"
 )
-# What go-yaml takes for the end of a line, or for no character of YAML.
+# Characters that go-yaml reads as a line end, or that YAML forbids.
 _NOT_AS_IT_IS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
 
@@ -48,17 +48,17 @@ class _Kustomization:
 
 @dataclass(slots=True)
 class KustomizeTree:
-    """What the kustomization in ``folder`` builds on: real paths, its own first."""
+    """All that the kustomization in ``folder`` builds on, by real path; its own comes first."""
 
     folder: str
     value: dict[str, Any] = field(default_factory=dict)
-    """Its kustomization, as it was understood."""
+    """The kustomization in ``folder``, with checked fields only."""
     kustomizations: dict[str, bytes] = field(default_factory=dict)
-    """Real path of each kustomization file → its text."""
+    """Real path of each kustomization file → its bytes."""
     folders: set[str] = field(default_factory=set)
     files: dict[str, bytes] = field(default_factory=dict)
     instead: dict[str, str] = field(default_factory=dict)
-    """Real path of a file that the tool reads in another spelling → that spelling."""
+    """Real path of a file → the text that the tool reads instead."""
     obstacle: Skipped | InputError | None = None
 
     @property
@@ -66,7 +66,7 @@ class KustomizeTree:
         return os.path.realpath(self.folder)
 
     def copy_to(self, folder: str) -> str:
-        """Writes what the tool may read, below ``folder``; where the tree's own folder is in there."""
+        """Write what the tool may read below ``folder``. Return the copy of the tree's own folder."""
         for real in self.folders:
             os.makedirs(_below(folder, real), exist_ok=True)
         for real, data in self.files.items():
@@ -87,7 +87,7 @@ def _write(path: str, data: bytes) -> None:
 
 
 def tree_of(folder: str) -> KustomizeTree | None:
-    """Follows what the kustomization in ``folder`` names; None where there is none, or only a component."""
+    """Return the tree of the kustomization in ``folder``; None if there is none, or only a component."""
     walk = _Walk(folder)
     found = walk.kustomization(walk.tree.real)
     if isinstance(found, str):
@@ -99,7 +99,7 @@ def tree_of(folder: str) -> KustomizeTree | None:
 
 
 def _several(tree: KustomizeTree, why: str) -> KustomizeTree | None:
-    """A folder with more than one kustomization is an error; one that holds something else is no concern of ours."""
+    """Return a tree with an error if the folder holds more than one kustomization; else None."""
     paths = _kustomizations(tree.real)
     if len(paths) < 2:
         return None
@@ -113,7 +113,9 @@ def _kustomizations(folder: str) -> list[str]:
 
 
 def _repository_of(folder: str) -> str:
-    """What nothing may leave. Elsewhere a base may lie anywhere, as Kustomize has it."""
+    """Return the root of the git repository, which no file may leave; empty outside a repository, where any base may be
+    read.
+    """
     try:
         root = root_of(folder)
     except OSError:
@@ -122,7 +124,7 @@ def _repository_of(folder: str) -> str:
 
 
 class _Walk:
-    """Folders are taken in the order in which they are met."""
+    """Walk the folders in the order in which they are found."""
 
     def __init__(self, folder: str) -> None:
         self.tree = KustomizeTree(folder)
@@ -133,7 +135,7 @@ class _Walk:
         self._root = _repository_of(folder)
 
     def run(self) -> None:
-        for real, shape in self.waiting:  # grows
+        for real, shape in self.waiting:  # the list grows during the loop
             if (real, id(shape)) in self._met:
                 continue
             self._met.add((real, id(shape)))
@@ -152,7 +154,7 @@ class _Walk:
             self.tree.instead[known.path] = as_json(value)
 
     def kustomization(self, real: str) -> _Kustomization | str:
-        """That of a folder; or why there is none, as the end of a sentence that names the folder."""
+        """Return the kustomization of a folder, or why there is none, as the end of a sentence about the folder."""
         if real not in self._found:
             self._found[real] = self._read_kustomization(real)
         return self._found[real]
@@ -175,7 +177,9 @@ class _Walk:
         return not self._root or is_within(real, self._root)
 
     def content(self, path: str) -> bytes | str:
-        """Of a regular file in the repository; or why it is not read, as the end of a sentence that names it."""
+        """Return the bytes of a regular file in the repository; or why it is not read, as the end of a sentence that
+        names it.
+        """
         if not self.is_inside(os.path.realpath(path)):
             return "is outside the repository, and is not read"
         try:
@@ -191,7 +195,7 @@ class _Walk:
 
 
 class _Here:
-    """Reads what one kustomization names; what keeps it from being rendered is noted on the tree."""
+    """Read what one kustomization names; record on the tree what prevents rendering."""
 
     def __init__(self, walk: _Walk, known: _Kustomization, real: str, told_at: Path | None = None) -> None:
         self._walk = walk
@@ -202,7 +206,7 @@ class _Here:
     def file(self, entry: str, where: Path) -> str:
         path = self._local(entry, where)
         if path is None or not os.path.lexists(path) or os.path.isdir(path):
-            return entry  # the tool says that it is not there
+            return entry  # the tool reports that it does not exist
         real = os.path.realpath(path)
         if real not in self._walk.tree.files:
             data = self._walk.content(path)
@@ -235,7 +239,7 @@ class _Here:
         return _never_a_path(entry)
 
     def _inline(self, entry: str, where: Path) -> list[dict[str, Any]] | None:
-        """The objects that are written where others name a file; None for a name."""
+        """Return the objects written in place of a file name; None for a file name."""
         documents = documents_of(entry)
         if documents is None and "\n" in entry.strip():
             self.refuse("neither a path nor objects that can be read", where)
@@ -253,7 +257,10 @@ class _Here:
         return read
 
     def _check_plugins(self, documents: list[dict[str, Any]], where: Path) -> None:
-        """What the settings name counts from the kustomization; all of it is told at the place that names them."""
+        """Check the settings of plugins.
+
+        Paths in them are relative to the kustomization; errors point to the entry ``where``.
+        """
         inside = _Here(self._walk, self._known, self._real, where)
         for value in documents:
             kind = str(value.get("kind"))
@@ -287,14 +294,17 @@ class _Here:
         return False
 
     def _local(self, entry: str, where: Path) -> str | None:
-        """The path of what is named; None for what Kustomize might fetch."""
+        """Return the path of the entry; None if Kustomize might fetch it."""
         if is_address(entry):
             self.skip(f"{_short(entry)} {_FETCHED}", where)
             return None
         return os.path.normpath(os.path.join(self._real, entry))
 
     def _spelling(self, entry: str, real: str) -> str:
-        """Without links, for the copy has none. Settings of plugins stay as written: for them it has both."""
+        """Return the entry without links, because the copy has none.
+
+        Plugin settings keep their spelling: the copy holds both.
+        """
         path = os.path.normpath(os.path.join(self._real, entry))
         if path == real:
             return entry
@@ -310,7 +320,7 @@ class _Here:
     def skip(self, words: str, where: Path) -> None:
         end = "" if AS_IT_STANDS in words else f": {AS_IT_STANDS}"
         line, column = self._place(where)
-        self._stop(Skipped(self._shown, line, f"not rendered, for {words}{end}", column))
+        self._stop(Skipped(self._shown, line, f"not rendered because {words}{end}", column))
 
     def _stop(self, obstacle: Skipped | InputError) -> None:
         self._walk.tree.obstacle = self._walk.tree.obstacle or obstacle
@@ -329,13 +339,13 @@ class _Here:
 
 
 def as_json(value: Any) -> str:
-    """In characters that go-yaml takes as they are."""
+    """Return JSON in characters that go-yaml reads unchanged."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return _NOT_AS_IT_IS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _never_a_path(objects: str) -> str:
-    """Should Kustomize not take them for objects, it takes nothing that begins so for an address."""
+    """Return the objects with a leading ``---``, so that Kustomize never takes them for an address."""
     return f"---\n{objects}"
 
 
@@ -345,6 +355,6 @@ def _short(entry: str) -> str:
 
 
 def shown(real: str, folder: str) -> str:
-    """A real path as seen from the folder as it was named."""
+    """Return a real path relative to the folder as the user named it."""
     path = os.path.normpath(os.path.join(folder, os.path.relpath(real, os.path.realpath(folder))))
     return path if os.path.realpath(path) == real else os.path.relpath(real)

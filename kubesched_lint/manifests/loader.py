@@ -1,4 +1,4 @@
-"""From the bytes of a file to documents: each one is read for itself, so that a broken one hides no other."""
+"""Split the bytes of a file into documents; each is read separately, so that a broken one does not hide others."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from kubesched_lint.manifests.split import DocumentText, broken_byte, is_json, p
 __all__ = ["Entry", "FastReader", "InputFile", "IsRead", "documents", "documents_of", "find_files", "source_lines"]
 
 IsRead = Callable[[object, object], bool]
-"""Whether a kind, given as apiVersion and kind, is one that is decoded."""
+"""Whether a kind, given as apiVersion and kind, is decoded."""
 FastReader = Callable[[str], dict[str, Any]]
-"""What reads plain block YAML, or raises NotPlainError."""
+"""A reader of plain block YAML that raises NotPlainError for other text."""
 Entry = Document | Unread | Skipped | InputError
 
 
 def documents_of(file: InputFile, is_read: IsRead, fast_reader: FastReader = read_plain) -> Iterator[Entry]:
-    """The documents of a file that ``find_files`` found."""
+    """Return the documents of a file that ``find_files`` found."""
     found = documents(
         file.path,
         file.data,
@@ -61,7 +61,7 @@ def documents(
     unrendered: bool = False,
     fast_reader: FastReader = read_plain,
 ) -> Iterator[Entry]:
-    """Every document of a file: to be read, to be counted, to be passed over, or broken (at its line and column)."""
+    """Return all documents of a file: to decode, to count (Unread), to skip, or broken (with line and column)."""
     if patch_of:
         return iter((Skipped(path, 1, listed_patch(patch_of)),))
     text = text_of(path, data)
@@ -74,7 +74,7 @@ def documents(
 
 
 class _Reader:
-    """What holds for all documents of one file."""
+    """The settings that all documents of one file share."""
 
     __slots__ = ("_fast_reader", "_in_kustomization", "_is_read", "_path", "_unrendered")
 
@@ -83,7 +83,7 @@ class _Reader:
     ) -> None:
         self._path = path
         self._is_read = is_read
-        # Who calls a file a patch means it, listed or not.
+        # A file called patch is meant as a patch, listed or not.
         self._in_kustomization = in_kustomization or is_called_patch(path)
         self._unrendered = unrendered
         self._fast_reader = fast_reader
@@ -93,7 +93,7 @@ class _Reader:
             yield from self._part(index, part)
 
     def json(self, text: str) -> Iterator[Entry]:
-        """One JSON value after another; what is none may still be YAML in braces, or a template."""
+        """Yield the JSON values; text that is not JSON may still be YAML in braces, or a template."""
         from kubesched_lint.manifests.full_reader import BuildError
         from kubesched_lint.manifests.jsontext import has_comment, objects
 
@@ -111,14 +111,14 @@ class _Reader:
             if helm or not (self._path.endswith(".json") or any(isinstance(entry, InputError) for entry in entries)):
                 yield from entries
             elif has_comment(text, error.line, error.column):
-                yield Unread(self._path, 1, "")  # as editors' settings have them; no manifest has
+                yield Unread(self._path, 1, "")  # editor settings have comments; manifests have none
             else:
                 yield InputError(self._path, error.message, error.line, error.column)
         else:
             yield from found
 
     def templated(self, text: str) -> Iterator[Entry]:
-        """A file with ``{{``: where that is what breaks it, it is a Helm source, and one line says so."""
+        """Yield the documents of a file with ``{{``; if a template breaks one, yield a single entry: a Helm source."""
         found: list[Entry] = []
         for index, part in enumerate(parts(text)):
             entries = list(self._part(index, part, suspect=may_be_template(part.text)))
@@ -155,7 +155,7 @@ class _Reader:
             yield from self._objects(index, part, value, (), True)
 
     def _unusual(self, index: int, part: DocumentText, suspect: bool, counted: Unread | None) -> Iterator[Entry]:
-        """A document that only the complete reader can read, or nobody."""
+        """Yield a document that the fast reader cannot read."""
         from kubesched_lint.manifests.full_reader import BuildError, tree
 
         broken = broken_byte(self._path, part)
@@ -184,7 +184,7 @@ class _Reader:
     def _objects(
         self, index: int, part: DocumentText, value: Any, prefix: Path, plain: bool, line: int = 0
     ) -> Iterator[Entry]:
-        """The object, or the items of a List, one by one."""
+        """Yield the object, or the items of a List one by one."""
         reason = patch_reason(value, part.text, self._in_kustomization) if not prefix else None
         if reason is not None:
             yield Skipped(self._path, part.line, reason)
@@ -231,7 +231,10 @@ class _Reader:
 
 
 def is_sound(text: str) -> bool:
-    """Whether a document is YAML at all: parsed without making a value of it; a hundredth of what reading it costs."""
+    """Return whether a document is valid YAML.
+
+    It parses without building values, at a hundredth of the cost of reading.
+    """
     if "yaml" not in sys.modules:  # importing it takes longer than reading a few plain documents
         try:
             read_plain(text)
@@ -244,20 +247,20 @@ def is_sound(text: str) -> bool:
     module: Any = yaml
     try:
         module.cyaml.CParser(text).raw_parse()
-    except (module.YAMLError, UnicodeEncodeError):  # the second for bytes that are no UTF-8
+    except (module.YAMLError, UnicodeEncodeError):  # UnicodeEncodeError: bytes that are not UTF-8
         return False
     return True
 
 
 def _missing(value: dict[str, Any], kind: object, version: object) -> str:
-    """Which half of its type an object lacks that is otherwise meant for Kubernetes."""
+    """Return which of apiVersion and kind is missing from an object that has metadata and the other one; else empty."""
     if not isinstance(value.get("metadata"), dict) or isinstance(kind, str) == isinstance(version, str):
         return ""
     return "apiVersion" if isinstance(kind, str) else "kind"
 
 
 def source_lines(path: str) -> Sequence[str]:
-    """The lines of a file for a report's frames; none when it can no longer be read."""
+    """Return the lines of a file for a report's excerpts; empty if it can no longer be read."""
     if path == STDIN:
         text = text_of(path, standard_input())
     else:

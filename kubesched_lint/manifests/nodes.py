@@ -1,4 +1,4 @@
-"""The tree of a YAML document as it is written, to be edited: styles, anchors and aliases, nothing resolved."""
+"""The tree of a YAML document as written, for editing: styles, anchors and aliases, nothing resolved."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from kubesched_lint.manifests.changes import ChangeError
 from kubesched_lint.manifests.scalars import ScalarError, key_of
 
 LARGEST = 2_000_000
-"""Characters of a document: to take a larger one apart for an edit would need gigabytes."""
+"""Most characters of a document: parsing a larger one for an edit would need gigabytes."""
 MERGE = "<<"
 BLOCKS = ("|", ">")
-"""Styles of scalars that begin with a line of their own, behind which a comment may stand."""
+"""Styles of block scalars: a header line, which may end with a comment, precedes the text."""
 
 
 @dataclass(slots=True)
 class YamlNode:
-    """``start`` and ``end`` are offsets; where a block collection ends, ``end_of`` tells. An alias has its name.
+    """``start`` and ``end`` are offsets; ``end_of`` returns the real end of a block collection.
 
-    ``pairs`` are those of a mapping, ``items`` those of a list. ``start`` is that of an anchor or tag, if any.
+    ``pairs`` are those of a mapping, ``items`` those of a list. ``start`` is that of an anchor or tag, if any. The
+    ``text`` of an alias is its name.
     """
 
     kind: str
@@ -30,7 +31,7 @@ class YamlNode:
     end: int = -1
     flow: bool = False
     style: str = ""
-    """Of a scalar: one of ``'``, ``"``, ``|``, ``>`` or empty."""
+    """Quote or block style of a scalar: one of ``'``, ``"``, ``|``, ``>`` or empty."""
     text: str = ""
     anchor: str = ""
     tagged: bool = False
@@ -43,7 +44,7 @@ class YamlNode:
 
     @property
     def key(self) -> str:
-        """Of a scalar that is a key: what kubectl takes it for."""
+        """The key as kubectl reads it, for a scalar that is a key."""
         if self.style or self.tagged or self.kind != "scalar":
             return self.text
         try:
@@ -57,7 +58,7 @@ class YamlNode:
 
 
 def parsed(text: str) -> YamlNode:
-    """The tree of a document's text. Raises ChangeError for one that is empty, or no YAML."""
+    """Return the tree of a document's text. Raises ChangeError if the text is empty or not YAML."""
     import yaml
 
     module: Any = yaml
@@ -115,7 +116,7 @@ def _node(event: Any) -> YamlNode:
 
 
 def every(root: YamlNode) -> Iterator[YamlNode]:
-    """All nodes of a tree, keys too, each before what is inside it."""
+    """Yield all nodes of a tree, also keys, each before its contents."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -126,17 +127,17 @@ def every(root: YamlNode) -> Iterator[YamlNode]:
 
 
 def shared(root: YamlNode) -> frozenset[str]:
-    """Anchors that an alias names: what is inside stands for more than one place."""
+    """Return the anchors that an alias names: their contents count in more than one place."""
     return frozenset(node.text for node in every(root) if node.kind == "alias")
 
 
 def pair_of(mapping: YamlNode, key: str) -> tuple[YamlNode, YamlNode] | None:
-    """The key and the value that the mapping itself writes under ``key``, not what a merge gives it."""
+    """Return the key and value that the mapping itself writes under ``key``, without merges."""
     return next((pair for pair in mapping.pairs if pair[0].key == key and pair[0].kind == "scalar"), None)
 
 
 def child_of(node: YamlNode, step: str | int) -> YamlNode | None:
-    """What stands in a collection under a key or an index; None where nothing does."""
+    """Return the child of a collection under a key or an index; None if there is none."""
     if isinstance(step, int):
         return node.items[step] if node.kind == "list" and 0 <= step < len(node.items) else None
     pair = pair_of(node, step) if node.kind == "mapping" else None
@@ -144,9 +145,9 @@ def child_of(node: YamlNode, step: str | int) -> YamlNode | None:
 
 
 def way_to(root: YamlNode, path: Path) -> list[YamlNode]:
-    """The nodes from the root to the value at ``path``, as far as they are there.
+    """Return the nodes from the root toward the value at ``path``, as far as they exist.
 
-    Raises ChangeError where the way leads through an alias, a merge, or an anchor with aliases.
+    Raises ChangeError if the path leads through an alias, a merge, or an anchor with aliases.
     """
     anchors = shared(root)
     way = [root]
@@ -159,12 +160,12 @@ def way_to(root: YamlNode, path: Path) -> list[YamlNode]:
         way.append(node)
     for node in way:
         if node.kind == "alias" or node.anchor in anchors:
-            raise ChangeError(f"it stands for several places (&{node.anchor or node.text})")
+            raise ChangeError(f"it is used in several places (&{node.anchor or node.text})")
     return way
 
 
 def end_of(node: YamlNode, text: str) -> int:
-    """Where the text of a value ends: libyaml ends block values only where the next token begins."""
+    """Return the offset at which a value's text ends; libyaml ends block values only where the next token begins."""
     while node.kind in ("mapping", "list") and not node.flow:
         if not node.children:
             return node.start
@@ -175,7 +176,7 @@ def end_of(node: YamlNode, text: str) -> int:
 
 
 def _literal_end(text: str, start: int, end: int) -> int:
-    """Behind its last line of text; with ``+`` the blank lines behind it are text too."""
+    """Return the offset after the last line of text; with ``+`` the trailing blank lines are text too."""
     lines = text[start:end].split("\n")
     if "+" in lines[0].partition("#")[0]:
         return end - 1 if text[end - 1 : end] == "\n" else end

@@ -1,4 +1,4 @@
-"""What a tree of kustomizations reads, which of them are applied, and what each one renders to."""
+"""Find which kustomizations are applied, and render each of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NEEDS_PLUGIN = ("must specify --enable-helm", "external plugins disabled", "una
 
 
 def applied_in(folders: Iterable[str], named: str, progress: Progress | None = None) -> Applied:
-    """Renders what the kustomizations in these folders are applied as; nothing without a tool for it."""
+    """Render the kustomizations in these folders; return an empty Applied if no tool is installed."""
     tool = kustomizer()
     if tool is None:
         return Applied()
@@ -29,8 +29,8 @@ def applied_in(folders: Iterable[str], named: str, progress: Progress | None = N
     done: set[str] = set()
     for tree, outcome in zip(trees, _all_rendered(trees, tool, progress), strict=True):
         if outcome is tree.obstacle and isinstance(outcome, InputError) and not _is_same(tree.folder, named):
-            # Nobody asked for this one: trees hold templates of overlays, too, which are complete elsewhere.
-            outcome = Skipped(outcome.path, outcome.line, f"not rendered, for {outcome.message}: {AS_IT_STANDS}")
+            # The user did not name this one: trees also hold overlay templates that are completed elsewhere.
+            outcome = Skipped(outcome.path, outcome.line, f"not rendered because {outcome.message}: {AS_IT_STANDS}")
         instead[next(iter(tree.kustomizations))] = (outcome,)
         if isinstance(outcome, InputFile):
             consumed |= {*tree.kustomizations, *tree.files}
@@ -41,7 +41,7 @@ def applied_in(folders: Iterable[str], named: str, progress: Progress | None = N
 def _all_rendered(
     trees: Sequence[KustomizeTree], tool: Tool, progress: Progress | None
 ) -> Iterator[InputFile | Skipped | InputError]:
-    """In their order; the tools run side by side."""
+    """Yield the results in the order of ``trees``; the tools run in parallel."""
     if len(trees) < 2:
         yield from (rendered(tree, tool) for tree in trees)
         return
@@ -55,7 +55,7 @@ def _all_rendered(
 
 
 def outermost(trees: Iterable[KustomizeTree], named: str) -> tuple[KustomizeTree, ...]:
-    """Those which no other one builds on, and the one in the folder that was named."""
+    """Return the trees that no other tree builds on, and the one in the folder that the user named."""
     trees = tuple(trees)
     used = {folder for tree in trees for folder in tree.folders - {tree.real}}
     return tuple(t for t in trees if _is_same(t.folder, named) or os.path.realpath(t.folder) not in used)
@@ -66,7 +66,7 @@ def _is_same(folder: str, other: str) -> bool:
 
 
 def rendered(tree: KustomizeTree, tool: Tool) -> InputFile | Skipped | InputError:
-    """What is applied, as one file; or why nobody can tell. Runs the tool."""
+    """Return the applied objects as one file, or why they are unknown. Runs the tool."""
     if tree.obstacle is not None:
         return tree.obstacle
     where = shown(next(iter(tree.kustomizations)), tree.folder)
@@ -74,7 +74,7 @@ def rendered(tree: KustomizeTree, tool: Tool) -> InputFile | Skipped | InputErro
         done = render_copy(tool, tree)
     except RenderError as error:
         if any(sign in str(error) for sign in _NEEDS_PLUGIN):
-            return Skipped(where, 1, f"not rendered, for it needs a plugin ({error}): {AS_IT_STANDS}")
+            return Skipped(where, 1, f"not rendered because it needs a plugin ({error}): {AS_IT_STANDS}")
         return InputError(where, str(error))
     text, starts = _without_origins(tree, done)
     path = f"{os.path.normpath(tree.folder)}{RENDERED}"
@@ -97,7 +97,7 @@ _ORIGIN = "    config.kubernetes.io/origin: |"
 
 
 def _without_origins(tree: KustomizeTree, done: Rendered) -> tuple[str, dict[int, str]]:
-    """The text as it is applied, and the first line of each document with the path of the file it came from."""
+    """Return the text without origin annotations, and first line of each document → path of its source file."""
     kept: list[str] = []
     starts: dict[int, str] = {}
     first = 1
@@ -122,7 +122,7 @@ def _without_origins(tree: KustomizeTree, done: Rendered) -> tuple[str, dict[int
 
 
 def charted(folder: str, tool: Tool) -> InputFile | Skipped | InputError:
-    """What ``helm template`` makes of a chart with the values that it has."""
+    """Return the output of ``helm template`` for a chart with its own values."""
     from kubesched_lint.manifests.chart_folder import obstacle_in
     from kubesched_lint.manifests.charts import chart_rendering
 
@@ -136,7 +136,7 @@ def charted(folder: str, tool: Tool) -> InputFile | Skipped | InputError:
         return InputError(where, str(error))
 
     def find(name: str) -> Written | None:
-        # Helm calls the chart by its name, whatever its folder is called.
+        # Helm begins names with the chart's name, whatever its folder is called.
         return written(os.path.normpath(os.path.join(folder, name.partition("/")[2])), folder)
 
     rendering = chart_rendering(text, f"{tool.name} {os.path.normpath(folder)}", find)
@@ -145,7 +145,7 @@ def charted(folder: str, tool: Tool) -> InputFile | Skipped | InputError:
 
 
 def piped(file: InputFile) -> InputFile:
-    """Standard input, with the templates that it came from when Helm has written it."""
+    """Return standard input with its source templates if Helm has written it."""
     from kubesched_lint.manifests.charts import chart_rendering
     from kubesched_lint.manifests.split import text_of
 
@@ -157,7 +157,7 @@ def piped(file: InputFile) -> InputFile:
 
 
 def _template(name: str) -> Written | None:
-    """A template by the chart's name: the chart may be here, or this folder may be the chart."""
+    """Return a template by the chart's name: the chart may be in this folder, or this folder may be the chart."""
     inside = name.partition("/")[2]
     for path in (name, *((inside,) if os.path.isfile("Chart.yaml") else ()), os.path.join("charts", name)):
         found = written(path, os.curdir)
@@ -167,7 +167,7 @@ def _template(name: str) -> Written | None:
 
 
 def written(path: str, folder: str) -> Written | None:
-    """A file that the output of a tool names, if it lies in the repository of ``folder``."""
+    """Return a file named in a tool's output if it lies in the repository of ``folder``; else None."""
     from kubesched_lint.manifests.split import text_of
 
     try:

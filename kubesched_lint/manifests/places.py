@@ -1,4 +1,4 @@
-"""Where values stand: looked for when a finding asks, in the text of its one document."""
+"""Positions of values, computed on demand from the text of the document."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 _MOST_VALUES = 2_000_000
 _REMEMBERED = 1 << 14
 _Ends = tuple[int, int]
-"""Offsets into the text."""
+"""Start and end offsets in the text."""
 
 
 def span_of(text: str, line: int, path: Path, *, key: bool = False, plain: bool = False) -> Span:
-    """The span of the value (of its key with ``key``) at ``path``; of the nearest parent that exists.
+    """Return the span of the value (of its key with ``key``) at ``path``; of the nearest existing parent if absent.
 
-    ``line`` is where ``text`` begins in its file, from 1; ``plain`` says that ``plain.read_plain`` has read it.
-    A value inside an anchored one stands where the anchor is, the alias itself where it is written.
+    ``line`` is the first line of ``text`` in its file, from 1; ``plain``: ``fast_reader.read_plain`` has read the text.
+    A value inside an anchored one has the position of the anchor; the alias itself has its own position.
     """
     if plain:
         first, column, last, end = _in_plain(text, path, key)
@@ -42,7 +42,7 @@ def _in_tree(text: str, path: Path, key: bool) -> _Ends | None:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _in_plain(text: str, path: Path, key: bool) -> Range:
-    """Many findings point to few places: a DaemonSet's name is told of with all that comes before it."""
+    """Return the range. Cached: many findings point to few places, such as a DaemonSet's name."""
     from kubesched_lint.manifests.fast_places import find
 
     lines, known = _lines(text)
@@ -52,7 +52,7 @@ def _in_plain(text: str, path: Path, key: bool) -> Range:
 
 @lru_cache(maxsize=4)
 def _lines(text: str) -> tuple[list[str], Items]:
-    """And the lists that were met in them."""
+    """Return the lines, and a cache of the lists in them."""
     return text.split("\n"), {}
 
 
@@ -64,7 +64,7 @@ def _place(text: str, at: int, line: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=4)
 def _starts(text: str) -> list[int]:
-    """Where lines begin: to count them anew for each of many findings takes time that grows with the square."""
+    """Return the offsets of all line starts. Cached: counting them for each finding would take quadratic time."""
     starts = [0]
     while at := text.find("\n", starts[-1]) + 1:
         starts.append(at)
@@ -94,19 +94,19 @@ def _child(node: Node, step: str | int) -> tuple[_Ends | None, Node] | None:
 
 @lru_cache(maxsize=4)
 def _root(text: str) -> Node | None:
-    """None where there is none, and for a text of so many values that to place them all would fill the memory."""
+    """Return the root node; None for an empty or broken text, and if the positions would need too much memory."""
     if text.count(",") + text.count("\n") > _MOST_VALUES:
         return None
     from kubesched_lint.manifests.full_reader import BuildError, tree
 
     try:
         return tree(text, places=True).root
-    except BuildError:  # JSON with escapes or keys that YAML does not know: the object as a whole is place enough
+    except BuildError:  # JSON with escapes or keys unknown to YAML: the position of the whole object must do
         return None
 
 
 def _end(node: Node, text: str) -> int:
-    """libyaml ends block values where the next token begins: theirs is with the last of their text."""
+    """Return the end of a node's text; libyaml ends block values where the next token begins."""
     from kubesched_lint.manifests.full_reader import EXACT, LITERAL
 
     while True:
@@ -116,7 +116,7 @@ def _end(node: Node, text: str) -> int:
         if kind == LITERAL:
             return _literal_end(text, start, end)
         children = inside if inside.__class__ is list else [child for _, child in inside.values()]
-        # What a merge brought in stands elsewhere.
+        # Merged keys stand elsewhere.
         own = [child for child in children if start <= child[0] <= end]
         if not own:
             return start
@@ -124,7 +124,7 @@ def _end(node: Node, text: str) -> int:
 
 
 def _literal_end(text: str, start: int, end: int) -> int:
-    """The mark may stand some lines further down, before what follows."""
+    """Return the end of a literal's text; the mark may be some lines further down."""
     lines = text[start:end].split("\n")
     if "+" in lines[0].partition("#")[0]:
         return end

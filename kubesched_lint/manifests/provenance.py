@@ -1,4 +1,4 @@
-"""From a line of what was rendered back to the line that somebody wrote, where it can be told which one that is."""
+"""Map a line of rendered output back to the source line, if it can be identified."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ _TOP = Span(1, 1, 1, 1)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KustomizeRendering:
-    """``kustomizations`` are in the order in which they refer to one another, the rendered folder's first.
+    """The text that Kustomize rendered.
 
-    ``starts`` maps the first line of each document in ``text`` to the path of the file that it came from.
+    ``kustomizations`` are in the order in which they refer to one another, the rendered folder's first. ``starts`` maps
+    the first line of each document in ``text`` to the path of its source file.
     """
 
     text: str = field(repr=False)
@@ -76,7 +77,7 @@ class KustomizeRendering:
         objects = [one for one in (*patches, origin) if one is not None and isinstance(one.value, dict)]
         places = [(one, counterpart(here, document.value, one.value)) for one in objects]
         places = [(one, where) for one, where in places if len(where) == len(here)]
-        if len(here) < len(path):  # nobody writes it: the nearest that somebody does
+        if len(here) < len(path):  # no source sets the value: use the nearest parent that a source sets
             return places[-1] if places else None
         value = value_at(document.value, here)
         whole = (place for place in places if _same(value_at(place[0].value, place[1]), value))
@@ -89,7 +90,7 @@ class KustomizeRendering:
         )
 
     def _origin(self, document: Document) -> Fragment | None:
-        """The document of the file it came from: of its kind, and with a name to which others may have been added."""
+        """Return the source document: of the same kind, with a name that the rendered name contains."""
         path = self.starts.get(document.line)
         text = next((one.text for one in self.files if one.path == path), None)
         if path is None or text is None:
@@ -100,7 +101,7 @@ class KustomizeRendering:
         return max(alike, key=lambda one: len(one.name), default=None)
 
     def _patches(self, document: Document, origin: Fragment | None) -> Iterator[Fragment]:
-        """What patches the object, that which is applied last first."""
+        """Yield the patches of the object, the last applied first."""
         meta = document.meta
         names = {str(meta.get("name", "")) if isinstance(meta, dict) else "", origin.name if origin else ""}
         for kustomization in self.kustomizations:
@@ -110,7 +111,7 @@ class KustomizeRendering:
                         yield patch
 
     def _listed(self, outer: Fragment) -> Iterator[tuple[Fragment, Any]]:
-        """The patches of a kustomization, the last first, each with the target that is set for it."""
+        """Yield the patches of a kustomization, the last first, each with its target."""
         for field_name in ("patches", "patchesJson6902", "patchesStrategicMerge"):
             entries = outer.value.get(field_name) if isinstance(outer.value, dict) else None
             for number, entry in reversed(list(enumerate(entries if isinstance(entries, list) else ()))):
@@ -149,7 +150,7 @@ class KustomizeRendering:
 
 
 def _same(written: Any, rendered: Any) -> bool:
-    """``1`` and ``true`` are equal in Python, and not in YAML."""
+    """Return whether both are equal; ``1`` and ``true`` are equal in Python but not in YAML."""
     return within(written, rendered) and within(rendered, written)
 
 

@@ -1,4 +1,4 @@
-"""Runs kubectl, kustomize or helm to learn what is applied: without network, without plugins, and not forever."""
+"""Run kubectl, kustomize or helm to render manifests: without network or plugins, and with a time limit."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _LONGEST_MESSAGE = 600
 
 
 class RenderError(Exception):
-    """What a tool says of a folder that it cannot render; its text is for the user."""
+    """The tool cannot render a folder; the text is the tool's message for the user."""
 
 
 @record
 class Tool:
-    """``command`` ends where the folder's name follows; ``name`` is what people call it."""
+    """``command`` is the command line before the folder's name; ``name`` is what users call the tool."""
 
     name: str
     command: tuple[str, ...]
 
 
 def kustomizer() -> Tool | None:
-    """What renders kustomizations here, if anything does."""
+    """Return the tool that renders kustomizations on this machine, if any."""
     from shutil import which
 
     if kubectl := which("kubectl"):
@@ -35,7 +35,7 @@ def kustomizer() -> Tool | None:
 
 
 def helm() -> Tool | None:
-    """What renders charts here, if anything does."""
+    """Return the tool that renders charts on this machine, if any."""
     from shutil import which
 
     found = which("helm")
@@ -43,7 +43,7 @@ def helm() -> Tool | None:
 
 
 def render(tool: Tool, folder: str, *, timeout: float = TIMEOUT) -> str:
-    """What the tool makes of a folder. Raises RenderError."""
+    """Return the tool's output for a folder. Raises RenderError."""
     try:
         done = run_offline((*tool.command, folder), name=tool.name, timeout=timeout)
     except ProgramError as error:
@@ -55,7 +55,7 @@ def render(tool: Tool, folder: str, *, timeout: float = TIMEOUT) -> str:
 
 @record
 class Rendered:
-    """What a tool made of a copy. With ``has_origins`` each object names its file, relative to ``around``."""
+    """A tool's output for a copy. With ``has_origins`` each object names its file, relative to ``around``."""
 
     text: str
     has_origins: bool
@@ -63,15 +63,15 @@ class Rendered:
     copy: str
 
     def real(self, path: str) -> str:
-        """The real path of the file whose copy is meant."""
+        """Return the real path of the original of a copied file."""
         return os.path.join(os.sep, os.path.relpath(os.path.join(self.around, path), self.copy))
 
 
 def render_copy(tool: Tool, tree: KustomizeTree) -> Rendered:
-    """What the tool makes of a tree: it is given a copy of what was read and understood, and nothing else.
+    """Return the tool's output for a tree; the tool gets a copy of the files that were read and checked, nothing else.
 
-    Each object is annotated with the file that it came from: a kustomization of ours, in a folder of its own, builds on
-    the given one and asks for that; what only the outermost can set is repeated. Raises RenderError.
+    Each object is annotated with its source file. For this, a kustomization in a folder of its own builds on the given
+    one and repeats what only the outermost kustomization can set. Raises RenderError.
     """
     from tempfile import TemporaryDirectory
 
@@ -80,11 +80,12 @@ def render_copy(tool: Tool, tree: KustomizeTree) -> Rendered:
         copy, around = os.path.join(top, "copy"), os.path.join(top, "around")
         folder = tree.copy_to(copy)
         try:
-            if "openapi" not in tree.value:  # a path of it would have to be inside our folder
+            if "openapi" not in tree.value:  # its path would have to be inside our folder
                 try:
                     _ask_for_origins(around, os.path.relpath(folder, around), tree.value.get("sortOptions"))
                     return Rendered(render(tool, around), True, around, copy)
-                except RenderError:  # an old kubectl may know no annotations; its own words are about the folder itself
+                # an old kubectl may not support the annotations; its message about the folder itself is clearer
+                except RenderError:
                     pass
             return Rendered(render(tool, folder), False, around, copy)
         except RenderError as error:
@@ -105,7 +106,7 @@ def _of_the_original(words: str, folder: str, copy: str) -> str:
 
 
 def _message(error: str) -> str:
-    """The failure without the warnings before it; kubectl logs it with a time and a place in its code."""
+    """Return the failure without preceding warnings; kubectl logs it with a time and a source position."""
     import re
 
     lines = [line.strip() for line in error.splitlines() if line.strip()]

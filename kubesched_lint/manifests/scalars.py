@@ -1,7 +1,7 @@
-"""What a scalar means to kubectl: go-yaml v2's YAML 1.1 and its own view of octals, booleans, dates and JSON numbers.
+"""The value of a scalar for kubectl: YAML 1.1 of go-yaml v2, with its octals, booleans, dates and JSON numbers.
 
-Every row of tests/manifests/test_scalars.py was asked of ``kubectl annotate --local -o json`` (v1.32); the resolver
-is ``goyaml.v2/resolve.go`` of sigs.k8s.io/yaml, the keys are its ``convertToJSONableObject``.
+``kubectl annotate --local -o json`` (v1.32) confirmed each row of tests/manifests/test_scalars.py. The resolver is
+``goyaml.v2/resolve.go`` of sigs.k8s.io/yaml; the keys follow its ``convertToJSONableObject``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WORDS: dict[str, Scalar] = {
 _ENDLESS = frozenset(
     [".nan", ".NaN", ".NAN", *(sign + word for word in (".inf", ".Inf", ".INF") for sign in ("", "+", "-"))]
 )
-# First characters of everything that may be other than a string.
+# First characters of all text that may be other than a string.
 _TELLING = frozenset("yYnNtTfFoO~+-.0123456789")
 _INTEGER = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)|0b[-+][01]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
@@ -29,16 +29,19 @@ _TAG_PREFIX = "tag:yaml.org,2002:"
 
 
 class ScalarError(ValueError):
-    """A scalar that kubectl refuses."""
+    """kubectl refuses the scalar."""
 
 
 def shown(text: str) -> str:
-    """For a message: quoted, and no longer than a line."""
+    """Return the text for a message: quoted, and at most 60 characters."""
     return repr(text if len(text) <= 60 else f"{text[:59]}…")
 
 
 def resolved(text: str) -> Scalar:
-    """The value of an untagged plain scalar. Raises ScalarError for infinities and NaN, which JSON cannot say."""
+    """Return the value of an untagged plain scalar.
+
+    Raises ScalarError for infinities and NaN, which JSON does not have.
+    """
     if not text:
         return None
     first = text[0]
@@ -56,18 +59,18 @@ def resolved(text: str) -> Scalar:
 
 
 def _number(text: str) -> int | float | None:
-    # go-yaml reads what begins with a dot as a float at once, underscores and all: "._1" is a string, ".1_0" is 0.1.
+    # go-yaml reads text with a leading dot directly as a float, with underscores: "._1" is a string, ".1_0" is 0.1.
     if text[0] == "." and "_" in text and not re.fullmatch(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+)?", text):
         return None
     digits = text.replace("_", "")
     if len(digits) < 100 and _INTEGER.fullmatch(digits):
         number = _integer(digits)
-        # ParseUint, the second attempt, takes neither a sign nor go-yaml's own binary prefix.
+        # ParseUint, the second attempt, accepts neither a sign nor go-yaml's own binary prefix.
         if -(1 << 63) <= number < 1 << 63 or (number < 1 << 64 and digits[0] not in "+-"):
             return number
     if _FLOAT.fullmatch(digits):
         value = float(digits)
-        return value if value - value == 0 else None  # beyond a double it stays a string
+        return value if value - value == 0 else None  # beyond the range of a double it stays a string
     return None
 
 
@@ -81,16 +84,19 @@ def _integer(digits: str) -> int:
 
 
 def _as_json(number: int | float) -> int | float:
-    """JSON knows one kind of number: ``1e3`` and ``1000.0`` reach the API server as 1000, ``1 << 63`` as a double."""
+    """Return the number as JSON has it:
+
+    ``1e3`` and ``1000.0`` reach the API server as 1000, ``1 << 63`` as a double.
+    """
     if isinstance(number, int):
         return number if number < 1 << 63 else float(number)
     return int(number) if number == number // 1 and -(1 << 63) <= number < 1 << 63 else number
 
 
 def tagged(tag: str, text: str, *, plain: bool = True) -> Scalar:
-    """The value of a scalar with an explicit tag; a tag of somebody's own leaves the text as it is.
+    """Return the value of a scalar with an explicit tag; an application's own tag leaves the text unchanged.
 
-    ``plain`` False: the scalar is quoted. Raises ScalarError when the text is not of the tag's type.
+    Raises ScalarError if the text is not of the tag's type.
     """
     name = tag.removeprefix(_TAG_PREFIX)
     if name == "binary":
@@ -118,7 +124,10 @@ def _binary(text: str) -> str:
 
 
 def key_of(text: str) -> str:
-    """An untagged plain key as JSON has it. Raises ScalarError for null, and for integers beyond 64 signed bits."""
+    """Return an untagged plain key as JSON has it.
+
+    Raises ScalarError for null, and for integers beyond 64 signed bits.
+    """
     first = text[:1]
     if first not in _TELLING and text:
         return text
@@ -135,7 +144,7 @@ def key_of(text: str) -> str:
 
 
 def key_text(value: Scalar) -> str:
-    """A resolved key as JSON has it. Raises ScalarError for null."""
+    """Return a resolved key as JSON has it. Raises ScalarError for null."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -146,7 +155,7 @@ def key_text(value: Scalar) -> str:
 
 
 def _short_float(value: float) -> str:
-    """Go's ``FormatFloat(value, 'g', -1, 32)``: the shortest digits that give the same single-precision number."""
+    """Return Go's ``FormatFloat(value, 'g', -1, 32)``: the shortest digits of the same single-precision number."""
     single = _single(value)
     if single - single != 0:
         return "-.inf" if single < 0 else ".inf"
@@ -160,7 +169,7 @@ def _short_float(value: float) -> str:
 
 
 def _single(value: float) -> float:
-    """The nearest single-precision number."""
+    """Return the nearest single-precision number."""
     from struct import pack, unpack
 
     try:

@@ -1,7 +1,7 @@
-"""An edit held against another reader: ruamel.yaml, or json for JSON, must read what the changes say, comments too.
+"""Check an edit with a second reader: ruamel.yaml, or json for JSON, must read the changed values and all comments.
 
-The edits are made and read again with libyaml and our own builder; what those get wrong together, this one tells.
-It reads the documents that were touched alone: of all others it is the text that must be the same.
+The edits are made and checked with libyaml and our own builder; this reader finds errors that those share. It reads
+only the changed documents: the text of all others must be identical.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from kubesched_lint.record import record
 _MARKER = re.compile(r"^---(?=[ \t\n]|\Z)", re.MULTILINE)
 _COMMENT = re.compile(r"#.*")
 Mark: TypeAlias = tuple[int, int, str]
-"""Where a token begins and ends, and the style of a scalar."""
+"""Start and end offsets of a token, and the style of a scalar."""
 
 
 class _ReadError(Exception):
-    """The second reader can make nothing of a text."""
+    """The second reader cannot read a text."""
 
 
 @record
 class Made:
-    """A change told from the root of a document; ``line`` is the last of that document in the changed text, from 1."""
+    """A change with paths from the root of a document; ``line`` is its last line in the changed text, from 1."""
 
     line: int
     change: Change
@@ -42,13 +42,13 @@ class _Read:
 
 
 def objection(before: str, after: str, made: Sequence[Made]) -> str:
-    """Why the changed text is not to be trusted, to end the sentence "not changed: …"; empty where nothing is.
+    """Return why the changed text is not to be trusted, as the end of "not changed: …"; empty if it is.
 
-    Nothing is where the second reader cannot read the text as it was: a tag, a duplicate key, a byte that is no text.
+    Also empty if the second reader cannot read the original text: a tag, a duplicate key, a byte that is not text.
     """
     old, new = _documents(before), _documents(after)
     if len(old) != len(new):
-        return "another YAML reader would find other documents"
+        return "another YAML reader finds other documents"
     first_lines = list(accumulate((part.count("\n") for part in new[:-1]), initial=1))
     changes: dict[int, list[Change]] = {}
     for one in made:
@@ -61,7 +61,7 @@ def objection(before: str, after: str, made: Sequence[Made]) -> str:
 
 
 def _documents(text: str) -> list[str]:
-    """Cut before each marker ``---``: wherever it stands in column 0, a document begins (YAML 1.2, 9.1.2)."""
+    """Split before each marker ``---``: a document begins wherever it stands in column 0 (YAML 1.2, 9.1.2)."""
     cuts = [0, *(found.start() for found in _MARKER.finditer(text)), len(text)]
     return [text[start:end] for start, end in pairwise(cuts)]
 
@@ -77,14 +77,14 @@ def _differs(before: str, after: str, changes: Sequence[Change]) -> str:
         for change in changes:
             wanted = applied(wanted, change)
         if not _same(wanted, new.value):
-            return "another reader takes the changed text for something else"
+            return "another YAML reader reads other values"
     except (_ReadError, ChangeError):
-        return "another reader cannot follow the change"
+        return "another YAML reader cannot read the change"
     return "" if old.comments == new.comments else "a comment would be lost or moved"
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal, and true is not 1."""
+    """Return whether the values are equal; true is not 1, and NaN equals NaN."""
     if type(one) is not type(other):
         return False
     if isinstance(one, dict):
@@ -111,7 +111,7 @@ def _json(text: str) -> _Read:
 
 
 def _yaml(text: str) -> _Read:
-    """With ruamel's own scanner and parser, in Python from end to end: libyaml has no part in it."""
+    """Read with ruamel's own scanner and parser, in pure Python, independent of libyaml."""
     import warnings
 
     from ruamel.yaml.error import YAMLError
@@ -127,9 +127,9 @@ def _yaml(text: str) -> _Read:
 
 
 def _reader(marks: list[Mark]) -> Any:
-    """A reader as kubectl's is one: YAML 1.1, with or without a directive, in which dates are text.
+    """Return a reader like kubectl's: YAML 1.1, with or without a directive; dates are text.
 
-    ``marks`` is where it notes each token: what stands between them is white space and comments.
+    It appends each token to ``marks``: between tokens there are only white space and comments.
     """
     from ruamel.yaml import YAML
     from ruamel.yaml.constructor import SafeConstructor
@@ -146,7 +146,7 @@ def _reader(marks: list[Mark]) -> Any:
         pass
 
     class Eleven(VersionedResolver):
-        """ruamel.yaml falls back to 1.2 behind each ``---``, where 0600 is no octal and ``yes`` is text."""
+        """ruamel.yaml falls back to 1.2 after each ``---``, where 0600 is not octal and ``yes`` is text."""
 
         @property
         def processing_version(self) -> Any:
@@ -159,7 +159,7 @@ def _reader(marks: list[Mark]) -> Any:
 
 
 def _keyed(value: Any) -> Any:
-    """With keys as JSON has them, which paths are told in."""
+    """Return the value with keys as JSON has them, which paths use."""
     if isinstance(value, dict):
         found = {_key(key): _keyed(held) for key, held in value.items()}
         if len(found) < len(value):
@@ -183,6 +183,6 @@ def _comments(text: str, marks: Sequence[Mark]) -> Iterator[str]:
     for start, end, style in (*marks, (len(text), len(text), "")):
         if start > at:
             yield from map(str.rstrip, _COMMENT.findall(text, at, start))
-        if style in BLOCKS:  # behind the bar a comment may stand
+        if style in BLOCKS:  # a comment may follow the bar
             yield from map(str.rstrip, _COMMENT.findall(text, start, text.find("\n", start)))
         at = max(at, end)

@@ -1,4 +1,4 @@
-"""From a change of a document's text to a change of its file's bytes: encoding, marks and line ends stay."""
+"""Apply a change of a document's text to the bytes of its file: encoding, byte order mark and line ends stay."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _MARKS = ((BOM_UTF8, "utf-8"), (BOM_UTF16_LE, "utf-16-le"), (BOM_UTF16_BE, "utf-
 
 
 def spliced(data: bytes, document: Document, splice: Splice) -> bytes:
-    """The bytes of a file after a splice in the text of one of its documents."""
+    """Return the bytes of a file after a splice in the text of one of its documents."""
     mark, codec = next(((m, c) for m, c in _MARKS if data.startswith(m)), (b"", "utf-8"))
-    # As ``parting.text_of`` reads it: what is no UTF-8 in another document goes back as it came.
+    # As ``split.text_of`` decodes it: invalid UTF-8 in another document is written back unchanged.
     errors = "surrogateescape" if codec == "utf-8" else "strict"
     raw = data[len(mark) :].decode(codec, errors)
     ends = list(_LINE_END.finditer(raw))

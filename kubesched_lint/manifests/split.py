@@ -1,4 +1,4 @@
-"""From bytes to the texts of single documents, each with the line it begins in, as kubectl parts them."""
+"""Split bytes into the texts of single documents, as kubectl splits them, each with its first line."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class DocumentText(NamedTuple):
 
 
 def text_of(path: str, data: bytes) -> str | InputError:
-    """UTF-8 with or without a byte order mark, or UTF-16 with one; every line ends with one newline.
+    """Return the text of UTF-8 with or without a byte order mark, or UTF-16 with one; lines end with ``\n``.
 
-    Bytes that are no UTF-8 become lone surrogates, so that they spoil no other document than their own.
+    Invalid UTF-8 becomes lone surrogates, so that it breaks only its own document.
     """
     if data[:2] in _UTF16:
         try:
@@ -41,7 +41,7 @@ def text_of(path: str, data: bytes) -> str | InputError:
 
 
 def is_json(text: str) -> bool:
-    """Whether kubectl would take it for JSON: it begins with a brace. A template's two braces are none."""
+    """Return whether kubectl reads the text as JSON: it begins with a brace, but not with a template's two braces."""
     if text[:1] not in _BEFORE_JSON:
         return False
     start = text.lstrip()
@@ -49,7 +49,7 @@ def is_json(text: str) -> bool:
 
 
 def parts(text: str) -> Iterator[DocumentText]:
-    """Documents in their order. ``---`` in column 0 parts them whatever is around it, a block scalar too."""
+    """Yield the documents in order. ``---`` in column 0 separates them, even inside a block scalar."""
     start, line, at = 0, 1, 0
     while (at := text.find("\n---", at)) >= 0:
         at += 1
@@ -68,7 +68,9 @@ _AFTER_MARKER = ("", "\n", " ", "\t")
 
 
 def _is_head(part: str) -> bool:
-    """Whether this is but directives such as ``%YAML 1.1`` (and comments), which belong to what follows."""
+    """Return whether the part holds only directives such as ``%YAML 1.1`` (and comments), which belong to the next
+    part.
+    """
     if "%" not in part:
         return False
     lines = [line for line in part.split("\n") if line.strip() and not line.startswith("#")]
@@ -76,7 +78,7 @@ def _is_head(part: str) -> bool:
 
 
 def broken_byte(path: str, part: DocumentText) -> InputError | None:
-    """The first byte of the document that is no UTF-8."""
+    """Return an error for the first byte of the document that is not UTF-8; None if there is none."""
     found = None if part.text.isascii() else re.search(_BYTE, part.text)
     if found is None:
         return None

@@ -1,1 +1,1 @@
-"""What the scheduler sees, in Kubernetes' own nouns."""
+"""The objects that the scheduler sees, with Kubernetes' own names."""

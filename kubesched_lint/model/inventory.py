@@ -1,4 +1,4 @@
-"""All objects of one side, manifests or snapshot, by kind; two inventories can be laid over each other."""
+"""All objects of the manifests, or of the snapshot, by kind; one inventory can override another."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @record
 class Inventory:
-    """``workloads`` keep the order in which they were read; ``nodes`` and ``pods`` come from snapshots only."""
+    """``workloads`` keep the order in which they were read; only snapshots fill ``nodes`` and ``pods``."""
 
     workloads: tuple[Workload, ...] = ()
     namespaces: tuple[Namespace, ...] = ()
@@ -62,9 +62,9 @@ class Inventory:
     pods: tuple[BoundPod, ...] = ()
 
     def over(self, other: Inventory) -> Inventory:
-        """The objects of both; where both have one of the same kind, namespace and name, this side's.
+        """Return the objects of both; for the same kind, namespace and name, the object of this inventory.
 
-        A namespace keeps the labels of the other side that this side does not write, as kubectl apply leaves them.
+        A namespace keeps the labels of the other inventory that this one does not set, as kubectl apply does.
         """
         merged = Inventory(**{name: _over(items, getattr(other, name)) for name, items in self.lists()})
         if not (self.namespaces and other.namespaces):
@@ -74,7 +74,7 @@ class Inventory:
         return replace(merged, namespaces=tuple(labelled))
 
     def lists(self) -> Iterator[tuple[str, tuple[Any, ...]]]:
-        """The name of each field, and the objects in it."""
+        """Yield the name of each field with its objects."""
         for name in self.__match_args__:
             yield name, getattr(self, name)
 
@@ -84,7 +84,7 @@ class Inventory:
         return any(len(items) > 1 and len(set(map(identity, items))) < len(items) for _, items in self.lists())
 
     def namesakes(self) -> Mapping[tuple[str, object], Sequence[Any]]:
-        """(field, identity) → the definitions of one object, where there are several."""
+        """Return (field, identity) → definitions, for objects that are defined more than once."""
         found: dict[tuple[str, object], list[Any]] = {}
         for name, items in self.lists():
             if len(items) > 1:
@@ -101,7 +101,7 @@ def _over(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def identity(item: Any) -> object:
-    """What makes two definitions one object, within a kind; the item itself where it has no name yet."""
+    """Return the key that all definitions of one object share within a kind; the item itself if it has no name."""
     name = getattr(item, "name", None)
     if not name:
         return item if name is None else id(item)

@@ -1,4 +1,4 @@
-"""Labels and what selects them, with the exact rules of apimachinery.
+"""Labels and selectors, with the exact rules of apimachinery.
 
 Mirrors ``k8s.io/apimachinery/pkg/labels/selector.go`` (v1.36).
 """
@@ -16,7 +16,7 @@ Labels = Mapping[str, str]
 
 @record
 class Requirement:
-    """One condition on a label: ``key In (values)``, ``NotIn``, ``Exists``, ``DoesNotExist``, ``Gt`` or ``Lt``."""
+    """A condition on a label: ``key In (values)``, ``NotIn``, ``Exists``, ``DoesNotExist``, ``Gt`` or ``Lt``."""
 
     key: str
     operator: str
@@ -24,7 +24,10 @@ class Requirement:
     path: Path = field(default=(), compare=False)
 
     def matches(self, labels: Labels) -> bool:
-        """NotIn and DoesNotExist hold for a missing key; Gt and Lt need integers on both sides."""
+        """Return whether the condition holds:
+
+        NotIn and DoesNotExist hold for a missing key; Gt and Lt need two integers.
+        """
         value = labels.get(self.key)
         match self.operator:
             case "In":
@@ -45,13 +48,13 @@ class Requirement:
         return False
 
     def may_match(self, values: tuple[str, ...]) -> bool:
-        """The same for a label that has one of ``values``, or any value where there are none."""
+        """Return whether it holds for one of the ``values`` that the label may have; empty: any value."""
         if not values:
             return self.operator != "DoesNotExist"
         return any(self.matches({self.key: value}) for value in values)
 
     def surely_matches(self, values: tuple[str, ...]) -> bool:
-        """Whether it holds whichever of ``values`` the label has; where there are none, any."""
+        """Return whether it holds for all of the ``values`` that the label may have; empty: any value."""
         if not values:
             return self.operator == "Exists"
         return all(self.matches({self.key: value}) for value in values)
@@ -59,27 +62,30 @@ class Requirement:
 
 @record
 class Selector:
-    """A LabelSelector: all requirements must hold; no requirement selects everything.
+    """A LabelSelector: all requirements must hold; an empty one selects everything.
 
-    A *null* selector (absent in the manifest), which selects nothing, is ``None`` wherever a selector is optional.
+    A *null* selector (absent in the manifest) selects nothing; optional selectors represent it as ``None``.
     """
 
     requirements: tuple[Requirement, ...] = ()
     path: Path = field(default=(), compare=False)
 
     def matches(self, labels: Labels) -> bool:
-        # A loop: all() over a generator costs three times as much on the hot path.
+        # A loop, because all() over a generator takes three times as long on the hot path.
         for requirement in self.requirements:  # noqa: SIM110
             if not requirement.matches(labels):
                 return False
         return True
 
     def may_match(self, labels: Labels, varying: Mapping[str, tuple[str, ...]]) -> bool:
-        """Whether it matches some of the pods that have ``labels`` and, of each of ``varying``, one of the values."""
+        """Return whether it matches some pod with ``labels`` and, for each label of ``varying``, one of its values."""
         return all(r.matches(labels) or (r.key in varying and r.may_match(varying[r.key])) for r in self.requirements)
 
     def surely_matches(self, labels: Labels, varying: Mapping[str, tuple[str, ...]]) -> bool:
-        """Whether it matches all of them. Of a label in both, ``labels`` has a value that stands for the real one."""
+        """Return whether it matches all such pods.
+
+        For a label in both, ``labels`` holds a value that represents the real one.
+        """
         return all(
             r.surely_matches(varying[r.key]) if r.key in varying and r.key not in labels else r.matches(labels)
             for r in self.requirements
@@ -90,7 +96,7 @@ class Selector:
         return not self.requirements
 
     def and_also(self, *more: Requirement) -> Selector:
-        """The same selector with further requirements, those it already has not repeated."""
+        """Return the selector with further requirements, without duplicates."""
         fresh = tuple(r for r in more if r not in self.requirements)
         return Selector(self.requirements + fresh, self.path) if fresh else self
 
@@ -99,12 +105,12 @@ class Selector:
 
 
 def go_int(text: str) -> int | None:
-    """``strconv.ParseInt(text, 10, 64)``: an optional sign and ASCII digits within 64 bits, else None."""
+    """Return ``strconv.ParseInt(text, 10, 64)``: an optional sign and ASCII digits within 64 bits, else None."""
     digits = text[1:] if text[:1] in ("+", "-") else text
     if not (digits.isascii() and digits.isdigit()):
         return None
     digits = digits.lstrip("0") or "0"
-    if len(digits) > 19:  # Python converts no more than some thousand
+    if len(digits) > 19:  # Python refuses to convert more than some thousand digits
         return None
     number = -int(digits) if text[0] == "-" else int(digits)
     return number if -(1 << 63) <= number < 1 << 63 else None

@@ -16,10 +16,10 @@ REGION = "topology.kubernetes.io/region"
 OS = "kubernetes.io/os"
 ARCH = "kubernetes.io/arch"
 KEPT_LIKE = {"beta.kubernetes.io/os": OS, "beta.kubernetes.io/arch": ARCH}
-"""Labels that a controller keeps → those whose values they have."""
+"""Labels that a controller keeps equal to other labels → those other labels."""
 
 CSI_ZONES = ("topology.ebs.csi.aws.com/zone", "topology.gke.io/zone", "topology.disk.csi.azure.com/zone")
-"""Under these keys the CSI drivers of clouds tell the zone of a node: they register them when they start on it.
+"""Label keys under which the clouds' CSI drivers publish a node's zone when they register on it.
 
 Mirrors the topology keys of ``csi-translation-lib/plugins`` (aws_ebs.go, gce_pd.go, azure_disk.go, v1.36), and what
 Karpenter's providers add to NormalizedLabels of ``sigs.k8s.io/karpenter/pkg/apis/v1/labels.go``.
@@ -29,24 +29,24 @@ PLACE_LIKE = {
     "failure-domain.beta.kubernetes.io/zone": ZONE,
     "failure-domain.beta.kubernetes.io/region": REGION,
 }
-"""Other names of zone and region → the stable ones (NormalizedLabels of Karpenter)."""
+"""Other names of zone and region → the stable names (NormalizedLabels of Karpenter)."""
 
 
 def stable_key(key: str) -> str:
-    """The stable name of a label that has several."""
+    """Return the stable name of a label that has several names."""
     return PLACE_LIKE.get(key) or KEPT_LIKE.get(key, key)
 
 
 def with_place_names(labels: Labels) -> Labels:
-    """The labels of a node that a pool of a cloud will make, with zone and region under all their names."""
+    """Return the labels of a cloud pool's future node, with zone and region under all their names."""
     return {**{other: labels[stable] for other, stable in PLACE_LIKE.items() if stable in labels}, **labels}
 
 
 def with_kept_labels(labels: Labels) -> Labels:
-    """The labels of a node with those that a controller keeps equal to others, whatever was written for them.
+    """Return the labels of a node after a controller has set those that it keeps equal to others.
 
     Mirrors labelReconcileInfo of ``pkg/controller/nodelifecycle/node_lifecycle_controller.go`` (v1.36): the stable
-    label is the source of truth, and its beta name exists wherever it does.
+    label is the source of truth; its beta name exists if the stable one does.
     """
     kept = {beta: labels[stable] for beta, stable in KEPT_LIKE.items() if stable in labels}
     return {**labels, **kept} if kept else labels
@@ -64,7 +64,7 @@ class Taint:
 
 @record
 class Node:
-    """``allocatable`` None: the sketch gives no resources, so every rule about resources skips this node."""
+    """A node. ``allocatable`` None: the sketch gives no resources, so every rule about resources skips this node."""
 
     name: str
     labels: Labels = field(default_factory=dict)
@@ -73,14 +73,15 @@ class Node:
     allocatable: Resources | None = None
     ready: bool = True
     elastic: bool = False
-    """Made and removed by an autoscaler."""
+    """An autoscaler creates and removes it."""
     images: Mapping[str, int] = field(default_factory=dict)
-    """Image name → size in bytes, as ``status.images`` lists them."""
+    """Image name → size in bytes, from ``status.images``."""
     declared_features: tuple[str, ...] = ()
     path: Path = field(default=(), compare=False)
 
 
-# --- A pool: what nodes an autoscaler may add, before any of them exists ----------------------------------------------
+# --- A pool: the nodes that an autoscaler may add, before any of them exists
+# ---------------------------------------------
 
 KARPENTER = "karpenter"
 CLUSTER_AUTOSCALER = "cluster-autoscaler"
@@ -89,23 +90,23 @@ AUTOPILOT = "gke-autopilot"
 
 @record
 class Shape:
-    """A machine type. ``allocatable`` None: what its nodes offer is unknown, so rules about resources skip them."""
+    """A machine type. ``allocatable`` None: its nodes' resources are unknown, so rules about resources skip them."""
 
     name: str
     allocatable: Resources | None = None
     capacity: Resources | None = None
-    """What counts against the limits of a pool, where it is known to differ from ``allocatable``."""
+    """What counts against the limits of a pool, if it is known to differ from ``allocatable``."""
     labels: Labels = field(default_factory=dict)
     most: Resources | None = None
-    """What no node of it exceeds, where ``allocatable`` is an estimate; None where it is exact."""
+    """Upper bound for every node of the type if ``allocatable`` is an estimate; None if it is exact."""
 
 
 @record
 class NodePool:
     """A Karpenter NodePool, a node group of cluster-autoscaler, or a pool of a sketch.
 
-    ``zones`` None: not told. ``requirements`` limit labels that the nodes then carry: of ``team Exists``, whatever
-    value a pod asks for. ``shapes`` empty: any machine type of ``cloud`` that meets the requirements.
+    ``zones`` None: unknown. ``requirements`` restrict labels that the nodes then carry; for ``team Exists``, the nodes
+    carry the value that a pod asks for. ``shapes`` empty: any machine type of ``cloud`` that meets the requirements.
     """
 
     name: str
@@ -117,9 +118,9 @@ class NodePool:
     shapes: tuple[Shape, ...] = ()
     cloud: str = ""
     limits: Mapping[str, int] = field(default_factory=dict)
-    """Resource → most of it in all nodes of the pool; ``nodes`` is a number of nodes."""
+    """Resource → maximum over all nodes of the pool; ``nodes`` is a number of nodes."""
     minimum: int = 0
-    """So many of its nodes are always there."""
+    """The number of its nodes that always exist."""
     weight: int = 0
     path: Path = field(default=(), compare=False)
     source: Source | None = field(default=None, compare=False)
@@ -128,12 +129,12 @@ class NodePool:
     def sees_empty_zones(self) -> bool:
         """Whether the autoscaler spreads over zones that have no node yet.
 
-        Karpenter counts every zone that its pools could serve as a domain; cluster-autoscaler asks the scheduler's
-        filters, to which a zone without nodes does not exist.
+        Karpenter counts every zone that its pools could serve as a domain. cluster-autoscaler runs the scheduler's
+        filters, in which a zone without nodes does not exist.
         """
         return self.maker != CLUSTER_AUTOSCALER
 
     @property
     def separates(self) -> bool:
-        """Whether a nodeSelector with its toleration makes nodes with that label and taint (GKE Autopilot)."""
+        """Whether a nodeSelector with its toleration creates nodes with that label and taint (GKE Autopilot)."""
         return self.maker == AUTOPILOT

@@ -1,7 +1,7 @@
-"""A pod as the scheduler sees it: what it asks of nodes and of other pods, nothing else.
+"""A pod as the scheduler sees it: only its requirements on nodes and on other pods.
 
 Field names follow ``k8s.io/api/core/v1`` (v1.36) in Python's spelling. Resources are integers: millicores for cpu,
-bytes or counts for the rest. ``path`` fields say where the manifest says so, and never take part in equality.
+bytes or counts for the rest. ``path`` fields hold the position in the manifest and never take part in equality.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Resources = Mapping[str, int]
 
 DEFAULT_SCHEDULER = "default-scheduler"
 INLINE_DISKS = ("awsElasticBlockStore", "azureDisk", "azureFile", "cinder", "csi", "gcePersistentDisk", "iscsi", "rbd")
-"""Sources of volumes, by the names of their fields, that scheduling tells apart without a claim."""
+"""Volume sources, by field name, that scheduling distinguishes without a claim."""
 
 
 @record
@@ -32,7 +32,7 @@ class Toleration:
 
 @record
 class NodeSelectorTerm:
-    """``expressions`` read labels, ``fields`` metadata.name; all of both must hold. Both empty: matches nothing."""
+    """``expressions`` match labels, ``fields`` metadata.name; all of both must hold. Both empty: matches nothing."""
 
     expressions: tuple[Requirement, ...] = ()
     fields: tuple[Requirement, ...] = ()
@@ -48,7 +48,7 @@ class PreferredNodeTerm:
 
 @record
 class PodAffinityTerm:
-    """``namespaces`` empty and ``namespace_selector`` null mean the pod's own namespace.
+    """A pod affinity term. ``namespaces`` empty and ``namespace_selector`` null mean the pod's own namespace.
 
     ``selector`` None selects nothing; ``namespace_selector`` with no requirement selects every namespace.
     """
@@ -96,23 +96,23 @@ class HostPort:
 
 @record
 class Container:
-    """``requests`` already hold the limit where only a limit was written, as the API server stores it."""
+    """``requests`` include limits written without a request, as the API server stores them."""
 
     name: str
     requests: Resources = field(default_factory=dict)
     limits: Resources = field(default_factory=dict)
     restart_always: bool = False
-    """For an init container: it is a sidecar."""
+    """True for an init container that is a sidecar."""
     image: str = ""
     path: Path = field(default=(), compare=False)
 
 
 @record
 class Volume:
-    """A volume that scheduling looks at: a claim, an ephemeral claim, an inline disk, or an image.
+    """A volume that affects scheduling: a claim, an ephemeral claim, an inline disk, or an image.
 
     ``kind`` is ``persistentVolumeClaim``, ``ephemeral``, ``csi``, ``image``, or the field name of an inline disk
-    (``awsElasticBlockStore``, ``gcePersistentDisk``, ``iscsi``, ``rbd``…), whose fields are then in ``disk``.
+    (``awsElasticBlockStore``, ``gcePersistentDisk``, ``iscsi``, ``rbd``…); ``disk`` then holds its fields.
     """
 
     name: str
@@ -125,10 +125,10 @@ class Volume:
 
 @record
 class Pod:
-    """The scheduling part of a pod spec with its labels; identical pods are one Pod.
+    """The scheduling part of a pod spec with its labels; identical pods share one Pod.
 
-    From a template this is what the user wrote with the API server's defaults; ``admission.Admission`` adds what
-    the API server would (merged matchLabelKeys, priority, default tolerations, RuntimeClass, LimitRange).
+    Decoded from a template, it holds the manifest's fields with the API server's defaults; ``admission.Admission`` adds
+    the rest (merged matchLabelKeys, priority, default tolerations, RuntimeClass, LimitRange).
     """
 
     namespace: str
@@ -148,25 +148,25 @@ class Pod:
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     pod_requests: Resources | None = None
-    """``spec.resources.requests`` (pod level) where given."""
+    """``spec.resources.requests`` (pod level), if given."""
     overhead: Resources = field(default_factory=dict)
     requests: Resources = field(default_factory=dict)
-    """Effective request per resource: what NodeResourcesFit subtracts. See ``model.resources.effective_requests``."""
+    """Effective request per resource, as NodeResourcesFit counts it. See ``model.resources.effective_requests``."""
     host_ports: tuple[HostPort, ...] = ()
     host_network: bool = False
     volumes: tuple[Volume, ...] = ()
     scheduling_gates: tuple[str, ...] = ()
     group: str = ""
-    """The PodGroup that it names (``spec.schedulingGroup.podGroupName``)."""
+    """The name of its PodGroup (``spec.schedulingGroup.podGroupName``)."""
     priority: int | None = None
     priority_class: str = ""
     preemption_policy: str = ""
     runtime_class: str = ""
     resource_claims: tuple[str, ...] = ()
     required_features: tuple[str, ...] = ()
-    """Kubelet features that the spec needs, by the names nodes declare them under (status.declaredFeatures)."""
+    """Kubelet features that the spec needs, by the names in a node's status.declaredFeatures."""
     varying: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Labels that differ between the replicas that this pod stands for, with their values, empty if nobody knows."""
+    """Labels that differ between the replicas of this pod, with their values; empty if the values are unknown."""
     path: Path = field(default=(), compare=False)
     """The path of the pod spec in its object: ``("spec", "template", "spec")``, or ``("spec",)`` of a Pod."""
     labels_path: Path = field(default=(), compare=False)
@@ -174,7 +174,7 @@ class Pod:
 
 @record
 class BoundPod:
-    """One running pod of a snapshot: its identity, and a Pod shared with all that are alike."""
+    """One pod of a snapshot: its identity, and a Pod shared with all equal ones."""
 
     name: str
     node: str
@@ -183,7 +183,7 @@ class BoundPod:
     owner: Owner | None = None
     terminating: bool = False
     held: bool = False
-    """It terminates, and stays until somebody takes a finalizer away."""
+    """It terminates, and stays until a finalizer is removed."""
     start_time: str = ""
     created: str = ""
     nominated_node: str = ""

@@ -1,11 +1,10 @@
-"""The fields of a Pod that scheduling reads: the one list of them.
+"""The fields of a Pod that scheduling reads: the only list of them.
 
-A mapping has the fields of an object, a list of one the items of a list; a leaf names its type. Decoding
-(``model.decode.pods``), the key under which pods share a decoded one (``cluster.pod_json``), what a capture keeps
-(``cluster.capture.parts``) and the comparison of templates (``cluster.template``) follow it;
-``tests/cluster/test_pod_fields.py`` changes each field and sees whether they notice.
-
-Names as in ``k8s.io/api/core/v1`` (v1.36).
+A mapping holds the fields of an object, a list of one shape the items of a list; a leaf names its type. Four users
+follow it: decoding (``model.decode.pods``), the key under which pods share a decoded one (``cluster.pod_json``), what a
+capture keeps (``cluster.capture.parts``) and the comparison of templates (``cluster.template``).
+``tests/cluster/test_pod_fields.py`` changes each field and checks that they react. Names as in ``k8s.io/api/core/v1``
+(v1.36).
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from typing import Any
 from kubesched_lint.model.pod import INLINE_DISKS
 
 Shape = Any
-"""A leaf, a mapping of shapes by the names of fields, or a list of one shape."""
+"""A leaf, a mapping of field name → shape, or a list of one shape."""
 Fields = Mapping[str, Shape]
 
 TEXT, NUMBER, FLAG, TEXTS = "text", "number", "flag", "texts"
 LABELS = "labels"
 """Texts by names that users choose."""
 AMOUNTS = "amounts"
-"""Quantities by the names of resources."""
+"""Quantities by resource name."""
 
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -94,7 +93,7 @@ _DISK: Fields = {
     "driver": TEXT,
     "readOnly": FLAG,
 }
-"""What tells one inline disk from another (volume_restrictions.go)."""
+"""The fields that distinguish inline disks (volume_restrictions.go)."""
 VOLUME: Fields = {
     "name": TEXT,
     "persistentVolumeClaim": {"claimName": TEXT, "readOnly": FLAG},
@@ -102,7 +101,7 @@ VOLUME: Fields = {
     "image": {"reference": TEXT},
     **dict.fromkeys(INLINE_DISKS, _DISK),
 }
-"""A volume of another source has no field but its name: scheduling does not read it."""
+"""A volume of another source keeps only its name: scheduling does not read it."""
 
 POD: Fields = {
     "nodeName": TEXT,
@@ -129,12 +128,12 @@ POD: Fields = {
 
 
 def _has_source(volume: Mapping[str, Any]) -> bool:
-    """Whether scheduling reads a volume."""
+    """Return whether scheduling reads a volume."""
     return any(volume.get(source) is not None for source in VOLUME if source != "name")
 
 
 def read_of(value: Any, shape: Shape) -> Any:
-    """Return what scheduling reads of a value, as plain values; a value of another type as it is."""
+    """Return the part of a value that scheduling reads, as plain values; a value of another type unchanged."""
     if isinstance(shape, Mapping) and isinstance(value, dict):
         return {name: read_of(value[name], shape[name]) for name in value if name in shape}
     if isinstance(shape, list) and isinstance(value, list):

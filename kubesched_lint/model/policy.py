@@ -1,4 +1,4 @@
-"""Cluster objects that change a verdict without being pods, nodes or storage."""
+"""Cluster objects that affect a verdict, other than pods, nodes and storage."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class DisruptionBudget:
     max_unavailable: int | str | None = None
     unhealthy_pod_eviction_policy: str = "IfHealthyBudget"
     disruptions_allowed: int | None = None
-    """From its status, where a snapshot has one."""
+    """From its status, if the snapshot has it."""
     path: Path = field(default=(), compare=False)
     source: Source | None = field(default=None, compare=False)
 
@@ -75,7 +75,7 @@ class RuntimeClass:
 
 @record
 class DeviceClass:
-    """``extended_resource`` is the resource name under which pods may ask for its devices; empty without one."""
+    """``extended_resource`` is the resource name by which pods may request its devices; empty if it has none."""
 
     name: str
     extended_resource: str = ""
@@ -84,7 +84,7 @@ class DeviceClass:
 
 @record
 class PodGroup:
-    """Of scheduling.k8s.io: ``min_count`` pods start together or not at all; None: no gang."""
+    """A PodGroup of scheduling.k8s.io: ``min_count`` pods start together or not at all; None: no gang."""
 
     namespace: str
     name: str
@@ -94,12 +94,15 @@ class PodGroup:
 
 
 Written = Mapping[str, object]
-"""Resource name → quantity as it is written, for messages repeat it."""
+"""Resource name → quantity as written, because messages repeat it."""
 
 
 @record
 class LimitItem:
-    """Bounds of one ``type``: Container, Pod or PersistentVolumeClaim. ``default`` says ``max`` where it is empty."""
+    """Bounds of one ``type``:
+
+    Container, Pod or PersistentVolumeClaim. An empty ``default`` has the values of ``max``.
+    """
 
     type: str
     min: Written = field(default_factory=dict)
@@ -113,7 +116,7 @@ class LimitItem:
 
 @record
 class LimitRange:
-    """Bounds of a namespace, and what its containers get where they say nothing."""
+    """Bounds of a namespace, and the defaults of its containers."""
 
     namespace: str
     name: str
@@ -125,7 +128,7 @@ class LimitRange:
 
 @record
 class QuotaScope:
-    """``operator`` is In, NotIn, Exists or DoesNotExist; Exists for what stands in ``scopes``."""
+    """``operator`` is In, NotIn, Exists or DoesNotExist; Exists for entries of ``scopes``."""
 
     name: str
     operator: str = "Exists"
@@ -139,7 +142,7 @@ class ResourceQuota:
     hard: Mapping[str, int] = field(default_factory=dict)
     used: Mapping[str, int] | None = None
     scopes: tuple[QuotaScope, ...] = ()
-    """Those of ``scopeSelector`` too; a pod is counted where all of them match it."""
+    """Includes those of ``scopeSelector``; a pod counts if it matches all of them."""
     source: Source | None = field(default=None, compare=False)
 
 
@@ -154,6 +157,6 @@ class ReplicaSet:
     template_hash: str = ""
     revision: int = 0
     owner_kind: str = ""
-    """``Deployment``, or another controller that works with ReplicaSets; empty for a bare one."""
+    """``Deployment``, or another controller that uses ReplicaSets; empty for a bare one."""
     template: object = field(default=None, compare=False)
-    """The pod template as plain values while it has replicas, to compare with what is about to be applied."""
+    """The pod template as plain values while it has replicas, to compare with the manifest's."""

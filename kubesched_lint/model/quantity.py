@@ -13,7 +13,7 @@ _POWER_OF_TEN = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 
 _POWER_OF_TWO = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _LARGEST = (1 << 63) - 1
 LONGEST = 1000
-"""Characters of a quantity that are read; the API server knows no limit, and Python's are some thousand digits."""
+"""Most characters of a quantity that are read; the API server has no limit, and Python's is some thousand digits."""
 
 
 class QuantityError(ValueError):
@@ -22,9 +22,9 @@ class QuantityError(ValueError):
 
 @lru_cache(maxsize=4096)
 def nanos(text: str) -> tuple[int, int]:
-    """A quantity as an exact fraction ``(numerator, denominator)``.
+    """Return a quantity as an exact fraction ``(numerator, denominator)``.
 
-    Raises QuantityError where the API server's parser would, and where the text is too long for ours.
+    Raises QuantityError if the API server's parser refuses the text, and if the text is too long for ours.
     """
     if len(text) > LONGEST:
         raise QuantityError(f"a quantity of {len(text):,} characters: no more than {LONGEST:,} are read")
@@ -41,7 +41,7 @@ def nanos(text: str) -> tuple[int, int]:
         numerator <<= _POWER_OF_TWO[suffix]
     else:
         power = _POWER_OF_TEN[suffix] if suffix in _POWER_OF_TEN else int(suffix[1:])
-        if abs(power) > 1000:  # hostile exponents must not cost memory; every real one is far below
+        if abs(power) > 1000:  # hostile exponents must not use up memory; every real one is far smaller
             power = 1000 if power > 0 else -1000
         if power >= 0:
             numerator *= 10**power
@@ -51,12 +51,15 @@ def nanos(text: str) -> tuple[int, int]:
 
 
 def value(text: str | int | float) -> int:
-    """``Quantity.Value()``: the number in whole units, rounded up. Raises QuantityError."""
+    """Return ``Quantity.Value()``: the number in whole units, rounded up. Raises QuantityError."""
     return _scaled(text, 1)
 
 
 def milli_value(text: str | int | float) -> int:
-    """``Quantity.MilliValue()``: the number in thousandths, rounded up; for CPU, millicores. Raises QuantityError."""
+    """Return ``Quantity.MilliValue()``: the number in thousandths, rounded up; for CPU, millicores.
+
+    Raises QuantityError.
+    """
     return _scaled(text, 1000)
 
 
@@ -68,18 +71,18 @@ def _scaled(text: str | int | float, factor: int) -> int:
 
 
 _CPU = ("cpu", "requests.cpu", "limits.cpu")
-"""Of a container, and of a ResourceQuota."""
+"""Names in a container, and in a ResourceQuota."""
 
 
 def resource_value(name: str, text: str | int | float) -> int:
-    """The integer the scheduler keeps for a resource: millicores for ``cpu``, whole units for all else."""
+    """Return the scheduler's integer for a resource: millicores for ``cpu``, whole units for all else."""
     return milli_value(text) if name in _CPU else value(text)
 
 
 def show(name: str, amount: int) -> str:
-    """An amount as a person would write it: ``3920m`` or ``4`` for cpu, ``14.36Gi`` for bytes.
+    """Return an amount for people: ``3920m`` or ``4`` for cpu, ``14.36Gi`` for bytes.
 
-    Bytes round down, so that what is said to be free is never more than there is.
+    Bytes are rounded down, so that a message never claims more free space than there is.
     """
     if name == "cpu":
         return f"{amount}m" if amount % 1000 else str(amount // 1000)

@@ -1,8 +1,8 @@
-"""What one pod counts for under the entries of a ResourceQuota, and in which words the API server refuses it.
+"""A pod's usage under a ResourceQuota, and the API server's words when the quota refuses it.
 
 Mirrors ``pkg/quota/v1/evaluator/core/pods.go`` (MatchingResources, podComputeUsageHelper, Constraints) and
-``apiserver/pkg/admission/plugin/resourcequota/controller.go`` (CheckRequest, prettyPrint), read at commits d7ce957
-and 030880a of kubernetes/kubernetes.
+``apiserver/pkg/admission/plugin/resourcequota/controller.go`` (CheckRequest, prettyPrint), read at commits d7ce957 and
+030880a of kubernetes/kubernetes.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from kubesched_lint.model.resources import effective_requests, is_extended
 from kubesched_lint.record import replace
 
 PODS = ("pods", "count/pods")
-"""``count/pods`` counts pods that have ended too; a snapshot does not tell of those."""
+"""``count/pods`` also counts finished pods, which a snapshot does not list."""
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _SAID_BY_ALL = ("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory")
-"""Where a quota has one of these, every container has to say it: upstream calls it a mistake, and keeps it."""
+"""If a quota has one of these, every container must set it: upstream calls this a mistake, and keeps it."""
 
 
 def asked(pod: Pod, entry: str) -> int:
-    """What a pod counts for under an entry of a quota; 0 where the entry is none of pods, or that is not known.
+    """Return a pod's usage under a quota entry; 0 if the entry does not concern pods, or the usage is unknown.
 
-    Extended resources count by ``requests.`` alone: no pod counts under ``nvidia.com/gpu`` or under ``limits.``.
+    Extended resources count only under ``requests.``: no pod counts under ``nvidia.com/gpu`` or under ``limits.``.
     """
     if entry in PODS:
         return 1
@@ -37,7 +37,7 @@ def asked(pod: Pod, entry: str) -> int:
 
 
 def unsaid(pod: Pod, hard: Mapping[str, int]) -> Mapping[str, tuple[str, ...]]:
-    """Entry of the quota → names of the containers that do not say it, both sorted; empty where all is said."""
+    """Return quota entry → names of the containers that do not set it, both sorted; empty if all set all entries."""
     if pod.pod_requests is not None:
         return {}
     containers = (*pod.containers, *pod.init_containers)
@@ -50,7 +50,7 @@ def unsaid(pod: Pod, hard: Mapping[str, int]) -> Mapping[str, tuple[str, ...]]:
 
 
 def in_words(missing: Mapping[str, tuple[str, ...]]) -> str:
-    """``cpu for: app,sidecar; memory for: app``, as Kubernetes says what is missing."""
+    """Return the missing entries in Kubernetes' words: ``cpu for: app,sidecar; memory for: app``."""
     return "; ".join(f"{entry} for: {','.join(names)}" for entry, names in missing.items())
 
 
@@ -61,7 +61,7 @@ def _says(container: Container, entry: str) -> bool:
 
 
 def _limits(pod: Pod) -> Mapping[str, int]:
-    """PodLimits; nothing where the pod says requests of its own, for its limits are not read."""
+    """Return PodLimits; empty if the pod has pod-level requests, because pod-level limits are not decoded."""
     if pod.pod_requests is not None:
         return {}
 
@@ -73,9 +73,9 @@ def _limits(pod: Pod) -> Mapping[str, int]:
 
 
 def canonical(entry: str, amount: int) -> str:
-    """An amount as ``Quantity.String()`` writes it, never rounded: ``1536Mi``, ``2k`` for 2000.
+    """Return an amount as ``Quantity.String()`` writes it, never rounded: ``1536Mi``, ``2k`` for 2000.
 
-    Bytes that are a multiple of 1024 are taken to be written in powers of 1024.
+    A multiple of 1024 bytes is assumed to be written in powers of 1024.
     """
     name = entry.removeprefix("requests.").removeprefix("limits.")
     if name == "cpu":

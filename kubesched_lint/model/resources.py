@@ -27,10 +27,10 @@ def effective_requests(
     pod_level: Resources | None = None,
     overhead: Resources | None = None,
 ) -> dict[str, int]:
-    """What NodeResourcesFit subtracts from a node, per resource (millicores, bytes, counts).
+    """Return what NodeResourcesFit subtracts from a node, per resource (millicores, bytes, counts).
 
-    Containers and sidecars run together and add up; an ordinary init container runs beside the sidecars started
-    before it. The pod-level request overrides cpu, memory and huge pages. Overhead comes on top.
+    Containers and sidecars run together and add up; an ordinary init container runs with the sidecars started before
+    it. The pod-level request overrides cpu, memory and huge pages. Overhead is added to the result.
     """
     total: dict[str, int] = {}
     for container in containers:
@@ -58,18 +58,18 @@ def effective_requests(
 
 
 def device_class_resources(classes: Collection[DeviceClass]) -> frozenset[str]:
-    """Extended resources that DRA allocates where no device plugin offers them, by their own name or by the class's.
+    """Return the extended resources that DRA can allocate, by their own name or by the class's name.
 
-    ``dynamic-resource-allocation/deviceclass/extendedresourcecache`` and ``api/resource/v1`` (v1.36).
+    Mirrors ``dynamic-resource-allocation/deviceclass/extendedresourcecache`` and ``api/resource/v1`` (v1.36).
     """
     implicit = {_DEVICE_CLASS + c.name for c in classes}
     return frozenset(implicit | {c.extended_resource for c in classes if c.extended_resource})
 
 
 def is_extended(resource: str) -> bool:
-    """Whether a device plugin or DRA offers it: a name with a domain that is not Kubernetes' own.
+    """Return whether a device plugin or DRA offers it: its domain is not Kubernetes' own.
 
-    IsExtendedResourceName, ``pkg/apis/core/v1/helper/helpers.go`` (v1.36).
+    Mirrors IsExtendedResourceName, ``pkg/apis/core/v1/helper/helpers.go`` (v1.36).
     """
     return "/" in resource and "kubernetes.io/" not in resource and not resource.startswith("requests.")
 
@@ -79,10 +79,10 @@ DEFAULT_MEMORY = 200 << 20
 
 
 def nonzero_requests(pod: Pod) -> tuple[int, int]:
-    """Millicores and bytes that scoring counts: a container that asks for nothing counts 100m and 200Mi.
+    """Return the (millicores, bytes) that scoring counts: a container without requests counts 100m and 200Mi.
 
-    Mirrors ``pkg/scheduler/framework/types.go`` (v1.36), getNonMissingContainerRequests: with pod-level requests only
-    a resource that neither level asks for is made up for; a zero that is written stays zero.
+    Mirrors ``pkg/scheduler/framework/types.go`` (v1.36), getNonMissingContainerRequests: with pod-level requests, only
+    a resource requested at neither level gets the default; an explicit zero stays zero.
     """
     missing = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
     if pod.pod_requests and any(_is_pod_level(name) for name in pod.pod_requests):
@@ -110,11 +110,12 @@ def _raise_to(peak: dict[str, int], other: Resources) -> None:
             peak[name] = amount
 
 
-# --- Where a request of a pod is written ------------------------------------------------------------------------------
+# --- The place of a pod's request in its manifest
+# -------------------------------------------------------------------------
 
 
 def request_path(workload: Workload, resource: str) -> Path:
-    """Where the largest request of a resource is written: of the pod, of a container, or its limit instead."""
+    """Return the path of the largest request of a resource: the pod's, a container's, or the limit that implies it."""
     pod = workload.pod
     if pod.pod_requests and resource in pod.pod_requests:
         return (*pod.path, "resources", "requests", resource)

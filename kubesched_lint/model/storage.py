@@ -1,4 +1,4 @@
-"""Claims, volumes and classes: what VolumeBinding, VolumeZone, VolumeRestrictions and NodeVolumeLimits read.
+"""Claims, volumes and classes, as VolumeBinding, VolumeZone, VolumeRestrictions and NodeVolumeLimits read them.
 
 Sizes are bytes.
 """
@@ -14,7 +14,7 @@ from kubesched_lint.model.pod import NodeSelectorTerm
 from kubesched_lint.record import record
 
 _NOW = "~"
-"""After every time: a class that is about to be applied is the newest."""
+"""Sorts after every time: a class that is about to be applied is the newest."""
 
 
 @record
@@ -47,7 +47,7 @@ class PersistentVolume:
     labels: Labels = field(default_factory=dict)
     node_terms: tuple[NodeSelectorTerm, ...] | None = None
     claim_ref: tuple[str, str, str] | None = None
-    """namespace, name and uid of the claim it is bound to or reserved for."""
+    """Namespace, name and uid of the claim that it is bound to or reserved for."""
     phase: str = ""
     csi_driver: str = ""
     volume_handle: str = ""
@@ -68,14 +68,14 @@ class StorageClass:
     """Terms are ORed; inside a term every key must have one of its values. Empty: anywhere."""
     is_default: bool = False
     created: str = ""
-    """RFC 3339; empty where it is not there yet, or nobody tells."""
+    """RFC 3339; empty if it does not exist yet, or the time is unknown."""
     path: Path = field(default=(), compare=False)
     source: Source | None = field(default=None, compare=False)
 
 
 @record
 class CSINode:
-    """Per driver: how many volumes the node takes (None: no limit)."""
+    """Per driver: how many volumes the node accepts (None: no limit)."""
 
     name: str
     limits: Mapping[str, int | None] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class CSINode:
 
 @record
 class StorageCapacity:
-    """A CSIStorageCapacity: how much room a class has on the nodes of ``topology``."""
+    """A CSIStorageCapacity: the free space of a class on the nodes of ``topology``."""
 
     storage_class: str
     topology: Selector | None = None
@@ -102,7 +102,8 @@ class VolumeAttachment:
 
 
 def default_class(classes: Iterable[StorageClass]) -> StorageClass | None:
-    """The class of a claim without one: the default made last, of several as new the first by name; None without one.
+    """Return the class of a claim without one: the newest default class, the first by name if several are; None without
+    one.
 
     Mirrors ``plugin/pkg/admission/storage/storageclass/setdefault`` and GetDefaultClass of ``pkg/volume/util`` (v1.36).
     """

@@ -1,4 +1,4 @@
-"""A controller and the pods it will make."""
+"""A controller and the pods that it will create."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 KINDS = ("Deployment", "DaemonSet", "StatefulSet", "ReplicaSet", "ReplicationController", "Job", "CronJob", "Pod")
 ROLLED_OUT = frozenset(["Deployment", "StatefulSet", "DaemonSet"])
-"""Kinds whose controller replaces pods when the template changes; of others only new pods are made of it."""
+"""Kinds whose controller replaces pods when the template changes; the others use it for new pods only."""
 SCALED = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 """Kinds with ``spec.replicas``."""
 
@@ -41,8 +41,8 @@ class Strategy:
 class Workload:
     """A Deployment, DaemonSet, StatefulSet, ReplicaSet, ReplicationController, Job, CronJob or bare Pod.
 
-    ``replicas`` is what the manifest says after defaulting: parallelism of a Job, 1 of a Pod, 0 of a DaemonSet (its
-    number follows the nodes). ``replicas_written`` tells a default from a wish.
+    ``replicas`` is the number after defaulting: parallelism of a Job, 1 of a Pod, 0 of a DaemonSet (its number follows
+    the nodes). ``replicas_written``: the manifest sets it.
     """
 
     kind: str
@@ -61,13 +61,14 @@ class Workload:
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     held: str = ""
-    """``paused`` (a Deployment) or ``suspended`` (a Job, a CronJob): no new pods are made until somebody resumes it."""
+    """``paused`` (a Deployment) or ``suspended`` (a Job, a CronJob): no new pods are created until a user resumes it.
+    """
     uid: str = ""
     template: object = field(default=None, compare=False)
-    """The template as plain values, to compare with a running revision; None where ``source`` has it."""
+    """The template as plain values, to compare with a running revision; None if ``source`` holds it."""
     source: Source | None = field(default=None, compare=False)
     order: int = field(default=0, compare=False)
-    """Its place in the order in which files and documents were read."""
+    """Its position in the order in which files and documents were read."""
 
     @property
     def ref(self) -> ObjectRef:
@@ -75,7 +76,7 @@ class Workload:
 
     @property
     def stays(self) -> bool:
-        """Whether its pods are there together and to stay: a Job's pods end, a DaemonSet's follow the nodes."""
+        """Whether all its pods run at the same time and stay: a Job's pods end, a DaemonSet's follow the nodes."""
         return self.kind not in ("DaemonSet", "Job", "CronJob")
 
     @property
@@ -84,7 +85,7 @@ class Workload:
 
     @property
     def held_field(self) -> str:
-        """Where that is written."""
+        """The field that sets ``held``."""
         return "spec.paused" if self.held == "paused" else "spec.suspend"
 
     def __str__(self) -> str:
@@ -92,14 +93,14 @@ class Workload:
 
 
 def written_template(workload: Workload) -> object:
-    """The template of a workload as plain values; None where nobody knows it."""
+    """Return the template of a workload as plain values; None if it is unknown."""
     if workload.template is None and isinstance(workload.source, Document):
         return value_at(workload.source.value, workload.pod.path[:-1])
     return workload.template
 
 
 def service_account(workload: Workload) -> str:
-    """The ServiceAccount that the pods name; empty for ``default``, which every namespace has, or if none is known."""
+    """Return the ServiceAccount of the pods; empty for ``default``, which every namespace has, and if unknown."""
     template = written_template(workload)
     spec = template.get("spec") if isinstance(template, dict) else None
     name = (spec.get("serviceAccountName") or spec.get("serviceAccount")) if isinstance(spec, dict) else None

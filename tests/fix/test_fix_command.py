@@ -195,7 +195,7 @@ def test_what_an_anchor_shares_is_left_and_told(tmp_path: Path) -> None:
     shared = first.replace("      # What runs.", "        - <<: *even\n          topologyKey: kubernetes.io/hostname\n")
     (tmp_path / "web.yaml").write_text(f"{shared}---\n{second}")
     done = run("web.yaml", "--fix", cwd=tmp_path)
-    assert "web.yaml:16: spread-rollout-skew is not fixed: it stands for several places (&even)\n" in done.stderr
+    assert "web.yaml:16: spread-rollout-skew is not fixed: it is used in several places (&even)\n" in done.stderr
     changed = (tmp_path / "web.yaml").read_text()
     assert changed.startswith(shared.split("        - <<: *even")[0]), "what the anchor names is as it was"
     assert changed.count("matchLabelKeys") >= 1

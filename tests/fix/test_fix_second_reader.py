@@ -68,11 +68,11 @@ def test_a_right_edit_has_nothing_against_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("right", "wrong", "words"),
     [
-        ("web:1.0", "web:1.1", "takes the changed text for something else"),
-        ("replicas: 3 ", "replicas: 4 ", "takes the changed text for something else"),
+        ("web:1.0", "web:1.1", "reads other values"),
+        ("replicas: 3 ", "replicas: 4 ", "reads other values"),
         ("   # one a zone", "", "a comment would be lost or moved"),
         ("  # one a zone\n", " # one a zone # or two\n", "a comment would be lost or moved"),
-        ("{name: web, image:", "&web {name: web, other: *wab, image:", "cannot follow the change"),
+        ("{name: web, image:", "&web {name: web, other: *wab, image:", "cannot read the change"),
     ],
 )
 def test_an_edit_that_does_more_than_it_says_is_caught_and_the_file_left(
@@ -107,10 +107,10 @@ CHANGE = Append(
 def test_an_edit_that_touches_another_document_is_caught() -> None:
     after = splice_of(WEB.split("---\n")[0], CHANGE)(WEB.split("---\n")[0]) + "---\n" + WEB.split("---\n")[1]
     assert objection(WEB, after, [Made(18, CHANGE)]) == ""
-    assert "something else" in objection(WEB, after.replace('"0600"', "0600"), [Made(18, CHANGE)])
+    assert "other values" in objection(WEB, after.replace('"0600"', "0600"), [Made(18, CHANGE)])
     assert "other documents" in objection(WEB, after.replace("---\n", ""), [Made(18, CHANGE)])
-    assert "something else" in objection(WEB, after, []), "nothing was to change"
-    assert "something else" in objection(WEB, WEB, [Made(17, CHANGE)]), "what was to change has not"
+    assert "other values" in objection(WEB, after, []), "nothing was to change"
+    assert "other values" in objection(WEB, WEB, [Made(17, CHANGE)]), "what was to change has not"
 
 
 def test_words_are_read_as_kubectl_reads_them_behind_a_marker_too() -> None:
@@ -120,7 +120,7 @@ def test_words_are_read_as_kubectl_reads_them_behind_a_marker_too() -> None:
         assert objection(before, before.replace("0600", "384"), [Made(line, Put(("mode",), 384))]) == ""
         assert objection(before, before.replace("yes", "true"), []) == ""
         assert objection(before, before.replace("2026-11-21", '"2026-11-21"'), []) == ""
-        assert "something else" in objection(before, before.replace("0600", "600"), [])
+        assert "other values" in objection(before, before.replace("0600", "600"), [])
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_json_is_read_as_json_and_must_stay_readable() -> None:
     change = Put(("a", "d"), [True])
     after = splice_of(before, change)(before)
     assert objection(before, after, [Made(2, change)]) == ""
-    assert "something else" in objection(before, after.replace("true", "1"), [Made(2, change)])
+    assert "other values" in objection(before, after.replace("true", "1"), [Made(2, change)])
     assert "cannot follow" in objection(before, after + "}", [Made(2, change)])
 
 
@@ -144,7 +144,7 @@ def test_each_change_counts_in_its_own_document() -> None:
     changes = [Made(3, Put(("a",), 2)), Made(7, Put(("a",), 3)), Made(7, Put(("b",), 4))]
     after = "# head\n---\na: 2\n---\n# only a comment\n---\na: 3 # one\nb: 4"
     assert objection(before, after, changes) == "", "the last line is the eighth by now; the seventh is in it too"
-    assert "something else" in objection(before, after, changes[:-1])
+    assert "other values" in objection(before, after, changes[:-1])
 
 
 def test_comments_are_those_that_a_scanner_finds() -> None:
@@ -152,7 +152,7 @@ def test_comments_are_those_that_a_scanner_finds() -> None:
     for words in ("# yes\ne", "  # yes\n  # no", "# yes\n  y"):
         assert "comment" in objection(before, before.replace(words, words.replace("# yes", ""), 1), [])
     for gone in ("# no", "y#no"):
-        assert "something else" in objection(before, before.replace(gone, "y"), [])
+        assert "other values" in objection(before, before.replace(gone, "y"), [])
 
 
 def test_nothing_of_it_is_loaded_where_nothing_is_fixed(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_an_address_is_one_even_where_a_folder_has_its_name(repository: Path, st
     if ":/" not in address:
         write(beside, {"note.txt": "a folder of that name"})
     line = refused(repository, f"# bases\nresources: [pod.yaml, {json.dumps(address)}]\n", started)
-    assert line.startswith("prod/kustomization.yaml:2:23: not rendered, for ")
+    assert line.startswith("prod/kustomization.yaml:2:23: not rendered because ")
     assert "would have to be fetched from the network, which is never done" in line
     assert "kubectl kustomize FOLDER | kubesched-lint lint -" in line
 
@@ -263,7 +263,7 @@ def test_a_folder_of_plugins_changes_none_of_them(repository: Path, started: Pat
     plug = BUILTIN.format("PatchTransformer", "patch: '[]'")
     write(repository, {"prod/plugs/kustomization.yaml": folder, "prod/plugs/plug.yaml": plug})
     write(repository, {"prod/kustomization.yaml": "resources: [pod.yaml]\ntransformers: [plugs]\n"})
-    (line,) = (line for line in told(repository / "prod") if "'patches' is no field" in line)
+    (line,) = (line for line in told(repository / "prod") if "'patches' is not a known field" in line)
     assert "plugs/kustomization.yaml:2:1" in line
     assert not started.exists()
 
@@ -376,7 +376,9 @@ CHART = {"shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n", "sho
 def test_no_schema_of_a_chart_is_followed(repository: Path, started: Path, schema: str, place: str) -> None:
     write(repository, {**CHART, "shop/charts/sub/values.schema.json": schema})
     (line,) = told(repository / "shop")
-    assert f"shop/charts/sub/values.schema.json:{place}: the chart is not rendered, for its schema refers to " in line
+    assert (
+        f"shop/charts/sub/values.schema.json:{place}: the chart is not rendered because its schema refers to " in line
+    )
     assert not started.exists()
 
 

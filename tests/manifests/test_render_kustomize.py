@@ -371,7 +371,7 @@ def test_in_a_tree_an_overlay_without_its_base_is_told_as_skipped(
     manifests = read_manifests([str(tmp_path)], Options())
     assert not manifests.errors
     (told,) = manifests.skipped
-    assert "not rendered, for it lists ../{{ ring }}, and there is no such file or folder" in told.reason
+    assert "not rendered because it lists ../{{ ring }}, and there is no such file or folder" in told.reason
     assert read_manifests([str(tmp_path / "templates" / "cluster")], Options()).errors
 
 

@@ -1,1 +1,1 @@
-"""From plain values to the model, as the API server would default them."""
+"""Decode plain values into the model, with the API server's defaults."""

@@ -1,4 +1,4 @@
-"""Typed access to plain values: what is absent or null is None, what has the wrong type is one located error."""
+"""Typed access to plain values: an absent or null value is None, a wrong type is one error with its path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class DecodeError(ValueError):
-    """A value that the API server could not decode either; ``path`` says where."""
+    """A value that the API server could not decode either; ``path`` is its position."""
 
     def __init__(self, path: Path, message: str) -> None:
         super().__init__(message)
@@ -23,7 +23,7 @@ class DecodeError(ValueError):
 
 
 def words(path: Path) -> str:
-    """``spec.template.spec.containers[0].name``, as the API server writes field paths."""
+    """Return a path as the API server writes it: ``spec.template.spec.containers[0].name``."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
@@ -50,7 +50,7 @@ def describe(value: object) -> str:
 
 
 def shortened(number: float) -> str:
-    """For a message; Python writes out no integer beyond some thousand digits."""
+    """Return a number for a message; Python refuses to print integers of more than some thousand digits."""
     if isinstance(number, int) and abs(number) >= 10**40:
         return f"about {'-' if number < 0 else ''}2^{abs(number).bit_length() - 1}"
     return str(number)
@@ -97,7 +97,7 @@ def boolean(value: Value, key: str, path: Path, default: bool = False) -> bool:
 
 
 def int_or_percent(value: Value, key: str, path: Path) -> int | str | None:
-    """An IntOrString, as written."""
+    """Return an IntOrString as written."""
     found = value.get(key)
     if isinstance(found, str):
         return found
@@ -105,7 +105,7 @@ def int_or_percent(value: Value, key: str, path: Path) -> int | str | None:
 
 
 def items(value: Value, key: str, path: Path) -> Iterator[tuple[Value, Path]]:
-    """The mappings of a list with their paths; null elements count as empty, as they do for the API server."""
+    """Yield the mappings of a list with their paths; null elements count as empty, as for the API server."""
     found = value.get(key)
     if found is None:
         return
@@ -121,7 +121,7 @@ def items(value: Value, key: str, path: Path) -> Iterator[tuple[Value, Path]]:
 
 
 def each(make: Callable[[Value, Path], T], value: Value, key: str, path: Path) -> tuple[T, ...]:
-    """What is made of the mappings of a list; most lists of a pod are absent, and then nothing is called."""
+    """Return ``make`` of each mapping in a list; a shortcut for absent lists, as most lists of a pod are."""
     if value.get(key) is None:
         return ()
     return tuple([make(item, here) for item, here in items(value, key, path)])
@@ -141,7 +141,7 @@ def texts(value: Value, key: str, path: Path) -> tuple[str, ...]:
 
 
 def labels(value: Value, key: str, path: Path) -> dict[str, str]:
-    """A map of strings to strings; null values count as empty strings, as they do for the API server."""
+    """Return a map of strings to strings; null values count as empty strings, as for the API server."""
     found = mapping(value, key, path)
     for name, item in found.items():
         if type(name) is not str or type(item) is not str:
@@ -159,7 +159,7 @@ def _odd_labels(found: Value, here: Path) -> dict[str, str]:
 
 
 def resources(value: Value, key: str, path: Path) -> dict[str, int]:
-    """A ResourceList as integers: millicores for cpu, whole units for all else."""
+    """Return a ResourceList as integers: millicores for cpu, whole units for all else."""
     amounts: dict[str, int] = {}
     if value.get(key) is None:
         return amounts
@@ -179,13 +179,13 @@ def requirement(item: Value, here: Path) -> Requirement:
 
 
 def selector(value: Value, key: str, path: Path) -> Selector | None:
-    """A LabelSelector; None where it is null, which selects nothing."""
+    """Return a LabelSelector; None for null, which selects nothing."""
     found = optional_mapping(value, key, path)
     if found is None:
         return None
     here = (*path, key)
     equal = labels(found, "matchLabels", here)
-    # metav1.LabelSelectorAsSelector sorts requirements; conjunction does not care.
+    # metav1.LabelSelectorAsSelector sorts requirements; the order does not affect the result.
     wanted = [Requirement(k, "In", (v,), (*here, "matchLabels", k)) for k, v in equal.items()]
     wanted += [requirement(item, at) for item, at in items(found, "matchExpressions", here)]
     return Selector(tuple(wanted), here)

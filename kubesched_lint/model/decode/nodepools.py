@@ -1,8 +1,7 @@
-"""Karpenter's NodePool (karpenter.sh/v1) from plain values.
+"""Decode Karpenter's NodePool (karpenter.sh/v1) from plain values.
 
-The fields follow ``pkg/apis/v1/nodepool.go`` of kubernetes-sigs/karpenter (v1). A pool with ``replicas`` is static:
-it holds that many nodes and adds none for a pod. Startup taints go before a pod has to tolerate them: they are not
-read.
+The fields follow ``pkg/apis/v1/nodepool.go`` of kubernetes-sigs/karpenter (v1). A pool with ``replicas`` is static: it
+has that many nodes and adds none for a pod. Startup taints are removed before pods are bound, so they are not read.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ from kubesched_lint.model.node import KARPENTER, KEPT_LIKE, PLACE_LIKE, ZONE, No
 
 _CLOUDS = {"karpenter.k8s.aws": "aws", "karpenter.azure.com": "azure", "karpenter.k8s.gcp": "gcp"}
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
-# Karpenter takes these labels under their stable names (NormalizedLabels).
+# Karpenter replaces these labels by their stable names (NormalizedLabels).
 _RENAMED = {**PLACE_LIKE, **KEPT_LIKE, "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type"}
 
 
 def decode_node_pool(value: Value, source: Source | None = None) -> NodePool:
-    """A NodePool. Raises DecodeError."""
+    """Return a NodePool. Raises DecodeError."""
     meta, spec = mapping(value, "metadata", ()), mapping(value, "spec", ())
     template_at: Path = ("spec", "template")
     template = mapping(spec, "template", ("spec",))
@@ -70,7 +69,7 @@ def decode_node_pool(value: Value, source: Source | None = None) -> NodePool:
 
 
 def decode_requirements(value: Value, key: str, path: Path) -> Iterator[Requirement]:
-    """Requirements of a pool; Gte and Lte as the Gt and Lt that mean the same. Raises DecodeError."""
+    """Yield the requirements of a pool, with Gte and Lte as the equivalent Gt and Lt. Raises DecodeError."""
     for item, here in items(value, key, path):
         found = decode_requirement(item, here)
         if found.operator not in _OPERATORS:
@@ -90,7 +89,7 @@ def decode_requirements(value: Value, key: str, path: Path) -> Iterator[Requirem
 
 
 def zones_of(requirements: tuple[Requirement, ...]) -> tuple[str, ...] | None:
-    """The zones that requirements list; None when they leave them open."""
+    """Return the zones that the requirements list; None if they do not restrict the zone."""
     listed = next((r.values for r in requirements if r.key == ZONE and r.operator == "In"), None)
     if listed is None:
         return None

@@ -1,4 +1,4 @@
-"""Nodes and running pods from plain values."""
+"""Decode nodes and running pods from plain values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ JOB_TRACKING = "batch.kubernetes.io/job-tracking"
 
 
 def decode_node(value: Value, source: Source | None = None) -> Node:
-    """A Node. Raises DecodeError."""
+    """Return a Node. Raises DecodeError."""
     meta, spec, status = mapping(value, "metadata", ()), mapping(value, "spec", ()), mapping(value, "status", ())
     images: dict[str, int] = {}
     for image, at in items(status, "images", ("status",)):
@@ -38,7 +38,7 @@ def decode_node(value: Value, source: Source | None = None) -> Node:
 
 
 def decode_pod_object(value: Value, namespace: str = "default") -> Pod:
-    """The scheduling part of a stored Pod. Raises DecodeError."""
+    """Return the scheduling part of a stored Pod. Raises DecodeError."""
     meta = mapping(value, "metadata", ())
     return decode_pod(
         mapping(value, "spec", ()),
@@ -50,12 +50,12 @@ def decode_pod_object(value: Value, namespace: str = "default") -> Pod:
 
 
 def is_holding(finalizers: Iterable[str]) -> bool:
-    """Whether somebody has to take a finalizer away before the pod goes; the Job controller does so by itself."""
+    """Return whether a finalizer delays the pod's deletion; the Job controller removes its own finalizer."""
     return any(name != JOB_TRACKING for name in finalizers)
 
 
 def decode_bound_pod(value: Value, pod: Pod | None = None) -> BoundPod:
-    """A Pod of a snapshot, waiting ones included; ``pod`` when an equal one was decoded before. Raises DecodeError."""
+    """Return a Pod of a snapshot, bound or waiting; ``pod`` is an equal Pod decoded before. Raises DecodeError."""
     meta, status = mapping(value, "metadata", ()), mapping(value, "status", ())
     owner = next((o for o, _ in items(meta, "ownerReferences", ("metadata",)) if o.get("controller") is True), None)
     conditions = {text(c, "type", at): text(c, "status", at) for c, at in items(status, "conditions", ("status",))}

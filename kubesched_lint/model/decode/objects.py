@@ -1,4 +1,4 @@
-"""One table from kind to decoder and to its place in an Inventory."""
+"""One table: kind → decoder and field of an Inventory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubesched_lint.model.workload import KINDS
 _POLICY = "kubesched_lint.model.decode.policy"
 _STORAGE = "kubesched_lint.model.decode.storage"
 
-# kind -> (API group, field of Inventory, module, decoder). Modules load when a document of the kind is met.
+# kind → (API group, field of Inventory, module, decoder). A module is loaded at the first document of its kind.
 _OTHERS: dict[str, tuple[str, str, str, str]] = {
     "Namespace": ("", "namespaces", _POLICY, "decode_namespace"),
     "Service": ("", "services", _POLICY, "decode_service"),
@@ -44,7 +44,7 @@ _WORKLOAD_GROUPS = {
     "CronJob": "batch",
     "Pod": "",
 }
-# What a server that has not served it for years would have read: we read it to say so.
+# Groups that servers stopped serving years ago: such objects are read, so that a finding can report the group.
 _FORMER_GROUPS = {"Deployment": "extensions", "DaemonSet": "extensions", "ReplicaSet": "extensions"}
 _NAMESPACED = frozenset({"claims", "services", "autoscalers", "budgets", "limit_ranges", "quotas", "pod_groups"})
 
@@ -52,7 +52,7 @@ READ_KINDS = frozenset(KINDS) | frozenset(_OTHERS)
 
 
 def is_read(api_version: object, kind: object) -> bool:
-    """Whether we read this kind: the name alone is not enough, a Knative ``Service`` is none of ours."""
+    """Return whether this kind is decoded; the API group must match too, so a Knative ``Service`` is not."""
     if not isinstance(kind, str) or not isinstance(api_version, str) or kind not in READ_KINDS:
         return False
     group = api_version.rpartition("/")[0]
@@ -61,7 +61,7 @@ def is_read(api_version: object, kind: object) -> bool:
 
 
 def decode_object(value: Value, namespace: str, source: Source | None = None, order: int = 0) -> tuple[str, Any]:
-    """The Inventory field an object belongs to, and the object. ``namespace`` fills a missing one.
+    """Return the object's field in Inventory, and the object. ``namespace`` is the default if it has none.
 
     The caller has checked ``is_read``. Raises DecodeError.
     """
@@ -78,13 +78,13 @@ def decode_object(value: Value, namespace: str, source: Source | None = None, or
 
 
 def kinds_in(inventory: Inventory) -> frozenset[str]:
-    """The kinds of which it holds an object."""
+    """Return the kinds of all objects in the inventory."""
     others = (kind for kind, (_, field, *_) in _OTHERS.items() if getattr(inventory, field))
     return frozenset({*others, *(workload.kind for workload in inventory.workloads)})
 
 
 def gather(objects: Iterable[tuple[str, Any]]) -> Inventory:
-    """An Inventory of decoded objects, in their order."""
+    """Return an Inventory of decoded objects, in their order."""
     fields: dict[str, list[Any]] = {}
     for field, item in objects:
         fields.setdefault(field, []).append(item)

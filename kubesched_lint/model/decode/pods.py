@@ -1,7 +1,7 @@
-"""Pod specs from plain values, with the defaults that the API server fills in.
+"""Decode pod specs from plain values, with the API server's defaults.
 
-Mirrors ``pkg/apis/core/v1/defaults.go`` (v1.36) where a default changes scheduling. What is read is what
-``model.pod_fields`` lists.
+Mirrors ``pkg/apis/core/v1/defaults.go`` (v1.36) for defaults that affect scheduling. ``model.pod_fields`` lists the
+fields that are read.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def decode_pod(spec: Value, namespace: str, pod_labels: Labels, path: Path, labels_path: Path) -> Pod:
-    """Raises DecodeError for a value of the wrong type."""
+    """Return the scheduling part of a pod spec. Raises DecodeError for a value of the wrong type."""
     containers = each(_container, spec, "containers", path)
     init_containers = each(_container, spec, "initContainers", path)
     pod_level = _pod_level_requests(spec, path, containers, init_containers)
@@ -83,7 +83,7 @@ def decode_pod(spec: Value, namespace: str, pod_labels: Labels, path: Path, labe
 
 
 def _affinity(spec: Value, path: Path) -> dict[str, Any]:
-    """The fields of a pod that ``affinity`` fills: none for most."""
+    """Return the fields of a pod that come from ``affinity``; empty for most pods."""
     affinity = mapping(spec, "affinity", path)
     if not affinity:
         return {}
@@ -106,7 +106,7 @@ def _name(item: Value, here: Path) -> str:
 
 
 def _required_features(spec: Value, path: Path) -> Iterator[str]:
-    """What ``component-helpers/nodedeclaredfeatures`` infers from a pod spec (v1.36)."""
+    """Yield the features that ``component-helpers/nodedeclaredfeatures`` infers from a pod spec (v1.36)."""
     if boolean(spec, "hostNetwork", path) and not boolean(spec, "hostUsers", path, default=True):
         yield "UserNamespacesHostNetworkSupport"
     for key in ("containers", "initContainers"):
@@ -118,7 +118,7 @@ def _required_features(spec: Value, path: Path) -> Iterator[str]:
 
 
 def _with(field: str, spec: Value, key: str, path: Path) -> Iterator[tuple[Value, Path]]:
-    """The containers that have a field. That they are mappings has been seen when they were decoded."""
+    """Yield the containers that have a field. They are known to be mappings, because they were decoded before."""
     for i, container in enumerate(spec.get(key) or ()):
         if container and field in container:
             yield container, (*path, key, i)
@@ -144,7 +144,7 @@ def node_term(item: Value, here: Path) -> NodeSelectorTerm:
 
 
 def node_terms(node_selector: Value | None, here: Path) -> tuple[NodeSelectorTerm, ...] | None:
-    """The terms of a NodeSelector; None where the selector itself is null."""
+    """Return the terms of a NodeSelector; None if the selector itself is null."""
     if node_selector is None:
         return None
     return each(node_term, node_selector, "nodeSelectorTerms", here)
@@ -203,7 +203,9 @@ def _container(item: Value, here: Path) -> Container:
 def _pod_level_requests(
     spec: Value, path: Path, containers: tuple[Container, ...], init_containers: tuple[Container, ...]
 ) -> dict[str, int] | None:
-    """defaultPodRequests: a pod-level limit without request takes the containers' sum, else the limit."""
+    """Return the pod-level requests (defaultPodRequests): a limit without a request gets the containers' sum, or the
+    limit.
+    """
     wanted = optional_mapping(spec, "resources", path)
     if wanted is None:
         return None
@@ -221,7 +223,7 @@ def _pod_level_requests(
 
 
 def _host_ports(spec: Value, path: Path, host_network: bool) -> list[HostPort]:
-    """Ports taken on the node; with hostNetwork every containerPort is one (SetDefaults_Pod)."""
+    """Return the ports used on the node; with hostNetwork these include every containerPort (SetDefaults_Pod)."""
     ports = []
     for key in ("containers", "initContainers"):
         for container, at in _with("ports", spec, key, path):

@@ -1,4 +1,4 @@
-"""Namespaces, services, autoscalers, budgets, classes and limits from plain values."""
+"""Decode namespaces, services, autoscalers, budgets, classes and limits from plain values."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _namespace(value: Value, default: str) -> str:
 
 
 def decode_namespace(value: Value, namespace: str, source: Source | None) -> Namespace:
-    """The label ``kubernetes.io/metadata.name`` is always there: the API server sets it."""
+    """Return a Namespace; the API server always sets the label ``kubernetes.io/metadata.name``."""
     name = _name(value)
     found = labels(mapping(value, "metadata", ()), "labels", _META)
     return Namespace(name, {**found, "kubernetes.io/metadata.name": name}, source)
@@ -126,7 +126,10 @@ def decode_pod_group(value: Value, namespace: str, source: Source | None) -> Pod
 
 
 def decode_limit_range(value: Value, namespace: str, source: Source | None) -> LimitRange:
-    """Only limits of type Container give defaults; defaultRequest falls back as SetDefaults_LimitRangeItem does."""
+    """Return a LimitRange.
+
+    Only limits of type Container give defaults; see SetDefaults_LimitRangeItem for defaultRequest.
+    """
     requests: dict[str, int] = {}
     limits: dict[str, int] = {}
     found = []
@@ -163,7 +166,7 @@ def decode_quota(value: Value, namespace: str, source: Source | None) -> Resourc
 
 
 def _limits(value: Value, key: str, path: Path) -> dict[str, int]:
-    """As ``resources``; ``requests.cpu`` and ``limits.cpu`` are millicores as well."""
+    """Return amounts like ``resources``; ``requests.cpu`` and ``limits.cpu`` are millicores too."""
     found = resources(value, key, path)
     for name, amount in mapping(value, key, path).items():
         if name.endswith(".cpu"):
@@ -172,7 +175,7 @@ def _limits(value: Value, key: str, path: Path) -> dict[str, int]:
 
 
 def decode_replica_set_revision(value: Value, namespace: str, source: Source | None) -> ReplicaSet:
-    """A ReplicaSet of a snapshot, as the revision of its Deployment."""
+    """Return a ReplicaSet of a snapshot as the revision of its Deployment."""
     meta, spec = mapping(value, "metadata", ()), mapping(value, "spec", ())
     owner_kind, owner = next(
         (
@@ -194,6 +197,6 @@ def decode_replica_set_revision(value: Value, namespace: str, source: Source | N
         labels(meta, "labels", _META).get("pod-template-hash", ""),
         revision,
         owner_kind,
-        # Old revisions are kept by the dozen; only one that still has replicas can be the newest.
+        # A cluster keeps many old revisions; only one that still has replicas can be the newest.
         mapping(spec, "template", _SPEC) if replicas != 0 else None,
     )

@@ -1,4 +1,4 @@
-"""Storage objects from plain values, with the API server's defaults."""
+"""Decode storage objects from plain values, with the API server's defaults."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _NOT_A_SOURCE = frozenset(
 
 
 def decode_claim(value: Value, namespace: str, source: Source | None = None, path: Path = ()) -> Claim:
-    """A PersistentVolumeClaim or one of a StatefulSet's templates (then ``path`` is its place). Raises DecodeError."""
+    """Return a PersistentVolumeClaim, or a claim template of a StatefulSet at ``path``. Raises DecodeError."""
     at = (*path, "metadata")
     meta, spec = mapping(value, "metadata", path), mapping(value, "spec", path)
     here = (*path, "spec")
@@ -75,7 +75,7 @@ def decode_claim(value: Value, namespace: str, source: Source | None = None, pat
 
 
 def decode_volume(value: Value, source: Source | None = None) -> PersistentVolume:
-    """A PersistentVolume. Raises DecodeError."""
+    """Return a PersistentVolume. Raises DecodeError."""
     at, here = ("metadata",), ("spec",)
     meta, spec = mapping(value, "metadata", ()), mapping(value, "spec", ())
     claim = optional_mapping(spec, "claimRef", here)
@@ -107,7 +107,7 @@ def decode_volume(value: Value, source: Source | None = None) -> PersistentVolum
 
 
 def decode_storage_class(value: Value, source: Source | None = None) -> StorageClass:
-    """A StorageClass. Raises DecodeError."""
+    """Return a StorageClass. Raises DecodeError."""
     meta = mapping(value, "metadata", ())
     annotations = labels(meta, "annotations", ("metadata",))
     topologies = []
@@ -126,7 +126,7 @@ def decode_storage_class(value: Value, source: Source | None = None) -> StorageC
 
 
 def decode_csi_node(value: Value, source: Source | None = None) -> CSINode:
-    """A CSINode. Raises DecodeError."""
+    """Return a CSINode. Raises DecodeError."""
     meta, spec = mapping(value, "metadata", ()), mapping(value, "spec", ())
     limits: dict[str, int | None] = {}
     drivers: dict[str, tuple[str, ...]] = {}
@@ -139,7 +139,7 @@ def decode_csi_node(value: Value, source: Source | None = None) -> CSINode:
 
 
 def decode_storage_capacity(value: Value, source: Source | None = None) -> StorageCapacity:
-    """A CSIStorageCapacity. Raises DecodeError."""
+    """Return a CSIStorageCapacity. Raises DecodeError."""
 
     def size(key: str) -> int | None:
         found = value.get(key)
@@ -159,7 +159,7 @@ def decode_storage_capacity(value: Value, source: Source | None = None) -> Stora
 
 
 def decode_volume_attachment(value: Value, source: Source | None = None) -> VolumeAttachment:
-    """A VolumeAttachment. Raises DecodeError."""
+    """Return a VolumeAttachment. Raises DecodeError."""
     spec = mapping(value, "spec", ())
     return VolumeAttachment(
         text(spec, "nodeName", ("spec",)),

@@ -1,4 +1,4 @@
-"""Controllers from plain values, with the API server's defaults for their kind.
+"""Decode controllers from plain values, with the API server's defaults for their kind.
 
 Mirrors ``pkg/apis/apps/v1/defaults.go`` and ``pkg/apis/batch/v1/defaults.go`` (v1.36).
 """
@@ -26,7 +26,10 @@ from kubesched_lint.model.workload import SCALED, Strategy, Workload
 
 
 def decode_workload(value: Value, namespace: str, source: Source | None = None, order: int = 0) -> Workload:
-    """A workload of one of ``model.workload.KINDS``. ``namespace`` fills a missing one. Raises DecodeError."""
+    """Return a workload of one of ``model.workload.KINDS``.
+
+    ``namespace`` is the default if it has none. Raises DecodeError.
+    """
     kind = value["kind"]
     meta = mapping(value, "metadata", ())
     spec = mapping(value, "spec", ())
@@ -53,7 +56,7 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
         labels=labels(meta, "labels", ("metadata",)),
         annotations=labels(meta, "annotations", ("metadata",)),
         uid=text(meta, "uid", ("metadata",)),
-        # What is written down can be asked for again; what a cluster tells is let go.
+        # A template in a manifest can be read again from the document; one from a snapshot cannot, so it is kept.
         template=None if isinstance(source, Document) and source.value is value else template,
         source=source,
         order=order,
@@ -62,7 +65,7 @@ def decode_workload(value: Value, namespace: str, source: Source | None = None, 
 
 
 def _selector(kind: str, spec: Value, pod: Pod) -> Selector | None:
-    """A ReplicationController's is a map of labels, those of its template where none is written (SetDefaults)."""
+    """Return the selector; a ReplicationController's is a label map, by default its template's labels (SetDefaults)."""
     if kind in ("Pod", "Job", "CronJob"):
         return None
     if kind != "ReplicationController":
@@ -84,7 +87,7 @@ def _template(kind: str, value: Value, spec: Value) -> tuple[Value, Path]:
 
 
 def _of_kind(kind: str, spec: Value, namespace: str, source: Source | None) -> dict[str, Any]:
-    """The fields of a workload that only its kind has, or has otherwise."""
+    """Return the fields of a workload that only its kind has, or that differ by kind."""
     match kind:
         case "Deployment":
             return {"strategy": _deployment_strategy(spec), "held": "paused" if spec.get("paused") is True else ""}
@@ -107,13 +110,14 @@ def _of_kind(kind: str, spec: Value, namespace: str, source: Source | None) -> d
             job = mapping(spec, "jobTemplate", ("spec",))
             at: Path = ("spec", "jobTemplate")
             inner = mapping(job, "spec", at)
-            # Suspended itself it makes no Jobs; where its template is, Jobs that wait for somebody.
+            # A suspended CronJob creates no Jobs; a suspended template creates Jobs that wait until a user resumes
+            # them.
             return _parallelism(inner, (*at, "spec")) | (_suspended(spec) or _suspended(inner))
     return {}
 
 
 def _parallelism(spec: Value, path: Path) -> dict[str, Any]:
-    """A Job runs as many pods at once as parallelism allows and completions still need."""
+    """Return the replicas of a Job: as many pods run at once as parallelism allows and completions still need."""
     parallelism = integer(spec, "parallelism", path)
     completions = integer(spec, "completions", path)
     wanted = 1 if parallelism is None else parallelism
@@ -123,7 +127,7 @@ def _parallelism(spec: Value, path: Path) -> dict[str, Any]:
 
 
 def _suspended(spec: Value) -> dict[str, Any]:
-    """Of another type than the API server takes it holds nothing: validation tells of that."""
+    """Return ``held`` if ``suspend`` is true; validation reports other types."""
     return {"held": "suspended"} if spec.get("suspend") is True else {}
 
 

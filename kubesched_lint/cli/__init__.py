@@ -1,4 +1,4 @@
-"""The command line: one parser, whose commands load when they are called."""
+"""The command line: one parser that imports a command when the user calls it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def main() -> None:
-    """Entry point of ``kubesched-lint``. Exit codes: 0 yes, 1 no, 2 a failure, 128 + n ended by signal n."""
+    """Entry point of ``kubesched-lint``. Exit codes: 0 all is well, 1 findings, 2 failure, 128 + n after signal n."""
     from kubesched_lint.cli.ending import ended_by
 
     ended_by(_run)
@@ -22,7 +22,7 @@ def _run() -> int:
         return 0
     import gc
 
-    gc.disable()  # what is imported stays, and `lint` makes no cycles of any size: looking for them is a third of a run
+    gc.disable()  # `lint` makes almost no reference cycles, and garbage collection takes a third of a run
     from kubesched_lint.cli.app import COMPLETE, app
 
     if COMPLETE in os.environ:

@@ -1,4 +1,4 @@
-"""The tree of commands. Each lives in a module of its own, imported when it is named or when help lists it."""
+"""The command tree. Each command has its own module, imported when the user names it or help lists it."""
 
 import gc
 from enum import StrEnum
@@ -11,7 +11,7 @@ from kubesched_lint.cli.parser import CommandGroup
 from kubesched_lint.printing import say, say_exactly
 
 COMPLETE = "_KUBESCHED_LINT_COMPLETE"
-"""The variable by which a shell asks what may follow; ``--show-completion`` tells it to."""
+"""The environment variable that a shell sets to ask for completions; ``--show-completion`` prints the script."""
 _COMMANDS = ("lint", "why", "simulate", "fleet", "init", "snapshot", "baseline", "config", "rules", "verify")
 
 
@@ -22,7 +22,7 @@ class Shell(StrEnum):
 
 
 class _Commands(CommandGroup):
-    """Looks for the command NAME in ``kubesched_lint.cli.NAME``, which has it as ``app``."""
+    """Loads the command NAME from ``kubesched_lint.cli.NAME``, where it is ``app``."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(_COMMANDS)
@@ -39,7 +39,7 @@ class _Commands(CommandGroup):
 
 app = typer.Typer(
     cls=_Commands,
-    add_completion=False,  # its options ask which shell is running; ours are told
+    add_completion=False,  # Typer's options detect the shell; ours takes its name
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -74,14 +74,14 @@ def root(
             "--show-completion",
             callback=_show_completion,
             is_eager=True,
-            help="Print what makes this shell complete commands, options and names of rules.",
+            help="Print a script that completes commands, options and rule names in this shell.",
         ),
     ] = None,
 ) -> None:
-    """Before you deploy: will every pod of these manifests find a node, and if not, which line is to blame?
+    """Check before you deploy: will every pod of these manifests find a node, and if not, which line is to blame?
 
-    `kubesched-lint COMMAND --help` explains a command and its exit codes. Mostly these are 0: all is well; 1: something
-    was found; 2: something could not be read or followed.
+    `kubesched-lint COMMAND --help` explains a command and its exit codes. For most commands: 0 = no problem, 1 =
+    findings, 2 = invalid input, configuration or options.
 
     Examples:
 

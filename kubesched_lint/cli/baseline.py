@@ -1,4 +1,4 @@
-"""``kubesched-lint baseline``: write down the findings that a project lives with, and take out those that are gone."""
+"""``kubesched-lint baseline``: record the known findings of a project, and remove those that are gone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     cls=CommandGroup,
-    help="Write down known findings, which then do not fail.",
+    help="Record known findings, so that lint does not fail on them.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -33,7 +33,7 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help=f"Where to.  [default: baseline of the configuration, else {DEFAULT}]",
+        help=f"File to write.  [default: baseline of the configuration, else {DEFAULT}]",
     ),
 ]
 File = Annotated[
@@ -41,7 +41,7 @@ File = Annotated[
     typer.Option(
         "--baseline",
         metavar="FILE",
-        help=f"The baseline.  [default: that of the configuration, else {DEFAULT}]",
+        help=f"File of known findings.  [default: baseline of the configuration, else {DEFAULT}]",
     ),
 ]
 
@@ -55,9 +55,9 @@ def write(
     output: Output = None,
     **shared: Any,
 ) -> None:
-    """Write every finding of today, waived ones aside, to a file for `lint --baseline`.
+    """Write all current findings, except waived ones, to a file for `lint --baseline`.
 
-    Takes the paths and flags of `lint`. Nothing is written when something cannot be read.
+    Takes the paths and flags of `lint`. Writes nothing when an input cannot be read.
 
     Examples:
 
@@ -73,7 +73,7 @@ def write(
 
     settings = settle(context, paths)
     file = output or settings.maybe("baseline") or DEFAULT
-    old = _read(file, settings.rulebook, "; it is left as it is") if os.path.exists(file) else None
+    old = _read(file, settings.rulebook, "; the file is not changed") if os.path.exists(file) else None
     entries = entries_of(_run(paths, settings, None).report)
     _write(file, entries)
     told = f"{file}: {_many(len(entries))}"
@@ -93,9 +93,9 @@ def prune(
     baseline: File = None,
     **shared: Any,
 ) -> None:
-    """Take out of a baseline what no longer occurs, and add nothing.
+    """Remove findings that no longer occur from a baseline; add none.
 
-    Entries of rules that do not run here, and of objects that are not among these files, stay.
+    Keeps entries of rules that do not run and of objects that are not in these files.
 
     Example: kubesched-lint baseline prune manifests/ --cluster cluster.yaml
     """
@@ -120,10 +120,10 @@ def update(
     baseline: File = None,
     **shared: Any,
 ) -> None:
-    """Bring a baseline up to date, and say of each entry what changed and why.
+    """Update a baseline, and print each changed entry with the reason.
 
-    New findings are added, and what no longer occurs is taken out, as after an upgrade. Entries of rules that do not
-    run here, and of objects that are not among these files, stay.
+    Adds new findings and removes those that no longer occur, for example after an upgrade. Keeps entries of rules
+    that do not run and of objects that are not in these files.
 
     Example: kubesched-lint baseline update manifests/ --cluster cluster.yaml
     """
@@ -146,7 +146,7 @@ def update(
 
 
 def _line(change: Change) -> str:
-    """For example ``~ warning -> error  spread-unsatisfiable  Deployment shop/web  at spec.replicas  (worse …)``."""
+    """A change as one line, like ``~ warning -> error  some-rule  Deployment shop/web  at spec.replicas  (worse …)``."""
     before, after, entry = change.before, change.after, change.entry
     severity = f"{before.severity.word} -> {after.severity.word}" if before and after else entry.severity.word
     parts = [f"{change.sign} {severity}", entry.rule, str(entry.object), *([f"at {entry.at}"] if entry.at else [])]
@@ -154,7 +154,7 @@ def _line(change: Change) -> str:
 
 
 def _run(paths: list[str], settings: Settings, baseline: str | None) -> LintRun:
-    """Ends the run when something cannot be read: half a set has half of its findings."""
+    """The run. Exits with 2 when an input cannot be read, because the findings would be incomplete."""
     from kubesched_lint.commands.lint.run import Request, checked
     from kubesched_lint.rulebook.library import UnknownRuleError
 
@@ -173,12 +173,12 @@ def _run(paths: list[str], settings: Settings, baseline: str | None) -> LintRun:
         place = f"{problem.path}:{problem.line}:{problem.column}" if problem.line else problem.path
         tell(f"error: {place}: {problem.message}")
     if run.report.errors:
-        _give_up("nothing was written, for not everything could be read")
+        _give_up("nothing was written, because some inputs could not be read")
     return run
 
 
 def _read(file: str, rulebook: Rulebook, aside: str = "") -> tuple[KnownFinding, ...]:
-    """What the baseline holds. Ends the run when it is none, and says ``aside`` behind the reason."""
+    """The entries of the baseline. When it is invalid, prints the reason and ``aside``, and exits with 2."""
     from kubesched_lint.linter.options import BaselineError
     from kubesched_lint.project.baseline import read_baseline
 

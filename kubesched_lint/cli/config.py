@@ -1,4 +1,4 @@
-"""``kubesched-lint config``: what a run would be set to, and where each setting comes from."""
+"""``kubesched-lint config``: the settings of a run, and where each comes from."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     cls=CommandGroup,
-    help="Show the configuration of a run, or the schema of its file.",
+    help="Show the settings of a run, or the schema of the file.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -37,7 +37,7 @@ def show(
 ) -> None:
     """Show every setting of a run, and whether it comes from a flag, a line of the configuration or the default.
 
-    Takes the paths and flags of `lint`, whose configuration it would read.
+    Takes the paths and flags of `lint`.
 
     Examples:
 
@@ -57,7 +57,7 @@ def show(
 
 @app.command("schema", cls=Command)
 def print_schema() -> None:
-    """Print the JSON Schema of kubesched.toml, which editors complete and check it by.
+    """Print the JSON Schema of kubesched.toml, for completion and checks in editors.
 
     Example: kubesched-lint config schema > kubesched.schema.json
     """
@@ -68,7 +68,7 @@ def print_schema() -> None:
 
 
 def _of_rules(settings: Settings, rulebook: Rulebook) -> Iterator[tuple[str, str, object, str]]:
-    """Slug, name, value and origin of every parameter, and of the severities that are set."""
+    """(slug, name, value, origin) of every parameter and of every severity that is set."""
     for rule in rulebook:
         given = settings.params.get(rule.slug, {})
         for name, default in rule.params.items():

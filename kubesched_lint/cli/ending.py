@@ -1,6 +1,6 @@
-"""How a run ends, whatever befalls it: by an answer (0, 1), or by one line that says why there is none.
+"""How a run ends: with an answer (exit code 0 or 1), or with one error line and another exit code.
 
-1 is a negative answer and never a failure. 2 is a failure, 128 + n the end by signal n.
+1 is a negative answer, never a failure. 2 is a failure. 128 + n is the end by signal n.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from kubesched_lint.printing import OutputError, forget, tell
 
 FAILED = 2
 TRACEBACK = "KUBESCHED_LINT_TRACEBACK"
-"""The variable that asks for the traceback of what went wrong."""
+"""The environment variable that makes failures print a traceback."""
 _LONGEST = 500
 _BROKEN_PIPE = 128 + 13
 _NO_ROOM = ("can't start new thread", "can't allocate lock", "failed to map segment", "Cannot allocate memory")
-"""What Python says of too little memory where it raises no MemoryError."""
+"""Parts of Python's messages for too little memory in errors other than MemoryError."""
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
@@ -27,13 +27,13 @@ class Interrupted(BaseException):
 
 
 def ended_by(command: Callable[[], int]) -> NoReturn:
-    """Runs the command and leaves the process with its exit code, or with the code of what befell it."""
+    """Run the command and exit the process with its exit code, or with the code of its failure or signal."""
     _open_what_is_closed()
     try:
         _heed_signals()
         _tell_of_threads()
         code = _outcome(command)
-        # Nothing that was read waits to be taken apart, and nobody waits for threads.
+        # Saves the time to free objects and to join threads.
         os._exit(code if _is_flushed() else FAILED)
     except Interrupted as signal:
         os._exit(128 + int(signal.args[0]))
@@ -52,9 +52,9 @@ def _outcome(command: Callable[[], int]) -> int:
     except OSError as error:
         return _failed(error, _of_the_system(error))
     except Exception as error:
-        if isinstance(error.__cause__, EOFError):  # the parser takes it for the end of an answer to a question
+        if isinstance(error.__cause__, EOFError):  # the parser takes EOFError for an aborted prompt
             error = error.__cause__
-        if hasattr(error, "format_message"):  # of the parser: what was asked for is wrong
+        if hasattr(error, "format_message"):  # a usage error of the parser
             return _misused(error)
         if isinstance(error, (RuntimeError, ImportError)) and any(words in str(error) for words in _NO_ROOM):
             return _failed(error, "not enough memory")
@@ -67,7 +67,7 @@ def _answer(command: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         raise Interrupted(2) from None
     except SystemExit as end:
-        if isinstance(end.__context__, BrokenPipeError):  # the parser ends so
+        if isinstance(end.__context__, BrokenPipeError):  # the parser turns it into SystemExit
             raise end.__context__ from None
         if isinstance(end.code, str):
             tell(f"error: {end.code}")
@@ -107,19 +107,19 @@ def _bug(error: BaseException) -> str:
         place = place.tb_next
     where = f" ({os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno})" if place else ""
     return (
-        f"kubesched-lint {__version__} failed: {said}{where}. This is a bug: please report it, with the input "
-        f"and with the traceback that {TRACEBACK}=1 in the environment shows"
+        f"kubesched-lint {__version__} failed: {said}{where}. This is a bug. Please report it with the input and "
+        f"the traceback; set {TRACEBACK}=1 in the environment to print it"
     )
 
 
 def _misused(error: Any) -> int:
-    """As the parser tells it: usage, a hint and the error."""
+    """Print the parser's usage, hint and error. Return the exit code."""
     from io import StringIO
 
     from kubesched_lint.printing import visible
 
     text = StringIO()
-    if type(error).__name__ != "NoArgsIsHelpError":  # whose message is the help
+    if type(error).__name__ != "NoArgsIsHelpError":  # its message is the help
         said = visible(error.format_message())
         error.format_message = lambda: said
     error.show(file=text)
@@ -129,7 +129,7 @@ def _misused(error: Any) -> int:
 
 
 def _tell_of_threads() -> None:
-    """What ends a thread, or an object that is being taken apart, is no traceback either."""
+    """Hide tracebacks of threads and finalizers, too, unless KUBESCHED_LINT_TRACEBACK is set."""
     import threading
 
     def told(ended: threading.ExceptHookArgs) -> None:
@@ -145,7 +145,7 @@ def _tell_of_threads() -> None:
 
 
 def _open_what_is_closed() -> None:
-    """A file that we open must not become standard output; to read or write a closed stream fails as it should."""
+    """Reopen closed standard streams, so that no other file gets their descriptor and their use still fails."""
     if sys.stdin is not None and sys.stdout is not None and sys.stderr is not None:
         return
     for number, (name, way) in enumerate([("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)]):
@@ -172,7 +172,7 @@ def _unreadable() -> TextIO:
 
 
 def _is_flushed() -> bool:
-    """Whether everything has been written that was said."""
+    """Whether stdout could be flushed; a closed pipe counts as flushed."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -192,7 +192,7 @@ def _is_flushed() -> bool:
 
 
 def _heed_signals() -> None:
-    """Makes a signal unwind the run, so that temporary files go, and end the processes that work for us at once."""
+    """Make signals unwind the run, so that it removes temporary files, and kill worker processes at once."""
     import signal
 
     here = os.getpid()
@@ -200,7 +200,7 @@ def _heed_signals() -> None:
 
     def end(number: int, _: object) -> None:
         for each in heeded:
-            signal.signal(each, signal.SIG_DFL)  # a second one does not wait
+            signal.signal(each, signal.SIG_DFL)  # a second signal ends the process at once
         if os.getpid() != here:
             os._exit(128 + number)
         _end_workers()

@@ -26,7 +26,7 @@ def fleet(
     clusters: Annotated[
         str,
         typer.Option(
-            "--clusters", metavar="DIR", help="Folder with snapshots or sketches; a folder in it is one cluster."
+            "--clusters", metavar="DIR", help="Folder of snapshots or sketches; each file or folder is one cluster."
         ),
     ],
     executor: Annotated[
@@ -37,14 +37,14 @@ def fleet(
     ] = "processes",
     format_: Annotated[str, typer.Option("--format", "-f", metavar="NAME", help="text or json.")] = "text",
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write there instead of to standard output.")
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.  [default: standard output]")
     ] = None,
     color: ColorOption = Color.AUTO,
     **shared: Any,
 ) -> None:
     """Check one set of manifests against many clusters, and show a table of rules by clusters.
 
-    The exit code is the worst that `lint` would give for one of the clusters.
+    Exits with the highest exit code that `lint` would have for one of the clusters.
 
     Examples:
 
@@ -92,7 +92,7 @@ def fleet(
 
 
 def _held(outcome: FleetOutcome, entries: tuple[KnownFinding, ...], source: str) -> FleetOutcome:
-    """What does not occur on one cluster may on another: of the fleet's baseline no entry is called gone."""
+    """The outcome with known findings marked; entries that one cluster lacks are not stale, others may have them."""
     from kubesched_lint.project.baseline import held_against
     from kubesched_lint.record import replace
 
@@ -100,7 +100,7 @@ def _held(outcome: FleetOutcome, entries: tuple[KnownFinding, ...], source: str)
 
 
 def _saying(outcome: FleetOutcome, configuration: str) -> FleetOutcome:
-    """With the line on what makes the gate weaker."""
+    """The outcome with the footer line about the configuration."""
     from kubesched_lint.record import replace
 
     summary = replace(outcome.report.summary, configuration=configuration)
@@ -108,7 +108,7 @@ def _saying(outcome: FleetOutcome, configuration: str) -> FleetOutcome:
 
 
 def _show(outcomes: tuple[FleetOutcome, ...], format_: str, output: str | None, color: str) -> None:
-    """Raises OutputError."""
+    """Write the reports. Raises OutputError."""
     import os
     import sys
 

@@ -1,4 +1,4 @@
-"""``kubesched-lint init``: a sketch of a real cluster, to keep beside the manifests and to edit by hand."""
+"""``kubesched-lint init``: write a sketch of a real cluster, a short file to edit and to keep beside the manifests."""
 
 from __future__ import annotations
 
@@ -24,14 +24,13 @@ def init(
         str | None,
         typer.Argument(
             metavar="[FILE|-]",
-            help="Output of `kubectl get nodes -o json` (with Karpenter: nodes,nodepools), also gzipped, or a "
-            "folder of such files; - is standard input. "
-            "Without it, and at a terminal, kubectl is run.",
+            help="Output of `kubectl get nodes -o json` (with Karpenter: nodes,nodepools), plain or gzipped, or a "
+            "folder of such files; - is standard input. Without FILE, init runs kubectl if a terminal is attached.",
             show_default=False,
         ),
     ] = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="Write there instead of to standard output.")
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.  [default: standard output]")
     ] = None,
     within: Annotated[
         float,
@@ -39,14 +38,14 @@ def init(
             metavar="PERCENT",
             min=0,
             max=50,
-            help="Join nodes whose allocatable resources differ by no more than this; the smallest is written.",
+            help="Merge nodes whose allocatable resources differ by at most this; writes the smallest.",
         ),
     ] = 0.0,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")] = False,
 ) -> None:
     """Write a short sketch of a cluster's nodes, for --cluster.
 
-    Karpenter's NodePools are written word for word; pools that only labels of nodes tell of are suggested in comments.
+    Copies Karpenter's NodePools. Suggests other pools in comments, from the labels of nodes.
 
     Examples:
 
@@ -73,11 +72,11 @@ def init(
     if entries > 10 and not within:
         joined = _entries(sketch_of(cluster, within=1))
         if joined < entries:
-            tell(f"{entries} entries; `--within 1` makes {joined}, joining nodes of nearly equal size")
+            tell(f"{entries} entries; `--within 1` merges nodes of nearly equal size into {joined}")
 
 
 def _entries(sketch: str) -> int:
-    """Of nodes; those of pools come behind."""
+    """The number of node entries in a sketch; entries of pools follow after ``pools:``."""
     return sketch.partition("\npools:")[0].count("\n- name: ")
 
 
@@ -101,7 +100,7 @@ def _kubectl() -> bytes:
 
     if shutil.which(_KUBECTL[0]) is None:
         raise _failed(
-            "no FILE is given and kubectl is not on the PATH. Give the output of `kubectl get nodes -o json` "
+            "no FILE is given, and kubectl is not on the PATH. Pass the output of `kubectl get nodes -o json` "
             "as FILE or on standard input."
         )
     output, fault = _ran(_KUBECTL)
@@ -111,21 +110,21 @@ def _kubectl() -> bytes:
 
 
 def _node_pools() -> bytes | None:
-    """None if they cannot be had, which is said: the nodes alone make a sketch too."""
+    """NodePools as JSON; prints the reason and returns None when kubectl fails, because nodes alone are enough."""
     output, fault = _ran(_POOLS)
     if fault:
-        tell(f"{fault}; pools are suggested from the labels of nodes")
+        tell(f"{fault}; suggesting pools from the labels of nodes")
         return None
     return output
 
 
 def _ran(command: tuple[str, ...]) -> tuple[bytes, str]:
-    """What it prints, and what went wrong; empty if nothing did."""
+    """(standard output, error message) of a command; the message is empty on success."""
     from kubesched_lint.programs import ProgramError, run
 
     tell(f"running {' '.join(command)}")
     try:
-        done = run(command, name="kubectl", largest=1 << 30)  # it asks the user's cluster, which has its own network
+        done = run(command, name="kubectl", largest=1 << 30)
     except ProgramError as error:
         return b"", str(error)
     return done.out, f"kubectl failed: {done.error.strip()}" if done.code else ""

@@ -28,14 +28,14 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 
 class _Lint(Command):
-    """Lets ``--changed`` stand alone: Typer knows no option whose value may be left out."""
+    """Accepts ``--changed`` without a value; Typer has no options with an optional value."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, list(_with_base(args)))
 
 
 def _with_base(args: list[str]) -> Iterator[str]:
-    """``--changed BASE`` as ``--changed=BASE``. What is a path is none: the manifests may follow a bare one."""
+    """``args`` with ``--changed BASE`` as ``--changed=BASE``; an existing path is not BASE but a manifest."""
     rest = iter(args)
     for arg in rest:
         if arg == "--":
@@ -63,18 +63,19 @@ def lint(
         str | None,
         typer.Option(
             metavar="[BASE]",
-            help="Tell only findings touched by what git shows as changed: since the last commit, or since the branch "
-            "left BASE. Everything is still read.",
+            help="Report only findings that touch lines changed since the last commit, or since the branch left "
+            "BASE (by git). All files are still read.",
         ),
     ] = None,
     diff: Annotated[
-        bool, typer.Option("--diff", help="Print what --fix would change, and change nothing; exit with 1 if anything.")
+        bool, typer.Option("--diff", help="Print the changes of --fix without writing them; exit with 1 if any.")
     ] = False,
-    fix: Annotated[bool, typer.Option("--fix", help="Mend in the files what can be mended safely.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Fix findings in the files where this is safe.")] = False,
     unsafe_fixes: Annotated[
         bool,
         typer.Option(
-            "--unsafe-fixes", help="With --diff or --fix: also what may change where pods run or what is promised."
+            "--unsafe-fixes",
+            help="With --diff or --fix: apply fixes, too, that may change where pods run or weaken a guarantee.",
         ),
     ] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ignore the cache and do not write to it.")] = False,
@@ -85,7 +86,7 @@ def lint(
             "-j",
             metavar="N",
             min=1,
-            help="Processes that read large sets at the same time: less to wait for, more CPU in all.",
+            help="Number of processes that read large sets: less waiting, more CPU time in total.",
         ),
     ] = 1,
     quiet: Quiet = False,
@@ -171,7 +172,7 @@ def lint(
 
 
 def _tell_of_missing_cluster(report: "Report") -> None:
-    """Silence about half of the rules would read as their consent."""
+    """Reports on stderr how many rules need a cluster, because --quiet hides the footer that names them."""
     missing = sum(skip.reason == "needs a cluster (--cluster)" for skip in report.skipped)
     if missing and not report.summary.unreadable_cluster:
         from kubesched_lint.text import many

@@ -1,4 +1,4 @@
-"""``lint --diff`` and ``lint --fix``: what would change, and changing it."""
+"""``lint --diff`` prints the fixes; ``lint --fix`` writes them."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from kubesched_lint.text import plural
 
 @dataclass(frozen=True, slots=True)
 class Mending:
-    """What was asked for: to ``write``, or else to show; ``unsafe`` fixes too."""
+    """The options: ``write`` the fixes (or only show them), with or without ``unsafe`` ones."""
 
     write: bool
     unsafe: bool
 
 
 def asked(paths: Sequence[str], *, diff: bool, fix: bool, unsafe: bool) -> Mending:
-    """Raises BadParameter for options that do not go together."""
+    """Return the options as one value. Raises BadParameter for options that exclude each other."""
     if diff and fix:
-        raise typer.BadParameter("--diff shows what --fix would do: give one of them.", param_hint="'--fix'")
+        raise typer.BadParameter("--diff shows what --fix would do; use only one of them.", param_hint="'--fix'")
     if not diff and not fix:
-        raise typer.BadParameter("it goes with --diff or --fix.", param_hint="'--unsafe-fixes'")
+        raise typer.BadParameter("needs --diff or --fix.", param_hint="'--unsafe-fixes'")
     if fix and "-" in paths:
-        words = "standard input cannot be written: --diff shows what would change."
+        words = "standard input cannot be written; use --diff to print the changes."
         raise typer.BadParameter(words, param_hint="'--fix'")
     return Mending(fix, unsafe)
 
 
 def mend(run: LintRun, mending: Mending, rulebook: Rulebook, again: Callable[[], LintRun]) -> tuple[LintRun, int]:
-    """The run to report, and the least exit code: 1 for a diff, 2 for a file that could not be written."""
+    """The run to report, and the minimum exit code: 1 for a diff, 2 for a file that could not be written."""
     import gc
 
-    gc.freeze()  # what has been read stays
-    gc.enable()  # and the set is linted many times over
+    gc.freeze()  # the manifests stay until the end
+    gc.enable()  # fixing lints the set many times
     mended = search.mend(run.manifests, run.cluster, run.options, rulebook, run.report, unsafe=mending.unsafe)
     return _written(run, mended, again) if mending.write else (_shown(run, mended), int(bool(mended.sheets)))
 
 
 def _shown(run: LintRun, mended: Mended) -> LintRun:
-    """Prints what would change. The run with the fixes in its findings."""
+    """Print the diff. Return the run with the fixes in its findings."""
     for sheet in mended.sheets:
         _print(sheet)
     _tell("would fix", mended)
@@ -63,7 +63,7 @@ def _shown(run: LintRun, mended: Mended) -> LintRun:
 
 
 def _written(run: LintRun, mended: Mended, again: Callable[[], LintRun]) -> tuple[LintRun, int]:
-    """Writes what can be mended. The run as it is afterwards."""
+    """Write the fixed files. Return the run after the fixes, and the minimum exit code."""
     failed = 0
     for sheet in mended.sheets:
         try:
@@ -79,10 +79,13 @@ def _written(run: LintRun, mended: Mended, again: Callable[[], LintRun]) -> tupl
 
 
 def _print(sheet: OpenFile) -> None:
-    """The diff as it is, for a patch that was changed fits no file; or not at all. Raises OutputError."""
+    """Print the exact diff, because an escaped patch would not apply; print none if it has control characters.
+
+    Raises OutputError.
+    """
     lines = list(_diff(sheet))
     if any(is_obeyed(line.removesuffix("\n").removesuffix("\r")) for line in lines):
-        tell(f"note: the diff of {sheet.path} is left out: it has characters that terminals or CI runners obey")
+        tell(f"note: the diff of {sheet.path} is not shown: it has control characters or commands for CI runners")
         return
     write_bytes(line.encode("utf-8", "surrogateescape") for line in lines)
 
@@ -103,7 +106,7 @@ def _tell(verb: str, mended: Mended) -> None:
 
 
 def _diff(sheet: OpenFile) -> Iterator[str]:
-    """Unified, with the path as it was given: ``patch -p0`` and ``git apply -p0`` take it."""
+    """Lines of a unified diff for ``patch -p0`` and ``git apply -p0``, with the path as the user gave it."""
     from difflib import unified_diff
 
     name = "-" if sheet.path == STDIN else _name(sheet.path)
@@ -113,7 +116,7 @@ def _diff(sheet: OpenFile) -> Iterator[str]:
 
 
 def _name(path: str) -> str:
-    """As git and patch have names in a diff: in quotes where a character would end or forge a line."""
+    """The path as git and patch write it in a diff: quoted if it has control characters, quotes or backslashes."""
     if not any(character < " " or character in '\\"\x7f' for character in path):
         return f"{path}\t" if " " in path else path
     return '"' + "".join(_quoted(byte) for byte in os.fsencode(path)) + '"'
@@ -126,7 +129,7 @@ def _quoted(byte: int) -> str:
 
 
 def _lines(data: bytes) -> list[str]:
-    """As a diff has them: parted at newlines alone."""
+    r"""The lines for a diff, split at ``\n`` only."""
     codec = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
     text = data.decode(codec, "surrogateescape" if codec == "utf-8" else "strict")
     return [f"{line}\n" for line in text.split("\n")[:-1]] + ([last] if (last := text.rpartition("\n")[2]) else [])

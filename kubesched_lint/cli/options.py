@@ -50,7 +50,7 @@ OptionalPaths = Annotated[list[str] | None, _PATHS]
 
 
 def _rule_names(incomplete: str) -> list[tuple[str, str]]:
-    """Rules and families that begin so, for the shell."""
+    """(name, summary) of rules and families that start with ``incomplete``, for shell completion."""
     from kubesched_lint.rulebook.library import Rulebook
     from kubesched_lint.rulebook.rule import FAMILIES
 
@@ -61,7 +61,7 @@ def _rule_names(incomplete: str) -> list[tuple[str, str]]:
 
 
 def rule_slugs(incomplete: str) -> list[tuple[str, str]]:
-    """Rules that begin so, for the shell."""
+    """(slug, summary) of rules that start with ``incomplete``, for shell completion."""
     from kubesched_lint.rulebook.library import Rulebook
 
     return [(rule.slug, rule.summary) for rule in Rulebook.shipped() if rule.slug.startswith(incomplete)]
@@ -73,11 +73,11 @@ ForceExclude = Annotated[
     typer.Option(
         "--force-exclude",
         rich_help_panel=INPUT,
-        help="Exclude also what is named itself: for hooks, which name each file.",
+        help="Apply --exclude to named paths too (for hooks that pass file names).",
     ),
 ]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="In text: findings only, nothing below them.")
+    bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="In text: print the findings only, no footer.")
 ]
 Verbose = Annotated[
     bool,
@@ -85,13 +85,13 @@ Verbose = Annotated[
         "--verbose",
         "-v",
         rich_help_panel=OUTPUT,
-        help="In text: name the rules that were skipped, and list known findings.",
+        help="In text: name the skipped rules, and list the known findings.",
     ),
 ]
 Statistics = Annotated[
     bool,
     typer.Option(
-        "--statistics", rich_help_panel=OUTPUT, help="In text: a table of the rules and how often each found something."
+        "--statistics", rich_help_panel=OUTPUT, help="In text: print a table with the number of findings of each rule."
     ),
 ]
 
@@ -109,87 +109,85 @@ _SHARED = {
         str | None,
         None,
         INPUT,
-        "Snapshot or sketch: a file or folder, also .gz; or live[:CONTEXT].",
+        "The cluster: a snapshot or sketch (file, .gz or folder), or live[:CONTEXT].",
         "--cluster",
         "-c",
         metavar="PATH",
     ),
     "namespace": _option(
-        str, "default", INPUT, "Namespace of objects that name none.", "--namespace", "-n", metavar="NAME"
+        str, "default", INPUT, "Namespace of objects without a namespace.", "--namespace", "-n", metavar="NAME"
     ),
-    "profile": _option(Profile, Profile.CI, RULES, "Which rules run unless selected by name.", "--profile"),
+    "profile": _option(Profile, Profile.CI, RULES, "The set of rules to run when --select is not given.", "--profile"),
     "select": _many(RULES, "--select", "RULE", "Run only these rules or families.", autocompletion=_rule_names),
-    "ignore": _many(RULES, "--ignore", "RULE", "Leave out these rules or families.", autocompletion=_rule_names),
-    "rule_folders": _many(RULES, "--rules", "DIR", "A folder with rules of your own, see `rules new`."),
+    "ignore": _many(RULES, "--ignore", "RULE", "Do not run these rules or families.", autocompletion=_rule_names),
+    "rule_folders": _many(RULES, "--rules", "DIR", "A folder with your own rules, see `rules new`."),
     "formats": _many(
         OUTPUT, "--format", "NAME[=FILE]", "text, json, sarif, github, gitlab, junit, markdown or html.", "-f"
     ),
-    "fail_on": _option(
-        FailOn, FailOn.ERROR, OUTPUT, "The severity from which findings make the exit code 1.", "--fail-on"
-    ),
-    "strict_skips": _option(bool, False, OUTPUT, "Exit with 1 also when a rule had to be skipped.", "--strict-skips"),
+    "fail_on": _option(FailOn, FailOn.ERROR, OUTPUT, "Exit with 1 on findings of at least this severity.", "--fail-on"),
+    "strict_skips": _option(bool, False, OUTPUT, "Exit with 1 when a rule was skipped, too.", "--strict-skips"),
     "apply_order": _option(
         ApplyOrder,
         ApplyOrder.KUBECTL,
         INPUT,
-        "Which tool applies the manifests, and so in which order.",
+        "The tool that applies the manifests; it decides the order.",
         "--apply-order",
     ),
     "elastic": _option(
         bool | None,
         None,
         INPUT,
-        "Whether nodes come and go by an autoscaler.  [default: seen from labels]",
+        "Whether an autoscaler adds and removes nodes.  [default: read from node labels]",
         "--elastic/--fixed",
     ),
     "kubernetes_version": _option(
-        str, "1.36", INPUT, "Version whose scheduler is modelled.", "--kubernetes-version", metavar="VERSION"
+        str, "1.36", INPUT, "Kubernetes version of the scheduler.", "--kubernetes-version", metavar="VERSION"
     ),
-    "partial": _option(bool, False, INPUT, "The paths are part of a larger set: absence proves nothing.", "--partial"),
-    "exclude": _many(INPUT, "--exclude", "GLOB", "Pass over such files and folders where a folder is read."),
+    "partial": _option(
+        bool, False, INPUT, "The paths are part of a larger set; missing objects may exist elsewhere.", "--partial"
+    ),
+    "exclude": _many(INPUT, "--exclude", "GLOB", "Skip matching files and folders inside folders."),
     "sets": _many(
         RULES, "--set", "RULE.PARAM=VALUE", "Set a parameter of a rule, or its severity (RULE.severity=note)."
     ),
     "baseline": _option(
-        str | None, None, RULES, "Findings that this file knows do not count.", "--baseline", metavar="FILE"
+        str | None, None, RULES, "Do not count findings that this file lists.", "--baseline", metavar="FILE"
     ),
     "render": _option(
         bool,
         True,
         INPUT,
-        "Read kustomizations as what kubectl kustomize makes of them, and a named chart as helm template does, "
-        "where these are installed.",
+        "Render kustomizations with kubectl kustomize, and a named chart with helm template, if installed.",
         "--render/--no-render",
     ),
     "config_file": _option(
         str | None,
         None,
         CONFIG,
-        "Read this configuration.  [default: the nearest kubesched.toml or pyproject.toml]",
+        "Configuration file.  [default: the nearest kubesched.toml or pyproject.toml]",
         "--config",
         metavar="FILE",
     ),
     "no_config": _option(bool, False, CONFIG, "Read no configuration.", "--no-config"),
 }
-"""What ``settle`` reads: type and default of each option, in the order of a command's help."""
+"""(type, default) of each shared option, in help order; ``settle`` reads their values."""
 
 READING = (
     "namespace", "apply_order", "elastic", "kubernetes_version", "exclude", "render", "config_file", "no_config",
 )  # fmt: skip
-"""How manifests and clusters are read."""
+"""Options that change how manifests and clusters are read."""
 JUDGING = (*READING, "profile", "select", "ignore", "rule_folders", "partial", "sets")
-"""… and by which rules they are judged."""
+"""Also the options that choose and configure rules."""
 GATING = (*JUDGING, "fail_on", "strict_skips", "baseline")
-"""… and what fails the run."""
+"""Also the options that decide the exit code."""
 
 Run = TypeVar("Run", bound=Callable[..., None])
 
 
 def takes(*names: str) -> Callable[[Run], Run]:
-    """Gives shared options to a command, before its own.
+    """Return a decorator that adds the named shared options to a command, before its own options.
 
-    The command lists them as ``**shared`` and does not look at them: ``settle`` reads them from the context, beside
-    the configuration.
+    The command takes them as ``**shared`` and does not use them: ``settle`` reads them from the context.
     """
 
     def give(command: Run) -> Run:

@@ -1,4 +1,4 @@
-"""From a report to the terminal and to files."""
+"""Writing of reports to the terminal and to files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def show(
     quiet: bool = False,
     statistics: bool = False,
 ) -> None:
-    """Writes every report. Raises OutputError when a file cannot be written."""
+    """Write every chosen report. Raises OutputError when a file cannot be written."""
     plain = RenderContext(
         verbose=verbose,
         quiet=quiet,
@@ -52,19 +52,19 @@ def show(
 def _panorama(run: LintRun) -> ReportExtras | None:
     import gc
 
-    gc.enable()  # a simulation, unlike a lint, leaves cycles behind
+    gc.enable()  # a simulation, unlike lint, makes reference cycles
     return run.panorama()
 
 
 def _folder() -> str:
     try:
         return os.getcwd()
-    except OSError:  # somebody removed it
+    except OSError:  # the folder was removed
         return ""
 
 
 def _lines(run: LintRun, path: str) -> Sequence[str]:
-    if path.endswith(RENDERED):  # no file has it
+    if path.endswith(RENDERED):  # rendered text is in no file
         text = (d.rendering.text for d in run.manifests.documents if d.path == path and d.rendering is not None)
         return next((found.split("\n") for found in text), ())
     return _file_lines(path)
@@ -94,7 +94,7 @@ def _cards(rulebook: Rulebook) -> Callable[[str], CardView | None]:
 
 
 class Progress:
-    """One line on a terminal that changes as things come; nothing where standard error is no terminal."""
+    """A progress line on standard error; prints nothing when it is no terminal."""
 
     def __init__(self) -> None:
         self._stream = sys.stderr if sys.stderr.isatty() else None

@@ -1,4 +1,4 @@
-"""Commands whose help reads like a manual page: options in sections, examples at the end and never wrapped astray."""
+"""Commands with help like a manual page: options in sections, and examples at the end that can be copied."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-INPUT, RULES, OUTPUT, CONFIG = "What is read", "Rules", "Output", "Configuration"
-"""Sections of options, as ``rich_help_panel`` of an option names them; without one it is among ``Options``."""
+INPUT, RULES, OUTPUT, CONFIG = "Input", "Rules", "Output", "Configuration"
+"""Sections of options: values for ``rich_help_panel``. An option without a section is listed under ``Options``."""
 _REST = "Options"
 _TYPES = {"<int range>": "N", "<int>": "N", "<str>": "TEXT", "<float range>": "N"}
 
 
 class Command(TyperCommand):
-    """A command that parses as any other and is explained as a manual page."""
+    """A command with help like a manual page; it parses arguments as usual."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return list(_usage(super().collect_usage_pieces(ctx)))
@@ -30,7 +30,7 @@ class Command(TyperCommand):
                 is_argument = parameter.param_type_name == "argument"
                 section = "Arguments" if is_argument else getattr(parameter, "rich_help_panel", None) or _REST
                 sections.setdefault(section, []).append((_in_words(record[0]), record[1]))
-        sections[_REST] = sections.pop(_REST, [])  # the last
+        sections[_REST] = sections.pop(_REST, [])  # moves to the end
         for title, records in sections.items():
             if records:
                 with formatter.section(title):
@@ -41,7 +41,7 @@ class Command(TyperCommand):
 
 
 class CommandGroup(TyperGroup):
-    """A command with commands of its own."""
+    """A command with subcommands."""
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
         _write_text(self.help, formatter)
@@ -50,7 +50,7 @@ class CommandGroup(TyperGroup):
         _write_examples(self.help, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Fails with a guess: another command, or the one that was left out before a path."""
+        """Fails with a suggestion: a similar command, or ``lint`` when the unknown name is a path."""
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-"):
             from os.path import exists
@@ -79,7 +79,7 @@ def _write_examples(text: str | None, formatter: Any) -> None:
 
 
 def _usage(pieces: list[str]) -> Iterator[str]:
-    """Without the braces that Typer puts around what is required."""
+    """The pieces without the braces that Typer puts around required arguments."""
     for piece in pieces:
         bare = piece.removesuffix("...").strip("{}")
         yield bare.upper() if piece.startswith("{") else piece
@@ -92,7 +92,7 @@ def _in_words(names: str) -> str:
 
 
 def _parted(text: str) -> tuple[str, list[str]]:
-    """What a docstring says, and the lines of its examples."""
+    """The text of a docstring before its examples, and the example lines."""
     from inspect import cleandoc
 
     about, _, rest = cleandoc(text).partition("\nExample")
@@ -100,7 +100,7 @@ def _parted(text: str) -> tuple[str, list[str]]:
 
 
 def _broken(example: str, width: int) -> Iterator[str]:
-    """A long command is continued as a shell would have it; an option keeps its value."""
+    r"""Lines of at most ``width`` cells, joined by ``\`` as in a shell; an option and its value share a line."""
     from textwrap import wrap
 
     words = example.split(" ")

@@ -1,4 +1,4 @@
-"""``kubesched-lint rules``: what rules there are, what one of them is about, and whether their examples hold."""
+"""``kubesched-lint rules``: list rules, explain one, test the examples of their cards, start a new rule."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     cls=CommandGroup,
-    help="List, explain and test the rules.",
+    help="List, explain, test and create rules.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -30,7 +30,7 @@ app = typer.Typer(
 UNUSABLE = 2
 OwnRules = Annotated[
     list[str] | None,
-    typer.Option("--rules", metavar="DIR", help="A folder with rules of your own. Repeatable.", show_default=False),
+    typer.Option("--rules", metavar="DIR", help="A folder with your own rules. Repeatable.", show_default=False),
 ]
 
 
@@ -39,10 +39,10 @@ def list_rules(
     family: Annotated[
         list[str] | None, typer.Option("--family", metavar="FAMILY", help="Only this family. Repeatable.")
     ] = None,
-    form: Annotated[Format, typer.Option("--format", "-f", help="How to print them.")] = Format.TEXT,
+    form: Annotated[Format, typer.Option("--format", "-f", help="Output format.")] = Format.TEXT,
     own: OwnRules = None,
 ) -> None:
-    """List the rules by family, with severity and what each needs to run.
+    """List the rules by family, with their severity and the inputs that each needs.
 
     Examples:
 
@@ -69,13 +69,15 @@ def list_rules(
 def explain(
     slug: Annotated[
         str,
-        typer.Argument(metavar="RULE", autocompletion=rule_slugs, help="The rule, as reports name it in brackets."),
+        typer.Argument(
+            metavar="RULE", autocompletion=rule_slugs, help="Name of a rule, as in the brackets of reports."
+        ),
     ],
     own: OwnRules = None,
 ) -> None:
-    """Explain one rule: what it finds, why it hurts, an example, what to use instead, what it cannot see.
+    """Explain one rule: what it finds, why this is a problem, an example, what to use instead, its limits.
 
-    Of a family it lists the rules.
+    With the name of a family, lists its rules.
 
     Example: kubesched-lint rules explain anti-affinity-exceeds-domains
     """
@@ -86,7 +88,7 @@ def explain(
     book = _book(own)
     if slug in book.families and slug not in book.rules:
         rules = book.family(slug)
-        say(f"`{slug}` is a family; `kubesched-lint rules explain RULE` tells of one of its {len(rules)} rules.\n")
+        say(f"`{slug}` is a family; `kubesched-lint rules explain RULE` explains one of its {len(rules)} rules.\n")
         say("\n".join(_table({slug: rules})))
         return
     try:
@@ -109,16 +111,16 @@ def explain(
 @app.command("test", cls=Command)
 def run_examples(
     folder: Annotated[
-        str | None, typer.Argument(metavar="[DIR]", help="A folder of cards; the shipped ones if none is given.")
+        str | None, typer.Argument(metavar="[DIR]", help="A folder of cards.  [default: the shipped cards]")
     ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option("--only", metavar="RULE", help="Only the cards of this rule or family. Repeatable."),
     ] = None,
 ) -> None:
-    """Run the examples of the cards: each must show exactly what its marks say, under all other rules as well.
+    """Test the examples of the cards: each must have exactly the findings that its marks name, with all rules on.
 
-    Exit code 2 when a card cannot be used or an example does not hold.
+    Exits with 2 when a card is invalid or an example fails.
     """
     from pathlib import Path
 
@@ -145,21 +147,21 @@ def run_examples(
 
 @app.command("new", cls=Command)
 def new_rule(
-    slug: Annotated[str, typer.Argument(help="Its name: small letters, words joined by hyphens.")],
+    slug: Annotated[str, typer.Argument(help="Name of the rule: lower-case words joined by hyphens.")],
     folder: Annotated[
         str | None,
         typer.Option(
             "--dir",
             metavar="DIR",
-            help="Where to write it.  [default: ops/rules; own-rules for a package]",
+            help="Folder to write to.  [default: ops/rules; own-rules with --python]",
             show_default=False,
         ),
     ] = None,
     python: Annotated[
-        bool, typer.Option("--python/--cel", help="A check in Python, in a package, or a CEL expression.")
+        bool, typer.Option("--python/--cel", help="Check in Python, as a package, or as a CEL expression.")
     ] = False,
 ) -> None:
-    """Write a new rule of your own that passes its examples at once; then change both to what you mean.
+    """Create a rule whose examples pass; then edit the check and the examples.
 
     Examples:
 
@@ -191,7 +193,7 @@ def new_rule(
 
 
 def _book(own: list[str] | None) -> Rulebook:
-    """All rules; what is wrong with cards of one's own is told at once."""
+    """All rules; prints the faults in the user's own cards."""
     from kubesched_lint.rulebook.own import rulebook_with
 
     book = rulebook_with(own or ())

@@ -1,4 +1,4 @@
-"""Flags beat the configuration, which beats the defaults: every setting of a run, and where it comes from."""
+"""The settings of a run and their origins. Flags override the configuration, which overrides the defaults."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DEFAULT = "default"
 
 @record
 class Settings:
-    """``values`` holds every key of the configuration; ``params`` and ``severities`` what is set of rules, by slug."""
+    """``values`` has every configuration key; ``params`` and ``severities`` have the settings of rules, by slug."""
 
     values: Mapping[str, Given]
     params: Mapping[str, Mapping[str, Given]]
@@ -52,7 +52,7 @@ class Settings:
 
     @property
     def in_force(self) -> str:
-        """What reports say of the configuration."""
+        """The text of the footer's ``config`` line; empty without a configuration file."""
         if not self.config.file:
             return ""
         from kubesched_lint.project.weakening import in_force
@@ -77,11 +77,11 @@ class Settings:
 
 
 def settle(context: typer.Context, paths: Sequence[str]) -> Settings:
-    """The settings of a run of a command, from its flags and the configuration that goes with the paths.
+    """Return the settings of a command, from its flags and the configuration file nearest to the paths.
 
-    Their rulebook has the rules of ``--rules`` and those that the configuration names.
+    Their rulebook includes the rules of ``--rules`` and of the configuration's ``rule-folders``.
 
-    Ends the run with exit code 2 when the configuration or a flag cannot be followed, and says why.
+    Prints the reason and exits with 2 when the configuration or a flag is invalid.
     """
     rulebook = rulebook_with(context.params.get("rule_folders") or ())
     try:
@@ -107,19 +107,19 @@ def settle(context: typer.Context, paths: Sequence[str]) -> Settings:
 
 
 def tell_configuration(settings: Settings) -> None:
-    """On stderr, for commands whose reports have no place for it: the configuration in force, and what it weakens."""
+    """Print the ``config`` line on stderr, for commands without a footer."""
     if settings.in_force:
         tell(f"config: {settings.in_force}")
 
 
 def _joined(given: Given, written: Given | None, rulebook: Rulebook) -> Given:
-    """The folders of own rules, of the flag and of the configuration."""
+    """The folders of own rules, from the flag and from the configuration."""
     origin = given.origin if written in (None, given) else f"{given.origin} and {written.origin}"
     return Given(rulebook.asked, origin)
 
 
 def cluster_of(context: typer.Context, settings: Settings) -> str:
-    """The cluster of a command that cannot do without. Raises UsageError when none is named."""
+    """Return the path of the cluster, for commands that require one. Raises UsageError when none is given."""
     path = settings.maybe("cluster")
     if path is None:
         context.fail("Missing option '--cluster' / '-c', or `cluster` in kubesched.toml.")
@@ -134,7 +134,7 @@ def _config(context: typer.Context, paths: Sequence[str], rulebook: Rulebook) ->
 
 
 def _flag(context: typer.Context, name: str) -> Given | None:
-    """What the command line says of a key; None when it says nothing."""
+    """The value of a key on the command line; None when it is not given."""
     parameter = name.replace("-", "_")
     source = context.get_parameter_source(parameter)
     if source is None or source.name not in ("COMMANDLINE", "ENVIRONMENT"):
@@ -156,7 +156,7 @@ def _flag(context: typer.Context, name: str) -> Given | None:
 def _of_rules(
     context: typer.Context, config: Config, rulebook: Rulebook
 ) -> tuple[Mapping[str, Mapping[str, Given]], Mapping[str, Given]]:
-    """What ``--set`` and the configuration say of rules."""
+    """(parameters, severities) of rules, by slug, from ``--set`` and the configuration."""
     texts = context.params.get("sets")
     if not texts:
         return config.params, config.severities

@@ -1,4 +1,4 @@
-"""``kubesched-lint simulate``: what may happen to each workload at every event of its life."""
+"""``kubesched-lint simulate``: what each event, such as a rollout or a zone loss, may do to each workload."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class SimulationFormat(StrEnum):
     HTML = "html-fragment"
 
 
-@app.command(cls=Command, short_help="Tell what deploys, rollouts and losses do to each workload.")
+@app.command(cls=Command, short_help="Show what deploys, rollouts and losses do to each workload.")
 @takes("cluster", *READING)
 def simulate(
     context: typer.Context,
     paths: Paths,
     *,
-    events: Annotated[str, typer.Option(metavar="EVENT,…", help="Which events to tell.")] = _EVENTS,
-    output: Annotated[SimulationFormat, typer.Option("--format", "-f", help="How to print.")] = SimulationFormat.TEXT,
+    events: Annotated[str, typer.Option(metavar="EVENT,…", help="Events to simulate.")] = _EVENTS,
+    output: Annotated[SimulationFormat, typer.Option("--format", "-f", help="Output format.")] = SimulationFormat.TEXT,
     picture: Annotated[str, typer.Option(metavar="EVENT", help="Draw the cluster before and after this event.")] = "",
     never_ready: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAMESPACE/NAME",
-            help="Assume that pods which an event makes of this workload never become ready; may be repeated.",
+            help="Assume that new pods of this workload never become ready. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -43,18 +43,18 @@ def simulate(
         list[str] | None,
         typer.Option(
             metavar="NAME=N",
-            help="Tell also of scaling this workload to N replicas; [KIND/][NAMESPACE/]NAME=N, may be repeated.",
+            help="Also simulate scaling this workload to N replicas; [KIND/][NAMESPACE/]NAME=N. Repeatable.",
             show_default=False,
         ),
     ] = None,
-    states: Annotated[int, typer.Option(min=1, help="States that one search may visit.")] = 4_000,
-    seed: Annotated[int, typer.Option(help="Of the runs that stand in where no search is affordable.")] = 1,
+    states: Annotated[int, typer.Option(min=1, help="Maximum number of states that one search visits.")] = 4_000,
+    seed: Annotated[int, typer.Option(help="Seed of the random runs that replace a too large search.")] = 1,
     color: ColorOption = Color.AUTO,
     **shared: Any,
 ) -> None:
-    """Tell what each event of its life may do to each workload, before it is deployed.
+    """Show, before you deploy, what each event may do to each workload.
 
-    Exits with 1 when some event is proven to end badly, with 2 when something cannot be read.
+    Exits with 1 when an event is proven to end badly, with 2 when an input cannot be read.
 
     Examples:
 

@@ -1,4 +1,4 @@
-"""``kubesched-lint snapshot``: what scheduling reads of a live cluster, in one file."""
+"""``kubesched-lint snapshot``: save what scheduling reads from a live cluster in one file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def snapshot(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Where to; gzipped if it ends in .gz; - is standard output."
+            "--output", "-o", metavar="FILE", help="File to write, gzipped if it ends in .gz; - is standard output."
         ),
     ] = "cluster.json.gz",
     redact: Annotated[bool, typer.Option("--redact", help="Replace names by pseudonyms.")] = False,
@@ -37,29 +37,29 @@ def snapshot(
         typer.Option(
             metavar="SECRET",
             envvar="KUBESCHED_LINT_REDACT_KEY",
-            help="Makes pseudonyms equal in several snapshots.  [default: random]",
+            help="Key that makes pseudonyms equal in several snapshots.  [default: random]",
         ),
     ] = None,
     request_timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0.1, help="How long to wait for an answer of the API server.")
+        float, typer.Option(metavar="SECONDS", min=0.1, help="Time limit for one answer of the API server.")
     ] = 60.0,
     list_timeout: Annotated[
         float,
         typer.Option(
             metavar="SECONDS",
             min=0.1,
-            help="How long a list may take with all its pages; all lists together three times that.",
+            help="Time limit for all pages of one list; all lists together have three times as long.",
         ),
     ] = 600.0,
     allow_gaps: Annotated[
-        bool, typer.Option("--allow-gaps", help="Write the file even when the API server failed to give a list.")
+        bool, typer.Option("--allow-gaps", help="Write the file even when the API server fails to return a list.")
     ] = False,
 ) -> None:
-    """Capture what scheduling reads of a live cluster, for --cluster.
+    """Save what scheduling reads from a live cluster, for --cluster.
 
-    It asks the API server with the kubeconfig that kubectl uses, or inside a pod by its service account, and needs
-    `list` only: docs/snapshot.md has the ClusterRole. Neither environment variables, Secrets nor ConfigMaps
-    are kept, and of annotations only the ten that scheduling reads, which docs/snapshot.md names.
+    Uses kubectl's kubeconfig, or the service account inside a pod, and needs only the verb `list`; docs/snapshot.md
+    has the ClusterRole. Does not save environment variables, Secrets or ConfigMaps. Saves only the ten annotations
+    that scheduling reads; docs/snapshot.md names them.
 
     Examples:
 
@@ -87,22 +87,22 @@ def snapshot(
     progress.end()
     if "Node" not in found.metadata["kinds"]:
         why = next((gap for gap in found.gaps if gap.startswith("nodes: ")), "nodes: not listed")
-        raise _failed(f"{why}: without nodes nothing is written (docs/snapshot.md has the ClusterRole)")
+        raise _failed(f"{why}: nothing is written without nodes (docs/snapshot.md has the ClusterRole)")
     if found.failures and not allow_gaps:
         for gap in found.gaps:
             tell(f"missing: {gap}")
-        raise _failed("the API server failed, so nothing is written; --allow-gaps writes what is there")
+        raise _failed("the API server failed, so nothing is written; --allow-gaps writes the rest")
     size = _write(found, output)
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.counts.items())
     tell(f"{output}: {kinds or 'no objects'}{f' ({size / 1024:,.0f} KiB)' if size else ''}")
     for gap in found.gaps:
         tell(f"missing: {gap}")
     if any("(403)" in gap for gap in found.gaps):
-        tell("docs/snapshot.md has the ClusterRole that allows all of it")
+        tell("docs/snapshot.md has the ClusterRole with all permissions that snapshot needs")
 
 
 def _redactor(key: str | None) -> Redactor:
-    """Without a key, one that nobody has: pseudonyms of names that can be guessed tell nothing."""
+    """A redactor with this key, or with a random key, so that nobody can verify a guessed name."""
     import secrets
     from hashlib import scrypt
 
@@ -110,7 +110,7 @@ def _redactor(key: str | None) -> Redactor:
 
     if not key:
         return Redactor(secrets.token_bytes(32))
-    # Slow on purpose: whoever guesses names and a short key has to pay for each guess.
+    # scrypt is slow on purpose: it makes guessing names and short keys expensive.
     return Redactor(scrypt(key.encode(), salt=b"kubesched-lint snapshot", n=1 << 14, r=8, p=1, dklen=32))
 
 

@@ -1,4 +1,4 @@
-"""``kubesched-lint verify``: hold our model against recorded decisions, those of the user's own cluster included."""
+"""``kubesched-lint verify``: compare our model with recorded decisions of a scheduler."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from kubesched_lint.printing import say, say_exactly, tell
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-@app.command(cls=Command, short_help="Hold our model against a scheduler's recorded decisions.")
+@app.command(cls=Command, short_help="Compare our model with recorded decisions of a scheduler.")
 def verify_command(
     cases: Annotated[
         list[str], typer.Argument(metavar="CASES…", help="Recorded cases: .jsonl or .jsonl.gz.", show_default=False)
     ],
     predictions: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Write what we predict for every decision, one JSON object a line."),
+        typer.Option(metavar="FILE", help="Write our prediction for every decision, one JSON object per line."),
     ] = None,
-    show: Annotated[int, typer.Option(min=0, help="How many disagreements to explain per kind.")] = 5,
-    output: Annotated[Format, typer.Option("--format", "-f", help="How to print the account.")] = Format.TEXT,
+    show: Annotated[int, typer.Option(min=0, help="Number of disagreements to explain per kind.")] = 5,
+    output: Annotated[Format, typer.Option("--format", "-f", help="Output format.")] = Format.TEXT,
     kubernetes_version: Annotated[
-        str | None, typer.Option(metavar="VERSION", help="Model this version instead of the one a case names.")
+        str | None, typer.Option(metavar="VERSION", help="Use this Kubernetes version for all cases.")
     ] = None,
 ) -> None:
     """Replay recorded decisions and deployments, and report where our model agrees with them.
 
-    Exits with 1 when something differs for another reason than a draw of the scheduler, with 2 when a file cannot be
-    read. docs/verify.md tells how to record cases from your own cluster.
+    Exits with 1 when a difference is not explained by a random choice of the scheduler, with 2 when a file cannot be
+    read. docs/verify.md explains how to record cases from your own cluster.
 
     Examples:
 

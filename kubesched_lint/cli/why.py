@@ -1,4 +1,4 @@
-"""``kubesched-lint why``: one decision of the scheduler, node by node."""
+"""``kubesched-lint why``: explain one decision of the scheduler, node by node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
-_NO_MANIFESTS = "; no manifests were given: name their files or folders behind it"
+_NO_MANIFESTS = "; no manifests were given: add their files or folders after the name"
 
 
 @app.command(cls=Command, short_help="Explain where one pod can go, node by node.")
@@ -27,30 +27,28 @@ def why(
         str,
         typer.Argument(
             metavar="POD-OR-WORKLOAD",
-            help="kind/name, namespace/name, name, or all three; of the manifests, else of the cluster.",
+            help="name, kind/name, namespace/name or kind/namespace/name, in the manifests or else the cluster.",
             show_default=False,
         ),
     ],
     paths: OptionalPaths = None,
     *,
-    replica: Annotated[int, typer.Option(min=1, help="Which replica; those before it are placed first.")] = 1,
+    replica: Annotated[int, typer.Option(min=1, help="Number of the replica; earlier replicas are placed first.")] = 1,
     keep_running: Annotated[
-        bool, typer.Option("--keep-running", help="Leave the pods of its running revision where they are.")
+        bool, typer.Option("--keep-running", help="Keep the pods of the workload's running revision in place.")
     ] = False,
-    alone: Annotated[
-        bool, typer.Option("--alone", help="Leave out the pods that the rest of the set makes; they are placed first.")
-    ] = False,
-    each: Annotated[bool, typer.Option("--each", help="A row for every node, however many and alike.")] = False,
-    output: Annotated[Format, typer.Option("--format", "-f", help="How to print the answer.")] = Format.TEXT,
-    seed: Annotated[int, typer.Option(help="Of the draws that place earlier replicas and the rest of the set.")] = 0,
+    alone: Annotated[bool, typer.Option("--alone", help="Do not place the pods of the other manifests first.")] = False,
+    each: Annotated[bool, typer.Option("--each", help="Print one row per node; do not group similar nodes.")] = False,
+    output: Annotated[Format, typer.Option("--format", "-f", help="Output format.")] = Format.TEXT,
+    seed: Annotated[int, typer.Option(help="Seed of the random choices that place the other pods.")] = 0,
     color: ColorOption = Color.AUTO,
     **shared: Any,
 ) -> None:
-    """Explain where a pod can go: for every node its scores, or the plugin and the reason that turn the pod away.
+    """Explain where a pod can go: for every node its scores, or the plugin that rejects the pod, and the reason.
 
-    The rest of the set is placed first, in apply order, as lint tries it out; --alone leaves it out.
+    Places the pods of the other manifests first, in apply order, as lint does; --alone skips them.
 
-    Exits with 1 when no node fits, with 2 when something cannot be read or the name means nothing or several things.
+    Exits with 1 when no node fits, with 2 when an input cannot be read or the name matches no or several objects.
 
     Examples:
 
@@ -107,7 +105,7 @@ def why(
 
 
 def _hint(name: str, inventory: Inventory, namespace: str) -> str:
-    """Who asks for ``shop/web`` of manifests that name no namespace may not know that the default one is meant."""
+    """A hint for ``shop/web`` when the manifests have ``web`` without a namespace; else an empty string."""
     from kubesched_lint.commands.why.naming import is_kind
 
     *_, wanted, last = ["", *name.split("/")]

@@ -1,4 +1,4 @@
-"""What the user asked for, after flags and configuration have been merged."""
+"""The settings of a lint run, merged from flags and configuration."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ KUBERNETES_VERSIONS = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35", "1.36")
 
 
 class ChangedError(Exception):
-    """Why nobody can tell what ``--changed`` asks for, as one message for the user."""
+    """``--changed`` failed; the text is a message for the user."""
 
 
 class BaselineError(Exception):
-    """A baseline that cannot be used; its text is for the user."""
+    """A baseline is invalid; the text is a message for the user."""
 
 
 @record
 class Override:
-    """Other settings for findings in some files: ``ignore`` holds slugs, ``severities`` is by slug."""
+    """Settings for findings in ``files``: ``ignore`` has slugs, ``severities`` maps slug → severity."""
 
     files: Globs
     ignore: tuple[str, ...] = ()
     severities: Mapping[str, Severity] = field(default_factory=dict)
     origin: str = ""
-    """Where it is written: ``kubesched.toml:12``."""
+    """Place in the configuration, like ``kubesched.toml:12``."""
 
 
 @record
@@ -43,19 +43,19 @@ class Options:
     apply_order: str = "kubectl"
     kubernetes_version: str = "1.36"
     partial: bool = False
-    """The manifests are part of a larger set: nobody may say that something is missing from them."""
+    """The manifests are part of a larger set, so no rule may report a missing object."""
     params: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     severities: Mapping[str, Severity] = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
     exclude: Globs = field(default_factory=Globs)
-    """Files and folders that are passed over where a folder is read; what is named is always read."""
+    """Files and folders to skip inside folders; a path that the user names is always read."""
 
     def ignores(self, slug: str, path: str) -> bool:
-        """Whether the findings of a rule in a file are left out."""
+        """Whether the configuration drops the findings of a rule in a file."""
         return any(slug in override.ignore and override.files.covers(path) for override in self.overrides)
 
     def severity(self, slug: str, path: str) -> Severity | None:
-        """What the user set for the findings of a rule in a file; the last override that says something wins."""
+        """The user's severity for findings of a rule in a file; None if not set. The last matching override wins."""
         for override in reversed(self.overrides):
             if slug in override.severities and override.files.covers(path):
                 return override.severities[slug]

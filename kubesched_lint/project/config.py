@@ -1,4 +1,4 @@
-"""The configuration of a project: which keys there are, and what a project has said."""
+"""The configuration of a project: its keys, and their values."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from kubesched_lint.rulebook.library import Rulebook
 
 OWN_RULES = "rule-folders"
-"""The key that names folders of own rules; ``--rules`` adds to them, for other keys may speak of their rules."""
+"""The key with folders of own rules. ``--rules`` adds to it, because other keys may name rules of these folders."""
 
 
 @record
 class ConfigKey:
-    """A key at the top of the configuration, which a flag of the same name overrules.
+    """A top-level key of the configuration; the flag of the same name overrides it.
 
     ``kind`` is ``string``, ``boolean``, ``choice``, ``path``, ``rules``, ``formats``, ``globs`` or ``folders``; the
     last four are lists of strings.
@@ -39,39 +39,39 @@ class ConfigKey:
 
 KEYS = (
     ConfigKey("cluster", "path", "Snapshot or sketch of the cluster: a file or a folder, relative to this file."),
-    ConfigKey("namespace", "string", "Namespace of objects that name none.", "default"),
-    ConfigKey("profile", "choice", "Which rules run unless selected by name.", "ci", PROFILES),
-    ConfigKey(OWN_RULES, "folders", "Folders with rules of your own, relative to this file; --rules adds to them.", ()),
+    ConfigKey("namespace", "string", "Namespace of objects without a namespace.", "default"),
+    ConfigKey("profile", "choice", "The set of rules to run when select is not given.", "ci", PROFILES),
+    ConfigKey(OWN_RULES, "folders", "Folders with your own rules, relative to this file; --rules adds to them.", ()),
     ConfigKey("select", "rules", "Run only these rules or families.", ()),
-    ConfigKey("ignore", "rules", "Leave out these rules or families.", ()),
+    ConfigKey("ignore", "rules", "Do not run these rules or families.", ()),
     ConfigKey(
         "apply-order",
         "choice",
-        "Which tool applies the manifests, and so in which order.",
+        "The tool that applies the manifests; it decides the order.",
         "kubectl",
         ("kubectl", "helm", "kustomize", "argocd"),
     ),
-    ConfigKey("kubernetes-version", "choice", "Version whose scheduler is modelled.", "1.36", KUBERNETES_VERSIONS),
-    ConfigKey("elastic", "boolean", "Whether nodes come and go by an autoscaler; seen from labels when absent."),
-    ConfigKey("render", "boolean", "Read kustomizations and named charts as what kubectl and helm make of them.", True),
-    ConfigKey("partial", "boolean", "The paths are part of a larger set: absence proves nothing.", False),
+    ConfigKey("kubernetes-version", "choice", "Kubernetes version of the scheduler.", "1.36", KUBERNETES_VERSIONS),
+    ConfigKey("elastic", "boolean", "Whether an autoscaler adds and removes nodes; read from node labels when absent."),
+    ConfigKey("render", "boolean", "Render kustomizations with kubectl, and named charts with helm.", True),
+    ConfigKey("partial", "boolean", "The paths are part of a larger set; missing objects may exist elsewhere.", False),
     ConfigKey(
         "fail-on",
         "choice",
-        "The severity from which findings make the exit code 1.",
+        "Exit with 1 on findings of at least this severity.",
         "error",
         ("error", "warning", "note", "never"),
     ),
-    ConfigKey("strict-skips", "boolean", "Exit with 1 also when a rule had to be skipped.", False),
-    ConfigKey("formats", "formats", "Reports to write, each NAME or NAME=FILE; files lie in this folder.", ("text",)),
+    ConfigKey("strict-skips", "boolean", "Exit with 1 when a rule was skipped, too.", False),
+    ConfigKey("formats", "formats", "Reports to write, each NAME or NAME=FILE, relative to this file.", ("text",)),
     ConfigKey("baseline", "path", "File of known findings, relative to this file.", None),
-    ConfigKey("exclude", "globs", "Patterns of files and folders that are passed over, relative to this file.", ()),
+    ConfigKey("exclude", "globs", "Patterns of files and folders to skip, relative to this file.", ()),
 )
 BY_NAME = {key.name: key for key in KEYS}
-TABLES = {"rules": "Parameters and severities, a table for each rule.", "overrides": "Other settings for some paths."}
+TABLES = {"rules": "Parameters and severity of each rule.", "overrides": "Settings for some paths."}
 OVERRIDE_KEYS = {
     "paths": "Patterns of the files, relative to this file.",
-    "ignore": "Rules or families whose findings in these files are left out.",
+    "ignore": "Rules or families to ignore in these files.",
     "severities": "Severity of findings in these files, by rule.",
 }
 SCHEMA_KEY = "$schema"
@@ -87,7 +87,7 @@ class Given:
 
 @record
 class Config:
-    """``values`` holds the keys that are given; ``params`` and ``severities`` are by slug. No file: an empty one."""
+    """``values`` has the given keys; ``params`` and ``severities`` are by slug. Empty when there is no file."""
 
     file: str = ""
     values: Mapping[str, Given] = field(default_factory=dict)
@@ -96,13 +96,13 @@ class Config:
     """Slug → a Severity."""
     overrides: tuple[Override, ...] = ()
     globs: Globs = field(default_factory=Globs)
-    """``exclude``, with the folder that it is relative to."""
+    """``exclude``, and the folder that its patterns are relative to."""
     rulebook: Rulebook | None = None
-    """With the rules of one's own that it names; None for no file."""
+    """The shipped rules and those of ``rule-folders``; None without a file."""
 
 
 class ConfigError(Exception):
-    """A configuration that cannot be followed, with all that is wrong with it."""
+    """The configuration is invalid; ``problems`` has every error in it."""
 
     def __init__(self, problems: Iterable[InputError]) -> None:
         self.problems = tuple(problems)

@@ -1,7 +1,7 @@
-"""The JSON Schema of the configuration, for editors; made from the one declaration of keys and from the rules' cards.
+"""The JSON Schema of the configuration, for editors, generated from the declaration of keys and the rules' cards.
 
 ``python -m kubesched_lint.project.config_schema`` writes ``schemas/config.schema.json``; when only rules have changed,
-``python -m kubesched_lint.rulebook.build`` does so as well.
+``python -m kubesched_lint.rulebook.build`` writes it, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NAMES = {"type": "array", "items": {"$ref": "#/$defs/name"}}
 
 
 def schema(rulebook: Rulebook) -> dict[str, Any]:
-    """For ``kubesched.toml``, and for the table ``tool.kubesched-lint`` of a pyproject.toml. Raises CardError."""
+    """The schema of ``kubesched.toml``, and of ``tool.kubesched-lint`` in a pyproject.toml. Raises CardError."""
     return with_rules(_of_keys(), ((rule, card_params(rule, rulebook) if rule.params else {}) for rule in rulebook))
 
 

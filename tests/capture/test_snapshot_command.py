@@ -128,6 +128,6 @@ def test_a_snapshot_without_nodes_is_a_failure_and_leaves_the_old_file(api: ApiS
     done = run("snapshot", "-o", "c.json", cwd=folder)
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
-        "error: nodes: forbidden (403): without nodes nothing is written (docs/snapshot.md has the ClusterRole)"
+        "error: nodes: forbidden (403): nothing is written without nodes (docs/snapshot.md has the ClusterRole)"
     )
     assert (folder / "c.json").read_text() == "old"

@@ -270,7 +270,7 @@ def test_nothing_is_written_over_what_is_no_baseline_or_for_half_a_set(shop: Pat
     before = web.read_text()
     done = run(shop, "baseline", "write", "manifests", "-o", "manifests/web.yaml")
     assert (done.returncode, web.read_text()) == (2, before)
-    assert "it is left as it is" in done.stderr
+    assert "the file is not changed" in done.stderr
     web.write_text("kind: Pod\napiVersion: v1\nspec: [\n")
     done = run(shop, "baseline", "write", "manifests", "-o", "known.json")
     assert done.returncode == 2

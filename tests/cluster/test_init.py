@@ -224,7 +224,7 @@ def test_at_a_terminal_it_asks_for_karpenters_pools_where_labels_tell_of_them(tm
     fake_kubectl(tmp_path, script.replace(f"echo '{pools}'", "echo forbidden >&2; exit 1"))
     done = terminal()
     assert done.returncode == 0
-    assert "kubectl failed: forbidden; pools are suggested from the labels of nodes" in done.stderr
+    assert "kubectl failed: forbidden; suggesting pools from the labels of nodes" in done.stderr
     assert "# - name: general" in done.stdout
 
 

@@ -500,7 +500,7 @@ def test_a_list_that_the_server_fails_to_give_is_exit_2_and_leaves_the_old_file(
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
         "missing: pods: the server failed (500)",
-        "error: the API server failed, so nothing is written; --allow-gaps writes what is there",
+        "error: the API server failed, so nothing is written; --allow-gaps writes the rest",
     ]
     assert (tmp_path / "c.json").read_text() == "old"
 

@@ -146,7 +146,7 @@ def update(
 
 
 def _line(change: Change) -> str:
-    """A change as one line, like ``~ warning -> error  some-rule  Deployment shop/web  at spec.replicas  (worse …)``."""
+    """One line, like ``~ warning -> error  some-rule  Deployment shop/web  at spec.replicas  (worse …)``."""
     before, after, entry = change.before, change.after, change.entry
     severity = f"{before.severity.word} -> {after.severity.word}" if before and after else entry.severity.word
     parts = [f"{change.sign} {severity}", entry.rule, str(entry.object), *([f"at {entry.at}"] if entry.at else [])]

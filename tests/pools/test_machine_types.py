@@ -145,5 +145,5 @@ def test_more_than_is_sold_fits_on_no_machine(
 ) -> None:
     finding = findings_of(web(deployment, "9Gi"), POOL)["resource-exceeds-any-node"]
     assert finding.severity.word == "error"
-    assert "no node that is there for it or that a pool could add has more than 8Gi" in finding.message
+    assert "no existing node for it and no node that a pool could add has more than 8Gi" in finding.message
     assert "at most about 6.74Gi" in finding.help

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-# The command line pays for this module each time it starts: what it offers is imported when it is asked for.
+# The command line loads this module at each start, so names are imported on first use.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kubesched_lint.analysis.remedy import Remedy

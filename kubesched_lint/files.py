@@ -1,12 +1,11 @@
 """The only module that opens files to read them.
 
-What lies in a repository is a stranger's: a link in it may name a device, a pipe that nobody writes to, or a file that
-is none of the repository's business. So a file is opened only when it is a regular one, never waited for, read up to a
-limit, and a link is followed only to what lies inside the same root. The root of a path is the repository that it lies
-in: the nearest folder with ``.git`` that no link leads out of. Where there is none, it is the current folder, and for
-what lies outside that one, the folder that was named, or the folder of the file.
+The contents of a repository are untrusted: a link may name a device, a pipe without a writer, or a file outside the
+repository. So only regular files are opened, without waiting, up to a size limit, and links are followed only inside
+the same root. The root of a path is its repository: the nearest folder with ``.git`` that no link leaves. Outside a
+repository it is the current folder; for paths outside that one, the named folder or the file's folder.
 
-The current process's own descriptors (``/dev/fd/63``, from ``<(helm template)``) are read as standard input is.
+The process's own descriptors (``/dev/fd/63``, from ``<(helm template)``) are read like standard input.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import IO
 from kubesched_lint.record import record
 
 _READ = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-# Between looking at a file and opening it somebody may put a pipe or a link in its place.
+# Between the check of a file and its opening, another process may replace it by a pipe or a link.
 _CAUTIOUS = _READ | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
 _PIECE = 1 << 20
 _OWN_DESCRIPTORS = ("/dev/fd/", "/proc/self/fd/")
@@ -30,7 +29,7 @@ _REPOSITORY = ".git"
 
 
 class UnreadableError(OSError):
-    """A file that is there and that we do not read; ``strerror`` is the reason, and names nothing."""
+    """A file exists and is refused; ``strerror`` is the reason, without a file name."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(0, reason)
@@ -38,23 +37,23 @@ class UnreadableError(OSError):
 
 @record
 class ResolvedPath:
-    """Where a path leads. ``root`` is what links may not leave; ``real`` and ``root`` hold no links."""
+    """The target of a path. Links must not leave ``root``; ``real`` and ``root`` contain no links."""
 
     real: str
     root: str = ""
     """Empty: neither a repository nor the current folder holds it."""
     is_linked: bool = False
-    """Whether a link led there from the root on."""
+    """Whether the path passes a link below the root."""
 
 
 Places = dict[str, ResolvedPath]
-"""Folders that have been looked up, by absolute path."""
+"""Cache of resolved folders, by absolute path."""
 
 
 def place_of(path: str, known: Places | None = None) -> ResolvedPath:
-    """Where a path leads that a person gave. Raises UnreadableError where a link on the way leaves its root.
+    """Return the target of a path that a user gave. Raises UnreadableError if a link on the path leaves its root.
 
-    ``known`` spares looking up a folder more than once.
+    ``known`` caches folders between calls.
     """
     here = _current()
     folder, name = os.path.split(os.path.join(here, path.rstrip(os.sep) or path))
@@ -70,17 +69,17 @@ def place_of(path: str, known: Places | None = None) -> ResolvedPath:
 
 
 def root_of(path: str) -> str:
-    """The repository, or else the current folder, that holds a path; empty for a path in neither."""
+    """Return the repository that holds a path, else the current folder if it does; empty for a path in neither."""
     return place_of(path).root
 
 
 def is_within(real: str, root: str) -> bool:
-    """Whether a path without links is a folder or lies in it."""
+    """Return whether a path without links is ``root`` or lies in it."""
     return real == root or real.startswith(root if root.endswith(os.sep) else root + os.sep)
 
 
 def inside(path: str, root: str) -> str:
-    """The path without links. Raises UnreadableError where it does not lie inside ``root``."""
+    """Return the path without links. Raises UnreadableError if it does not lie inside ``root``."""
     real = os.path.realpath(path)
     if not is_within(real, root):
         raise UnreadableError(leaving(root))
@@ -88,13 +87,13 @@ def inside(path: str, root: str) -> str:
 
 
 def leaving(root: str) -> str:
-    """What is said of a link to a place outside ``root``."""
+    """Return the message about a link to a place outside ``root``."""
     what = "the repository" if os.path.lexists(os.path.join(root, _REPOSITORY)) else "the folder that is read"
     return f"a link that leads out of {what}: it is not read"
 
 
 def _walked(folder: str, here: str) -> ResolvedPath:
-    """Folder by folder from the top, so that no link can hide the root that it leaves."""
+    """Resolve folder by folder from the top, so that a link cannot hide the root that it leaves."""
     drive, rest = os.path.splitdrive(folder)
     place = ResolvedPath(drive + os.sep)
     for name in rest.split(os.sep):
@@ -115,7 +114,7 @@ def _step(place: ResolvedPath, name: str, here: str) -> ResolvedPath:
     if os.path.islink(real):
         real = inside(real, root) if root else os.path.realpath(real)
         is_linked = bool(root)
-        if os.path.islink(real):  # it leads to itself
+        if os.path.islink(real):  # it links to itself
             raise OSError(ELOOP, os.strerror(ELOOP))
         if not root:
             root = _walked(real, here).root
@@ -128,7 +127,7 @@ def _step(place: ResolvedPath, name: str, here: str) -> ResolvedPath:
 def _current() -> str:
     try:
         return os.getcwd()
-    except OSError:  # somebody removed it
+    except OSError:  # another process removed it
         return os.sep
 
 
@@ -136,10 +135,10 @@ def _current() -> str:
 
 
 def content(path: str, largest: int, *, root: str = "", streams: bool = False) -> bytes:
-    """The bytes of a file, one more than ``largest`` of one that has more.
+    """Return the bytes of a file; ``largest`` + 1 bytes of a larger one.
 
-    ``root``: what the path may not leave, where not a person but a repository names it. ``streams``: the process's
-    own descriptors may be read, whatever they are. Raises UnreadableError and other errors of the system.
+    ``root``: the folder that the path must not leave, if a repository names it and not a user. ``streams``: the
+    process's own descriptors may be read, whatever they are. Raises UnreadableError and other OSErrors.
     """
     if streams and is_own_stream(path):
         return _all_of(os.open(path, _READ), 0, largest)
@@ -147,17 +146,20 @@ def content(path: str, largest: int, *, root: str = "", streams: bool = False) -
 
 
 def content_at(real: str, largest: int) -> bytes:
-    """As ``content``, of a path that is known to hold no links and to lie where it should."""
+    """Return bytes like ``content``, for a path without links that is known to be allowed."""
     return _all_of(*_handle(real), largest)
 
 
 def content_in(folder: int, name: str, largest: int) -> bytes:
-    """As ``content``, of a file in a folder that is open."""
+    """Return bytes like ``content``, for a file in an open folder."""
     return _all_of(*_handle(name, folder), largest)
 
 
 def whole(path: str, largest: int) -> bytes:
-    """As ``content``, of a file that may be very large. One that is larger is not begun: raises UnreadableError."""
+    """Return bytes like ``content``, for a very large file.
+
+    Raises UnreadableError for a larger one without reading it.
+    """
     handle, size = _handle(place_of(path).real)
     if size > largest:
         os.close(handle)
@@ -167,9 +169,9 @@ def whole(path: str, largest: int) -> bytes:
 
 @contextmanager
 def own_folder(path: str) -> Iterator[int]:
-    """The descriptor of a folder that nobody but the user may enter: whatever takes its name later, it is this one.
+    """Yield the descriptor of a folder that only the user may enter; it stays this folder even if its name is reused.
 
-    A folder that others may enter, as a checkout makes them, may hold what others have put there. Raises OSError.
+    A folder that others may enter, such as a checkout, may hold their files. Raises OSError.
     """
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -182,25 +184,25 @@ def own_folder(path: str) -> Iterator[int]:
 
 
 def opened(path: str, *, root: str = "") -> IO[bytes]:
-    """A file to be read piece by piece; see ``content``."""
+    """Return a file to read in pieces; see ``content``."""
     handle, _ = _handle(inside(path, root) if root else place_of(path).real)
     return open(handle, "rb")
 
 
 def is_own_stream(path: str) -> bool:
-    """Whether a path names a descriptor of this process, which whoever started it has opened."""
+    """Return whether a path names a descriptor of this process, which its parent has opened."""
     return path == _OWN_INPUT or path.startswith(_OWN_DESCRIPTORS)
 
 
 def shipped(name: str) -> bytes:
-    """A file of this package, by its path inside it."""
+    """Return a file of this package, by its path inside it."""
     with open(os.path.join(os.path.dirname(__file__), name), "rb") as file:
         return file.read()
 
 
 def _handle(real: str, folder: int | None = None) -> tuple[int, int]:
-    """A descriptor of a regular file, and how many bytes the file has."""
-    _check(os.stat(real, dir_fd=folder, follow_symlinks=False).st_mode)  # to open a device may already do something
+    """Return a descriptor of a regular file, and the file's size in bytes."""
+    _check(os.stat(real, dir_fd=folder, follow_symlinks=False).st_mode)  # opening a device may already have an effect
     handle = os.open(real, _CAUTIOUS) if folder is None else os.open(real, _CAUTIOUS, dir_fd=folder)
     try:
         found = os.fstat(handle)
@@ -222,7 +224,7 @@ def _check(mode: int) -> None:
 def _all_of(handle: int, size: int, largest: int) -> bytes:
     try:
         data = os.read(handle, min(size, largest) + 1)
-        if len(data) == size:  # one more was asked for; asking again would cost as much as the first time
+        if len(data) == size:  # one byte more was requested; a second read would double the time
             return data
         pieces, length = [data], len(data)
         while length <= largest and pieces[-1]:

@@ -1,6 +1,6 @@
-"""What a rule says and what a report shows: severities, evidence, hazards, places and findings.
+"""The data of rules and reports: severities, evidence, hazards, places and findings.
 
-The lowest layer: it knows nothing of Kubernetes, so that everything above may speak of it.
+The lowest layer: it is independent of Kubernetes, so that every layer above can use it.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Protocol
 from kubesched_lint.record import frozen_record, record
 
 Path = tuple[str | int, ...]
-"""Where a value sits inside its object: keys and list indexes from the root, ``("spec", "replicas")``."""
+"""The position of a value inside its object: keys and list indexes from the root, ``("spec", "replicas")``."""
 
 
 class Severity(IntEnum):
-    """Ordered, so that ``finding.severity >= fail_on`` reads as it sounds."""
+    """Ordered, so that ``finding.severity >= fail_on`` works."""
 
     NOTE = 1
     WARNING = 2
@@ -30,11 +30,11 @@ class Severity(IntEnum):
 
 @frozen_record
 class Evidence:
-    """Why we believe a hazard.
+    """The reason to believe a hazard.
 
-    ``proof`` holds for every order in which the scheduler may act; ``witness`` is one concrete order that ends
-    badly; ``pattern`` is text alone. ``policy`` says nothing of the scheduler: somebody's own rule asks for it, which
-    no shipped rule does. Only a proof or a policy may back an error.
+    ``proof`` holds for every order in which the scheduler may act; ``witness`` is one concrete order that ends badly;
+    ``pattern`` is text alone. ``policy`` is a requirement of a user's own rule, not of the scheduler; no shipped rule
+    uses it. Only a proof or a policy may support an error.
     """
 
     kind: str
@@ -43,11 +43,11 @@ class Evidence:
     demand: int | None = None
     supply: int | None = None
     assumes: tuple[str, ...] = ()
-    """The premises on which it stands, as sentences."""
+    """The assumptions of the evidence, as sentences."""
     trace: tuple[str, ...] = ()
     """For a witness: the events in order."""
     event: str = "deploy"
-    """What ends badly: a column of the matrix that ``simulate`` shows, ``deploy`` or ``rollout``."""
+    """The event that ends badly: a column of the ``simulate`` matrix, such as ``deploy`` or ``rollout``."""
 
 
 def proof(
@@ -93,22 +93,25 @@ class Span:
 
 @frozen_record
 class Location:
-    """``near`` is for a text that was rendered, where no line of a file is known to have become ``span``."""
+    """``near`` is for rendered text, if the line of a file that became ``span`` is unknown."""
 
     path: str
     span: Span
     near: Location | None = None
-    """The place in a file that is closest to what was rendered here: reports that annotate files point to it."""
+    """The place in a file that is closest to the rendered text: reports that annotate files point to it."""
 
 
 class Source(Protocol):
-    """The text an object came from: answers where each of its values stands."""
+    """The text that an object came from; it has the position of each value."""
 
     @property
     def path(self) -> str: ...
 
     def span(self, path: Path, *, key: bool = False) -> Span:
-        """The span of the value at ``path`` (of its key with ``key``); of the nearest parent that exists, if absent."""
+        """Return the span of the value at ``path`` (of its key with ``key``).
+
+        Of the nearest existing parent if absent.
+        """
         ...
 
 
@@ -150,11 +153,11 @@ class Fix:
 
 @record
 class Hazard:
-    """What a check yields: facts and a place; the card has the words and the severity.
+    """The result of a check: facts and a place; the rule's card has the words and the severity.
 
-    ``values`` fill the card's message and help templates. ``severity`` may only lower or, with a proof, raise to what
-    the card allows. ``at`` points into ``source`` (the object under check when None). ``victim`` is the object that
-    suffers when that is not the object under check.
+    ``values`` fill the card's message and help templates. ``severity`` may only lower the card's severity or, with a
+    proof, raise it to what the card allows. ``at`` points into ``source`` (the object under check if None). ``victim``
+    is the object that suffers, if it is not the object under check.
     """
 
     at: Path
@@ -165,12 +168,12 @@ class Hazard:
     source: Source | None = None
     victim: ObjectRef | None = None
     variant: str = ""
-    """Selects ``message.<variant>`` and ``help.<variant>`` of a card that words several cases."""
+    """Selects ``message.<variant>`` and ``help.<variant>`` of a card with texts for several cases."""
     key: bool = False
     """Point at the key of ``at`` rather than at its value."""
     fixes: tuple[Fix, ...] = ()
     together: tuple[ObjectRef, ...] = ()
-    """The objects whose pods the proof counts together; empty: those of the object under check alone."""
+    """The objects whose pods the proof counts together; empty: only the object under check."""
 
 
 @frozen_record
@@ -181,7 +184,7 @@ class Related:
 
 @frozen_record
 class Suppression:
-    """Why a finding does not count: somebody waived it, or, when ``known``, a baseline holds it."""
+    """Why a finding does not count: a user waived it, or, if ``known``, a baseline lists it."""
 
     reason: str
     location: Location | None = None
@@ -190,7 +193,7 @@ class Suppression:
 
 @frozen_record
 class Finding:
-    """A judged and placed hazard: all that any report may show."""
+    """A hazard with severity, message and location: everything that a report may show."""
 
     rule: str
     severity: Severity
@@ -204,14 +207,14 @@ class Finding:
     suppressed: Suppression | None = None
     fingerprint: str = ""
     at: Path = ()
-    """Where the finding points inside its object; baselines know it by that, whatever its line."""
+    """The finding's path inside its object; baselines identify it by that, whatever its line."""
     if_fixed: Severity | None = None
-    """What it would be if no autoscaler made nodes; None where that makes no difference."""
+    """Its severity if no autoscaler made nodes; None if that makes no difference."""
 
 
 @frozen_record
 class InputError:
-    """Something that could not be read or understood: one clear message with its place (0 when there is none)."""
+    """Something could not be read or understood: one message with its position (0 if there is none)."""
 
     path: str
     message: str
@@ -220,12 +223,12 @@ class InputError:
 
 
 def one_line(text: str) -> str:
-    """A message, whatever the names hold that it quotes."""
+    """Return the message on one line, whatever the names in it contain."""
     return text if text.isprintable() else " ".join(text.split())
 
 
 class UncheckedError(Exception):
-    """Raised by a check that cannot judge here; its text is the reason under which the rule counts as skipped."""
+    """A check cannot judge this input; the text is the reason for which the rule counts as skipped."""
 
 
 @frozen_record
@@ -235,7 +238,7 @@ class Skip:
     rule: str
     reason: str
     cut: bool = False
-    """The rule began, and what it had to look at goes beyond the work that a run may do."""
+    """The rule began, and its input exceeds the work that a run may do."""
 
 
 @frozen_record
@@ -246,15 +249,15 @@ class Summary:
     unread_kinds: Mapping[str, int] = field(default_factory=dict)
     """Documents of kinds that are counted, not parsed."""
     cluster: str = ""
-    """One sentence on the snapshot: what, how old, what it lacks; empty without one."""
+    """One sentence on the snapshot: source, age, what is missing; empty without a snapshot."""
     rules: int = 0
     """Rules that ran."""
     notes: tuple[str, ...] = ()
-    """Further lines for the footer: skipped Helm sources and Kustomize patches, passing taints, premises."""
+    """Further lines for the footer: skipped Helm sources and Kustomize patches, transient taints, assumptions."""
     unreadable_cluster: str = ""
-    """The path of a cluster that was named and could not be read."""
+    """The path of a cluster that the user named and that could not be read."""
     configuration: str = ""
-    """Which configuration was in force, and what makes the gate weaker; empty where nothing does."""
+    """The active configuration, and what makes the gate weaker; empty if nothing does."""
 
 
 @frozen_record

@@ -1,7 +1,7 @@
-"""kubesched-lint for programs: what ``kubesched_lint`` itself offers, and the home of its functions.
+"""kubesched-lint for programs: the functions that ``kubesched_lint`` exports.
 
-Nothing here prints, exits, or changes anything beyond what it returns; calls may run in several threads at once. What a
-call returns is frozen. The names that ``kubesched_lint.__all__`` lists keep their meaning within a major version.
+These functions do not print, exit or change their arguments; they may run in several threads at once. Their results are
+frozen. The names in ``kubesched_lint.__all__`` keep their meaning within a major version.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _TEXT, _OBJECTS = "<text>", "<object {}>"
 
 @frozen_record
 class Outcome:
-    """What one event may do to one workload.
+    """The possible results of one event for one workload.
 
-    ``verdict`` is ``fine``, ``bad`` (in every order of events), ``depends`` (on the order, or on which node or zone
-    goes), ``by-scores`` (fine in each course of the default scheduler that was tried, bad in one that chooses
-    other nodes), ``unknown``, or ``none`` where the event does not concern it. ``bound`` are least and most pods that
-    have a node in the end, of ``wanted``. ``proven`` holds for every scheduler that respects the filters.
+    ``verdict`` is ``fine``, ``bad`` (in every order of events), ``depends`` (on the order, or on the lost node or
+    zone), ``by-scores`` (fine in each tried run of the default scheduler, bad in a run that chooses other nodes),
+    ``unknown``, or ``none`` if the event does not concern it. ``bound`` is the least and the most of the ``wanted``
+    pods that end on a node. ``proven`` holds for every scheduler that respects the filters.
     """
 
     object: ObjectRef
@@ -51,34 +51,34 @@ class Outcome:
     stuck: bool
     proven: bool
     text: str
-    """As the table shows it: ``2–3/3``."""
+    """The text in the table: ``2–3/3``."""
     because: str
     message: str
-    """What Kubernetes will say of it; empty where all is well."""
+    """The message that Kubernetes will show; empty if all is well."""
     location: Location | None
     assumes: tuple[str, ...]
 
 
 @frozen_record
 class Simulation:
-    """What ``simulate`` tells: ``outcomes`` workload by workload, each in the order of the events asked for."""
+    """The result of ``simulate``: ``outcomes`` by workload, each in the order of the requested events."""
 
     outcomes: tuple[Outcome, ...]
     errors: tuple[InputError, ...] = ()
     notes: tuple[str, ...] = ()
 
     def of(self, name: str) -> tuple[Outcome, ...]:
-        """The outcomes of ``Deployment shop/web``; empty when the manifests hold no such workload."""
+        """Return the outcomes of a workload such as ``Deployment shop/web``; empty if the manifests do not have it."""
         return tuple(outcome for outcome in self.outcomes if str(outcome.object) == name)
 
 
 def load_cluster(
     path: Path | None = None, *, text: Texts | None = None, objects: Objects = (), elastic: bool | None = None
 ) -> Cluster:
-    """A cluster from a file or folder, from texts, or from parsed objects (Nodes, Pods, …, or one sketch).
+    """Return a cluster from a file or folder, from texts, or from parsed objects (Nodes, Pods, …, or one sketch).
 
-    ``elastic`` overrides what the nodes' labels tell of an autoscaler. Raises ClusterError when it cannot be read or
-    tells no nodes, ValueError when not exactly one of the three is given.
+    ``elastic`` overrides what the nodes' labels show about autoscalers. Raises ClusterError if it cannot be read or has
+    no nodes, ValueError if not exactly one of the three is given.
     """
     given = list(_texts(text, objects))
     if (path is None) == (not given):
@@ -89,9 +89,9 @@ def load_cluster(
 
 
 def load_rules(*folders: Path) -> Rulebook:
-    """The shipped rules, those of installed packages, and those of folders of one's own, for any number of calls.
+    """Return the shipped rules, those of installed packages, and those of your own folders, for any number of calls.
 
-    What cannot be used is in its ``faults``, and in ``Report.errors`` of each run with it.
+    ``faults``, and ``Report.errors`` of each run, list the rules that cannot be used.
     """
     from kubesched_lint.rulebook.own import rulebook_with
 
@@ -115,18 +115,18 @@ def lint(
     kubernetes_version: str = "1.36",
     partial: bool = False,
 ) -> Report:
-    """What will not be scheduled, and which line is to blame.
+    """Return a report of the pods that will not be scheduled, and of the lines to blame.
 
     Manifests are files and folders (``paths``), YAML or JSON ``text`` (or a mapping from path to text), and parsed
-    ``objects``, all together one set. ``cluster`` is a path, or what ``load_cluster`` gave; without one, rules that
-    need nodes are in ``Report.skipped``. ``rules`` are folders with rules of one's own, or what ``load_rules`` made of
-    them; ``params`` and ``severities`` are by rule. The other options are those of the command line.
+    ``objects``; all together are one set. ``cluster`` is a path, or a result of ``load_cluster``; without one, rules
+    that need nodes are in ``Report.skipped``. ``rules`` are folders with your own rules, or a result of ``load_rules``;
+    ``params`` and ``severities`` are by rule. The other options are those of the command line.
 
-    What cannot be read among the manifests, and rules of one's own that cannot be used, are ``Report.errors``: the rest
-    is checked. That nothing was there to check is one too, but for a ``partial`` set.
+    Manifests that cannot be read, and own rules that cannot be used, are in ``Report.errors``; the rest is checked. An
+    empty set is an error too, unless it is ``partial``.
 
-    Raises ClusterError for a cluster that cannot be read, UnknownRuleError for a rule or family that is not there, and
-    ValueError for an option that cannot be followed.
+    Raises ClusterError for a cluster that cannot be read, UnknownRuleError for an unknown rule or family, and
+    ValueError for an invalid option.
     """
     from kubesched_lint.commands.lint.run import report_on
 
@@ -160,12 +160,11 @@ def simulate(
     apply_order: str = "kubectl",
     kubernetes_version: str = "1.36",
 ) -> Simulation:
-    """What each event of its life may do to each workload.
+    """Return the possible results of each lifecycle event for each workload.
 
-    Manifests and ``cluster`` as for ``lint``. ``scale`` names workloads, as NAME or NAMESPACE/NAME, with the numbers of
-    replicas to scale them to: each adds an event (``scale-to-15``). ``states`` bounds one search, ``seed`` draws the
-    runs that stand in where no search is affordable. Raises ClusterError, and ValueError for an event, name or option
-    that is not one.
+    Manifests and ``cluster`` as for ``lint``. ``scale`` maps workloads, as NAME or NAMESPACE/NAME, to numbers of
+    replicas: each adds an event (``scale-to-15``). ``states`` limits one search; ``seed`` seeds the random runs that
+    replace a search that is too large. Raises ClusterError, and ValueError for an unknown event, name or option.
     """
     from kubesched_lint.commands.simulate.run import simulate as tell
     from kubesched_lint.lifecycle.courses import Effort
@@ -216,7 +215,7 @@ def _manifests(paths: Sequence[Path], text: Texts | None, objects: Objects, name
 
 
 def _named(paths: Sequence[Path], text: Texts | None) -> tuple[str, ...]:
-    """What an error calls the input that is no object."""
+    """Return the names that errors use for inputs other than parsed objects."""
     texts = (_TEXT,) if isinstance(text, str) else text or ()
     return (*(os.fspath(path) for path in paths), *texts)
 

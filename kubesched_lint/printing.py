@@ -1,6 +1,6 @@
-"""What may reach a terminal, a log or a CI runner: strings from outside are made visible here, and written here.
+"""Make outside strings visible before they reach a terminal, a log or a CI runner, and write them.
 
-A manifest, a file name or the message of a server must not drive a terminal, turn or hide text (CVE-2021-42574), or
+A manifest, a file name or a server's message must not control a terminal, reverse or hide text (CVE-2021-42574), or
 command a CI runner, which obeys lines such as ``::add-mask::x`` (GitHub) and ``##vso[task.complete]`` (Azure).
 """
 
@@ -14,14 +14,16 @@ from functools import lru_cache
 from typing import TextIO
 
 _REPLACEMENT = "\ufffd"
-# Controls, bidi controls, ends of lines, blanks without width, fillers, tags and selectors that carry hidden data.
+# Controls, bidi controls, line ends, blanks without width, fillers, tags and selectors that carry hidden data.
 _HIDDEN = (
     "[\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _OBEYED = "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
-_JOINER = "(?<![\u0590-\U0010ffff])[\u200c\u200d\ufe00-\ufe0f]"  # scripts and emoji need them; `web` does not
-_COMMAND = "(?i::(?=:+[a-z])|#(?=#+[a-z]*\\[))"  # of GitHub, Azure, TeamCity: parted, it is no command
+# needed in some scripts and in emoji, not after ASCII as in `web`
+_JOINER = "(?<![\u0590-\U0010ffff])[\u200c\u200d\ufe00-\ufe0f]"
+# commands of GitHub, Azure, TeamCity; a blank inside makes them harmless
+_COMMAND = "(?i::(?=:+[a-z])|#(?=#+[a-z]*\\[))"
 _PAINT = r"\x1b\[[0-9;]*m"
 
 _MARKUP = {
@@ -35,11 +37,11 @@ _MARKUP = {
 
 
 class OutputError(Exception):
-    """Output that could not be written; its text is for the user."""
+    """Output could not be written; the text is for the user."""
 
 
 def visible(text: str) -> str:
-    """One line of ``text`` that a terminal prints and does not obey, nor does a CI runner."""
+    """Return ``text`` as one line that neither a terminal nor a CI runner obeys."""
     if _is_plain(text):
         return text
     text = text.replace("\r\n", " ").replace("\n", " ").replace("\t", " ")
@@ -47,7 +49,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str, *, painted: bool = False) -> str:
-    """The same of several lines, which stay; where we have ``painted`` them, the colours stay."""
+    """Return the same for several lines, which stay; with ``painted``, our own colours stay too."""
     if _is_plain(text):
         return text
     kept = re.compile(rf"{_PAINT}|[\n\t]" if painted else "[\n\t]")
@@ -62,7 +64,7 @@ def visible_lines(text: str, *, painted: bool = False) -> str:
 
 
 def cells_of(text: str) -> list[str]:
-    """For each character of ``text`` what stands for it."""
+    """Return the text to show for each character of ``text``."""
     cells = list(text)
     if not _is_plain(text):
         for found in _unsafe().finditer(text):
@@ -71,21 +73,21 @@ def cells_of(text: str) -> list[str]:
 
 
 def json_text(value: object, indent: int | None = None) -> str:
-    """JSON whose strings hold as escapes what else would be hidden or a command; it means the same."""
+    """Return JSON that escapes hidden characters and CI commands in its strings; its value is the same."""
     from json import dumps
 
     return safe_json(dumps(value, ensure_ascii=False, indent=indent))
 
 
 def safe_json(text: str) -> str:
-    """The same JSON, in escapes where it needs them."""
+    """Return the same JSON with the necessary escapes."""
     if text.isascii() and not any(sign in text for sign in ("::", "##", "\x7f")):
         return text
     return _unsafe(json=True).sub(lambda found: _escaped(found[0]), text)
 
 
 def escaped(text: str) -> str:
-    """``text`` for XML and HTML, where no CI runner finds a command: it is displayed as it was."""
+    """Return ``text`` for XML and HTML, without CI commands; it is displayed unchanged."""
     for sign, told in _MARKUP.items():
         if sign in text:
             text = text.replace(sign, told)
@@ -93,7 +95,7 @@ def escaped(text: str) -> str:
 
 
 def is_obeyed(text: str) -> bool:
-    """Whether a terminal or a CI runner would do something with a line, or turn it, that it should print."""
+    """Return whether a terminal or a CI runner would act on a line, or reverse it, instead of printing it."""
     return not _is_plain(text) and re.search(f"{_OBEYED}|{_COMMAND}", text) is not None
 
 
@@ -103,7 +105,7 @@ def _is_plain(text: str) -> bool:
 
 @lru_cache(maxsize=2)
 def _unsafe(json: bool = False) -> re.Pattern[str]:
-    """Matches one character each time."""
+    """Return a pattern whose every match is one character."""
     hidden = _HIDDEN.replace("\x00-\x1f", "") if json else _HIDDEN  # between strings there may be line ends
     return re.compile(f"{hidden}|{_JOINER}|{_COMMAND}")
 
@@ -124,17 +126,17 @@ def _escaped(character: str) -> str:
 
 
 def say(text: str, *, painted: bool = False) -> None:
-    """Lines of text on standard output. Raises OutputError."""
+    """Print lines of text on standard output. Raises OutputError."""
     write_stream(sys.stdout, [visible_lines(text, painted=painted), "\n"])
 
 
 def say_exactly(pieces: Iterable[str]) -> None:
-    """What has its own way of being safe, such as JSON, on standard output. Raises OutputError."""
+    """Print text that is already safe, such as JSON, on standard output. Raises OutputError."""
     write_stream(sys.stdout, pieces)
 
 
 def tell(message: str) -> None:
-    """One line on standard error; where nobody can be told, the exit code has to do."""
+    """Print one line on standard error; failures are ignored, because only the exit code is left then."""
     try:
         sys.stderr.write(f"{visible(message)}\n")
         sys.stderr.flush()
@@ -143,9 +145,9 @@ def tell(message: str) -> None:
 
 
 def write_stream(stream: TextIO, pieces: Iterable[str]) -> None:
-    """Writes to ``stream`` in its encoding. When the reader has gone, stops and lets the run end as it would.
+    """Write to ``stream`` in its encoding. If the reader has gone, stop writing and let the run end normally.
 
-    Raises OutputError when there is no room left to write to.
+    Raises OutputError if the disk is full or writing fails otherwise.
     """
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:
@@ -160,7 +162,7 @@ def write_stream(stream: TextIO, pieces: Iterable[str]) -> None:
 
 
 def write_bytes(pieces: Iterable[bytes]) -> None:
-    """Bytes on standard output. Raises OutputError."""
+    """Write bytes to standard output. Raises OutputError."""
     try:
         sys.stdout.flush()
         sys.stdout.buffer.writelines(pieces)
@@ -173,7 +175,7 @@ def write_bytes(pieces: Iterable[bytes]) -> None:
 
 
 def forget(stream: TextIO) -> None:
-    """Sends what is still buffered nowhere, or the interpreter would complain of the pipe when it ends."""
+    """Discard buffered output, because the interpreter would report the broken pipe at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, stream.fileno())

@@ -1,8 +1,8 @@
 """The only module that starts other programs: git, kubectl, kustomize and helm.
 
-A program that works on a folder of strangers may run what the folder brings along. Every program here gets no standard
-input, no network of its own, a time limit and a cap on output, and is ended with all that it started. git runs without
-anything that the configuration of a repository can make it run.
+A program may run code from an untrusted folder. So every program gets no standard input, no network, a time limit and
+an output limit, and is ended together with its child processes. git ignores every program that a repository's
+configuration names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kubesched_lint.record import record
 TIMEOUT = 60.0
 """Seconds that a program may take."""
 LARGEST = 64 * 1024 * 1024
-"""Bytes that it may write to standard output."""
+"""Most bytes of standard output."""
 _LONGEST_ERROR = 1 << 20
 _PIECE = 1 << 16
 
@@ -31,24 +31,24 @@ OFFLINE: Mapping[str, str] = {
     "NO_PROXY": "",
     "no_proxy": "",
 }
-"""Kustomize fetches with git and with Go's HTTP client: these refuse both."""
+"""Kustomize fetches with git and with Go's HTTP client: these settings stop both."""
 
 
 class ProgramError(Exception):
-    """A program that could not be run to its end; ``str()`` of it is the whole message."""
+    """A program did not run to its end; ``str()`` is the whole message."""
 
 
 class NotInstalledError(ProgramError):
-    """There is no such program."""
+    """The program does not exist."""
 
 
 class NoWorkTreeError(ProgramError):
-    """A path lies in no work tree of git."""
+    """The path is in no git work tree."""
 
 
 @record
 class Done:
-    """What a program left behind."""
+    """The result of a program."""
 
     code: int
     out: bytes
@@ -63,10 +63,10 @@ def run(
     timeout: float = TIMEOUT,
     largest: int = 0,
 ) -> Done:
-    """Run a program to its end; ``environ`` replaces the environment, ``name`` is what people call the program.
+    """Run a program to its end; ``environ`` replaces the environment, ``name`` is the program's name in messages.
 
-    Raises NotInstalledError, and ProgramError where it cannot be started, takes longer than ``timeout`` seconds or
-    writes more than ``largest`` bytes (``LARGEST`` if 0).
+    Raises NotInstalledError, and ProgramError if it cannot be started, takes longer than ``timeout`` seconds or writes
+    more than ``largest`` bytes (``LARGEST`` if 0).
     """
     largest = largest or LARGEST
     import subprocess
@@ -117,7 +117,7 @@ def run(
         code = process.wait(max(0.1, deadline - monotonic()))
     except subprocess.TimeoutExpired:
         raise ProgramError(f"{name} took longer than {timeout:g} seconds and was stopped") from None
-    except RuntimeError:  # no further thread is to be had
+    except RuntimeError:  # no further thread can be started
         raise ProgramError(f"{name} cannot be run: there is not enough memory") from None
     finally:
         if process.poll() is None:
@@ -131,17 +131,17 @@ def run(
 
 
 def run_offline(command: Sequence[str], *, name: str, timeout: float = TIMEOUT) -> Done:
-    """As ``run``, for a program that needs no network: it gets none, where the system can see to that."""
+    """Run a program that needs no network, like ``run``; without network access if the system supports that."""
     environ = {**environment(), **OFFLINE, "KUBECONFIG": os.devnull}
     return run((*_alone(), *command), name=name, environ=environ, timeout=timeout)
 
 
 @cache
 def _alone() -> tuple[str, ...]:
-    """What starts a program in a network of its own, which has not even a loopback; empty where there is no such thing.
+    """Return the command prefix that starts a program without any network, not even loopback; empty if unavailable.
 
-    Linux lets everybody make one, unless the container or the administrator forbids it: asked once, in some
-    milliseconds.
+    Linux lets every user do this unless the container or the administrator forbids it; the check takes some
+    milliseconds and runs once.
     """
     from shutil import which
 
@@ -156,7 +156,7 @@ def _alone() -> tuple[str, ...]:
 
 
 def _end(process: int) -> None:
-    """End the process and those that it has started: they are a session of their own."""
+    """End the process and its child processes, which share a session."""
     import signal
 
     try:
@@ -170,7 +170,7 @@ def _end(process: int) -> None:
 
 # --- git ------------------------------------------------------------------------------------------------------------
 
-# Settings by which a repository names programs, each with a value that names none. ``git help config``.
+# Settings by which a repository names programs, each with a value that names none. See ``git help config``.
 _HARMLESS = {
     "safe.bareRepository": "explicit",
     "core.fsmonitor": "false",
@@ -189,13 +189,13 @@ _HARMLESS = {
 }
 _PASSED_ON = ("PATH", "HOME", "USERPROFILE", "XDG_CONFIG_HOME", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP")
 _NEUTRAL = {"clean": "", "smudge": "", "process": "", "required": "false", "textconv": "", "command": ""}
-"""What a section ``filter.NAME`` or ``diff.NAME`` can run; empty runs nothing."""
+"""Programs that a section ``filter.NAME`` or ``diff.NAME`` can run; an empty value runs nothing."""
 
 
 class WorkTree:
-    """A work tree of git: the folder that holds ``.git``, for a folder that merely looks like a repository is none.
+    """A git work tree: the folder that holds ``.git``; a bare repository is not accepted.
 
-    Raises NoWorkTreeError for a path in none.
+    Raises NoWorkTreeError for a path outside any work tree.
     """
 
     def __init__(self, path: str) -> None:
@@ -210,7 +210,7 @@ class WorkTree:
         self._harmless: tuple[str, ...] | None = None
 
     def git(self, *arguments: str) -> Done:
-        """Run git here. Raises ProgramError, also where the repository's work tree is another folder."""
+        """Run git here. Raises ProgramError, also if the repository's work tree is another folder."""
         if self._harmless is None:
             self._harmless = tuple(_options(_HARMLESS))  # reading the configuration runs nothing
             self._harmless += tuple(_options(dict(self._named())))
@@ -225,7 +225,7 @@ class WorkTree:
         return run(command, name="git", environ={**environment(), **OFFLINE, "LC_ALL": "C", "GIT_NO_LAZY_FETCH": "1"})
 
     def _named(self) -> Iterator[tuple[str, str]]:
-        """The programs that the configuration names for filters and kinds of files, each set to none."""
+        """Yield the programs that the configuration names for filters and file types, each set to none."""
         listed = self._run("config", "--null", "--name-only", "--get-regexp", r"^(filter|diff)\..*\.")
         for key in listed.out.decode("utf-8", "surrogateescape").split("\0"):
             section, _, variable = key.rpartition(".")
@@ -242,5 +242,5 @@ def _options(settings: Mapping[str, str]) -> Iterator[str]:
 
 
 def environment() -> Mapping[str, str]:
-    """No variable of git: the hook that runs us may name another repository."""
+    """Return the environment without git's variables: a git hook that runs us may name another repository."""
     return {name: os.environ[name] for name in _PASSED_ON if name in os.environ}

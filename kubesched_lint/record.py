@@ -1,11 +1,12 @@
-"""``@record``: a slotted dataclass, frozen to mypy, that compiles nothing until many instances of it are made.
+"""``@record``: a slotted dataclass, frozen for mypy, that compiles nothing until many instances are made.
 
-``dataclasses`` compiles six functions when a class is defined, 0.4 ms each time: for the 85 classes that linting one
-file imports, a third of its start-up (``benchmarks/run.py``). Most of them have few instances in such a run, if any.
-To a reader, to mypy and to ``dataclasses.fields`` a record is a dataclass. ``replace`` is that of ``dataclasses``,
-without asking for ``fields``. That nobody writes to a record is seen to by mypy alone: refusing it at run time makes
-each of half a million instances in a run over 10,000 files four times as slow to fill. ``@frozen_record`` does refuse,
-for what the library returns: a few instances per file, in the hands of those who may not run mypy.
+``dataclasses`` compiles six functions per class definition, 0.4 ms each time: for the 85 classes that linting one file
+imports, a third of its start-up (``benchmarks/run.py``). Most have few instances in such a run, if any.
+
+For readers, mypy and ``dataclasses.fields`` a record is a dataclass. ``replace`` is that of ``dataclasses`` without
+``fields``. Only mypy prevents writes to a record: a check at run time makes each of half a million instances in a run
+over 10,000 files four times as slow to fill. ``@frozen_record`` does check, for the library's results: they are few per
+file, and their users may not run mypy.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast, dataclass_transf
 T = TypeVar("T")
 
 _FEW = 16
-"""Instances that are filled name by name before an ``__init__`` is compiled, which takes as long as filling thirty."""
+"""Instances that are filled name by name before an ``__init__`` is compiled.
+
+Compiling costs as much as filling thirty.
+"""
 
 if TYPE_CHECKING:
     from dataclasses import replace as replace
 else:
 
     def replace(instance, /, **changes):
-        """A copy of a record or dataclass with some fields changed."""
+        """Return a copy of a record or dataclass with some fields changed."""
         made = instance.__class__
         read, places = _fields_of(made)
         values = list(read(instance))
@@ -39,7 +43,7 @@ else:
 
 @cache
 def _fields_of(made: type) -> tuple[Callable[[object], tuple[object, ...]], Mapping[str, int]]:
-    """What reads all fields of an instance, and the place of each among them."""
+    """Return a reader of all fields of an instance, and the position of each field."""
     names: tuple[str, ...] = made.__match_args__  # type: ignore[attr-defined]
     places = {name: place for place, name in enumerate(names)}
     if len(names) > 1:
@@ -49,16 +53,16 @@ def _fields_of(made: type) -> tuple[Callable[[object], tuple[object, ...]], Mapp
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: type[T]) -> type[T]:
-    """Fields are what the class's own body annotates; ``field(compare=False)`` keeps one out of equality and hash.
+    """Return the class as a record, with its own annotations as fields; ``field(compare=False)`` excludes one from equality.
 
-    A class with a ``cached_property`` has room for what it caches; all others have slots alone.
+    A class with a ``cached_property`` also has a ``__dict__`` for it; all others have slots alone.
     """
     return _made(cls, {})
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen_record(cls: type[T]) -> type[T]:
-    """A record that raises FrozenInstanceError, an AttributeError, when somebody writes to it."""
+    """Return a record class that raises FrozenInstanceError, an AttributeError, on writes."""
     return _made(cls, {"__setattr__": _refuse, "__delattr__": _refuse})
 
 
@@ -100,7 +104,7 @@ def _said(names: list[str]) -> Callable[[object], object]:
 def _fill(
     instance: object, names: tuple[str, ...], given: Mapping[str, Any], args: tuple[object, ...], kwargs: dict[str, Any]
 ) -> bool:
-    """What ``__init__`` does; False for arguments that are wrong, which the compiled one tells best."""
+    """Fill the fields as ``__init__`` does; return False for wrong arguments, which the compiled one reports best."""
     values = dict(zip(names, args, strict=False)) | kwargs
     if len(values) != len(args) + len(kwargs):
         return False
@@ -117,7 +121,7 @@ def _fill(
 
 
 def _init(names: tuple[str, ...], given: Mapping[str, Any], frozen: type | None) -> Callable[..., None]:
-    """``frozen`` is written to by its slots, half the time of ``object.__setattr__``."""
+    """Return a compiled ``__init__``; it fills ``frozen`` by its slots, in half the time of ``object.__setattr__``."""
     known: dict[str, Any] = {"missing": MISSING}
     parameters, lines = [], []
     for name in names:
@@ -149,7 +153,7 @@ def _repr(self: object) -> str:
 
 
 class _Fields:
-    """What ``dataclasses`` itself says of the class, asked when ``fields`` or ``replace`` need it."""
+    """The field descriptions of ``dataclasses`` for the class, computed when ``fields`` or ``replace`` need them."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         self._given = given

@@ -1,4 +1,4 @@
-"""Phrases that many messages share: counted nouns, lists cut short, and the name that somebody probably meant."""
+"""Phrases that many messages share: counted nouns, shortened lists, and suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def joined(parts: Sequence[str]) -> str:
 
 
 def and_more(left: int, noun: str = "") -> str:
-    """Return `` and 3 more``, or `` and 3 more pools``; empty where nothing is left."""
+    """Return `` and 3 more``, or `` and 3 more pools``; empty if nothing is left."""
     return f" and {left:,} more{noun and ' ' + plural(left, noun)}" if left > 0 else ""
 
 
@@ -32,7 +32,7 @@ def first_few(names: Sequence[str], most: int, glue: str = ", ") -> str:
 
 
 def closest(wrong: str, known: Iterable[str], likeness: float = 0.6) -> str:
-    """Return the known name that reads most like ``wrong``; empty where none is at least so like it (0 to 1)."""
+    """Return the known name most similar to ``wrong``; empty if none reaches ``likeness`` (0 to 1)."""
     return _closest(wrong, tuple(known), likeness)
 
 
@@ -44,7 +44,7 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
 
 @lru_cache(maxsize=256)
 def _closest(wrong: str, known: tuple[str, ...], likeness: float) -> str:
-    """A file may hold one misspelt name thousands of times."""
+    """Cached, because a file may hold one misspelt name thousands of times."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(wrong, known, n=1, cutoff=likeness)), "")

@@ -1,9 +1,9 @@
-"""How much a run may do: counted in steps, never by a clock, so that the same input always ends at the same place.
+"""A limit on the work of a run, counted in steps, not in time, so that the same input always ends at the same place.
 
-A step is about a microsecond. Code that may not end soon runs ``within`` a number of steps, and a loop over pairs
-says by ``spend`` what it costs. When the steps are gone, ``OutOfWorkError`` unwinds to the code that set the limit,
-which says in the report what was left out. Limits nest: steps of an inner limit count for the outer ones too. Outside
-all limits nothing is counted.
+A step is about a microsecond. Code that may take very long runs ``within`` a number of steps, and a loop over pairs
+declares its cost with ``spend``. When the steps are used up, ``OutOfWorkError`` unwinds to the code that set the limit,
+which reports what was left out. Limits nest: steps inside count for the outer limits too. Outside all limits nothing is
+counted.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WHY = "the work for it has a limit, and this input goes beyond it"
 
 
 class OutOfWorkError(UncheckedError):
-    """The steps are used up: nothing is known, neither good nor bad."""
+    """The steps are used up: the result is unknown."""
 
 
 class _Limits(local):
@@ -31,7 +31,7 @@ _LIMITS = _Limits()
 
 
 def spend(steps: int = 1) -> None:
-    """Raises OutOfWorkError when the nearest limit is reached."""
+    """Count steps. Raises OutOfWorkError when the nearest limit is reached."""
     left = _LIMITS.left - steps
     _LIMITS.left = left
     if left < 0:
@@ -39,12 +39,12 @@ def spend(steps: int = 1) -> None:
 
 
 def share(least: int, part: float = 4) -> float:
-    """For one of many: one ``part`` of the steps that are left, and ``least`` where these run out."""
+    """Return the budget of one item: a fraction 1/``part`` of the steps that are left, at least ``least``."""
     return max(least, _LIMITS.left / part)
 
 
 def tried(tell: Callable[[], T], instead: T, part: float = 4) -> T:
-    """What is told within one ``part`` of the steps that are left; ``instead`` where these do not suffice."""
+    """Return ``tell()`` within a fraction 1/``part`` of the steps that are left; ``instead`` if they do not suffice."""
     try:
         with within(share(0, part)):
             return tell()
@@ -53,7 +53,7 @@ def tried(tell: Callable[[], T], instead: T, part: float = 4) -> T:
 
 
 class within:  # noqa: N801 - reads as a sentence: with within(1_000)
-    """At most so many steps, and no more than are left outside."""
+    """Allow at most ``most`` steps, and no more than the outer limit has left."""
 
     __slots__ = ("before", "given", "most", "spent")
 

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, whatever ends the run while they are written."""
+"""Write files atomically: they appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from kubesched_lint.files import UnreadableError, is_own_stream, place_of
 
 @contextmanager
 def replacing(path: str, mode: int = 0o666) -> Iterator[IO[bytes]]:
-    """A new file that takes the place of ``path`` when the block ends; when it raises, nothing has changed.
+    """Yield a new file that replaces ``path`` when the block ends; if the block raises, nothing has changed.
 
-    Only a regular file is replaced: ``path`` holds no links (see ``destination``).
+    Only a regular file is replaced: ``path`` contains no links (see ``destination``).
     """
     if os.path.lexists(path) and (os.path.islink(path) or not os.path.isfile(path)):
         raise UnreadableError("not a regular file")
-    # Not named after the file: a name may already be as long as it can be. No suffix by which anybody would read it.
+    # The file's own name may already have the maximal length. Without a suffix, no tool reads the file.
     temporary = os.path.join(os.path.dirname(path), f".kubesched-lint-{os.urandom(6).hex()}")
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
@@ -34,9 +34,9 @@ def replacing(path: str, mode: int = 0o666) -> Iterator[IO[bytes]]:
 
 
 def destination(path: str) -> str:
-    """Where a path leads that a report is written to: a link in a repository may not lead out of it. Raises OSError.
+    """Return the target of a path for a report: a link in a repository must not leave it. Raises OSError.
 
-    What the system itself names (``/dev/stderr``) leads where it leads.
+    Names of the system (``/dev/stderr``) are returned unchanged.
     """
     if is_own_stream(path) or path.startswith("/dev/"):
         return path
@@ -47,6 +47,6 @@ def destination(path: str) -> str:
 
 
 def kept(file: IO[bytes]) -> None:
-    """What was written is on the disk: a name that outlives a crash must not outlive its content."""
+    """Flush the file to the disk: after a crash a renamed file must have its content."""
     file.flush()
     os.fsync(file.fileno())

@@ -1,1 +1,1 @@
-"""The cluster a manifest set is held against: snapshot, indexes and mutable state."""
+"""The cluster that the manifests are checked against: snapshot, indexes and mutable state."""

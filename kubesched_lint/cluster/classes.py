@@ -1,7 +1,7 @@
-"""Running pods that no scheduling rule can tell apart form one class, kept as counts per node.
+"""Running pods that no scheduling rule distinguishes form one class, kept as counts per node.
 
-150,000 pods become some thousands of classes, and the classes themselves are indexed by their labels as nodes are: a
-set of classes is one int, and a selector a few set operations.
+150,000 pods become some thousand classes. Classes are indexed by their labels as nodes are: a set of classes is one
+int, and a selector is a few set operations.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ ClassSet = int
 
 
 class PodClass:
-    """Pods alike in namespace, labels, terms, requests, ports, claims, priority and in whether they terminate."""
+    """Pods that are equal in namespace, labels, terms, requests, ports, claims, priority and whether they terminate."""
 
     __slots__ = ("nonzero", "number", "pod", "requests", "tally", "terminating")
 
     def __init__(self, number: int, pod: Pod, terminating: bool) -> None:
         self.number = number
         self.pod = pod
-        """One of them, standing for all."""
+        """One pod that represents all."""
         self.terminating = terminating
         self.requests: Resources = {name: amount for name, amount in pod.requests.items() if amount}
         self.nonzero: tuple[int, int] = nonzero_requests(pod)
-        """Millicores and bytes with the scheduler's defaults for what is not asked: what scoring counts."""
+        """Millicores and bytes that scoring counts: requests with the scheduler's defaults for missing ones."""
         self.tally = NodeCounter()
-        """How many of them stand on each node."""
+        """The number of these pods on each node."""
 
     @property
     def nodes(self) -> NodeSet:
@@ -44,16 +44,16 @@ class PodClass:
 
 
 class AntiAffinityHolders(NamedTuple):
-    """Classes whose pods carry one same required anti-affinity term."""
+    """Classes whose pods have the same required anti-affinity term."""
 
     term: PodAffinityTerm
     namespace: str
-    """Theirs: what the term means when it names no namespace."""
+    """Their namespace: the term refers to it if it names none."""
     classes: list[PodClass]
 
 
 class Pull(NamedTuple):
-    """A term of a class's pods that weighs on newcomers: it draws those that it selects, or below zero drives them."""
+    """A scoring affinity term of running pods: a positive weight attracts new pods, a negative one repels them."""
 
     pod_class: PodClass
     term: PodAffinityTerm
@@ -61,11 +61,11 @@ class Pull(NamedTuple):
 
 
 HARD_POD_AFFINITY_WEIGHT = 1
-"""What required affinity of running pods weighs."""
+"""The weight of a running pod's required affinity."""
 
 
 class PodClasses:
-    """All classes with their label index; grows, never shrinks."""
+    """All classes with their label index; classes are only added, never removed."""
 
     def __init__(self) -> None:
         self.all: list[PodClass] = []
@@ -76,13 +76,13 @@ class PodClasses:
         self._namespaces: dict[str, ClassSet] = {}
         self.terminating: ClassSet = 0
         self.preferring: ClassSet = 0
-        """Classes with preferred terms or required affinity: those that InterPodAffinity scores by."""
+        """Classes with preferred terms or required affinity, which InterPodAffinity scores by."""
         self.with_volumes: ClassSet = 0
         self._holders: dict[tuple[str, PodAffinityTerm], AntiAffinityHolders] = {}
         self._postings: dict[tuple[str, str], list[AntiAffinityHolders]] = {}
         self._unposted: list[AntiAffinityHolders] = []
         self._pulls: dict[tuple[str, str] | None, list[Pull]] = {}
-        """Label that a term asks for → the terms, in the order of their classes; None for those that ask for none."""
+        """Label that a term requires → the terms, in the order of their classes; None for terms that require none."""
         self._pulls_posted = 0
 
     def __len__(self) -> int:
@@ -93,7 +93,7 @@ class PodClasses:
         return (1 << len(self.all)) - 1
 
     def of(self, pod: Pod, terminating: bool = False) -> PodClass:
-        """The class of a pod; a new one when none is alike."""
+        """Return the class of a pod; a new one if no class equals it."""
         identity = id(pod) << 1 | terminating
         known = self._by_identity.get(identity)
         if known is not None:
@@ -102,7 +102,7 @@ class PodClasses:
         found = self._by_key.get(key)
         if found is None:
             found = self._by_key[key] = self._new(pod, terminating)
-        # The pod is kept beside its class, so that its id() cannot come to mean another.
+        # The pod is kept with its class, so that its id() is not reused.
         self._by_identity[identity] = (pod, found)
         return found
 
@@ -141,7 +141,7 @@ class PodClasses:
         return self._namespaces
 
     def selected_by(self, selector: Selector | None) -> ClassSet:
-        """Classes whose labels a selector matches, in every namespace; null selects none."""
+        """Return the classes whose labels a selector matches, in every namespace; null selects none."""
         if selector is None:
             return 0
         found = self.everything
@@ -165,10 +165,10 @@ class PodClasses:
                 return self.everything & ~self._keyed.get(requirement.key, 0)
         return 0
 
-    # --- who stands where -------------------------------------------------------------------------------------------
+    # --- pods per node ----------------------------------------------------------------------------------------------
 
     def nodes_of(self, classes: ClassSet) -> NodeSet:
-        """Nodes that hold at least one pod of these classes."""
+        """Return the nodes that hold at least one pod of these classes."""
         found = EMPTY
         work.spend(classes.bit_count() // 2)
         for member in self.members(classes):
@@ -177,11 +177,11 @@ class PodClasses:
         return found
 
     def tally_of(self, classes: ClassSet) -> NodeCounter:
-        """Pods of these classes per node."""
+        """Return the number of pods of these classes per node."""
         work.spend(classes.bit_count())
         return sum_of(member.tally for member in self.members(classes))
 
-    # --- anti-affinity that running pods hold against newcomers -----------------------------------------------------
+    # --- required anti-affinity of running pods against new pods ----------------------------------------------------
 
     def _hold(self, term: PodAffinityTerm, made: PodClass) -> None:
         key = (made.pod.namespace, term)
@@ -198,16 +198,17 @@ class PodClasses:
             holders.classes.append(made)
 
     def possible_holders(self, labels: Mapping[str, str]) -> Iterator[AntiAffinityHolders]:
-        """Every held term that might select a pod with these labels; the caller checks selector and namespace."""
+        """Yield every held term that might select a pod with these labels; the caller checks selector and namespace."""
         yield from self._unposted
         for pair in labels.items():
             yield from self._postings.get(pair, ())
 
-    # --- what running pods would rather have beside them, or not ----------------------------------------------------
+    # --- preferred affinity and anti-affinity of running pods -------------------------------------------------------
 
     def possible_pulls(self, labels: Mapping[str, str], since: int) -> Iterator[Pull]:
-        """Every term that might weigh on a pod with these labels, of classes numbered ``since`` and up; the caller
-        checks selector and namespace.
+        """Yield every term that might score a pod with these labels, of classes numbered ``since`` and higher.
+
+        The caller checks selector and namespace.
         """
         self._post_pulls()
         for label in (None, *labels.items()):
@@ -216,7 +217,7 @@ class PodClasses:
                 yield from islice(posted, bisect_left(posted, since, key=lambda pull: pull.pod_class.number), None)
 
     def _post_pulls(self) -> None:
-        """For scores alone, so not before one is asked for."""
+        """Index the terms for scoring; deferred until a score is needed."""
         for pod_class in self.members(self.preferring >> self._pulls_posted << self._pulls_posted):
             for term, weight in _weights(pod_class.pod):
                 pairs = _posted_under(term)
@@ -226,7 +227,7 @@ class PodClasses:
 
 
 def _posted_under(term: PodAffinityTerm) -> Iterable[tuple[str, str]] | None:
-    """The labels of which a selected pod has one; None where the selector does not tell."""
+    """Return labels of which a selected pod has at least one; None if the selector has no In requirement."""
     posting = None
     if term.selector is not None:
         posting = next((r for r in term.selector.requirements if r.operator == "In"), None)
@@ -234,7 +235,7 @@ def _posted_under(term: PodAffinityTerm) -> Iterable[tuple[str, str]] | None:
 
 
 def _weights(holder: Pod) -> Iterator[tuple[PodAffinityTerm, int]]:
-    """The terms of a running pod that weigh on newcomers."""
+    """Yield the terms of a running pod that score new pods, with their weights."""
     for term in holder.required_affinity:
         yield term, HARD_POD_AFFINITY_WEIGHT
     for weighted, sign in signed(holder.preferred_affinity, holder.preferred_anti_affinity):
@@ -251,7 +252,7 @@ def signed(
 
 
 def class_key(pod: Pod, terminating: bool) -> Hashable:
-    """Equal exactly for pods that every rule about running pods treats alike."""
+    """Return a key that is equal exactly for pods that every rule about running pods treats alike."""
     return (
         pod.namespace,
         frozenset(pod.labels.items()),

@@ -1,4 +1,4 @@
-"""A cluster as far as we know it: its objects, how old the knowledge is, and what it lacks."""
+"""The known part of a cluster: its objects, the age of the data, and what is missing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ASKED = "--elastic"
 NODE_POOL = "karpenter.sh/nodepool"
 
-# What changes a verdict when it is missing, in the order in which the footer names it.
+# Kinds whose absence changes a verdict, in the order of the footer.
 _WANTED = (
     "Node",
     "Pod",
@@ -45,7 +45,7 @@ _WANTED = (
 
 
 class ClusterError(Exception):
-    """Why a cluster cannot be read: one message with its place (line and column count from 1; 0: no place)."""
+    """A cluster cannot be read: one message with its position (line and column count from 1; 0: none)."""
 
     def __init__(self, path: str, line: int, column: int, message: str) -> None:
         message = one_line(message)
@@ -59,10 +59,10 @@ class ClusterError(Exception):
 
 @frozen_record
 class Cluster:
-    """What a snapshot, kubectl's output or a sketch tells.
+    """The contents of a snapshot, kubectl's output or a sketch.
 
-    ``kinds`` are those that it holds: a kind outside is unknown, not absent. ``captured_at`` is RFC 3339, empty when
-    nothing tells; for kubectl's output it is the newest time found inside, so the capture is no older than that.
+    ``kinds`` are the kinds that it holds; any other kind is unknown, not absent. ``captured_at`` is RFC 3339, empty if
+    unknown; for kubectl's output it is the newest time in it, so the capture is no older than that.
     """
 
     inventory: Inventory = field(default_factory=Inventory)
@@ -72,24 +72,24 @@ class Cluster:
     kinds: frozenset[str] = frozenset()
     captured_at: str = ""
     version: str = ""
-    """Of Kubernetes, ``v1.36.2``, where known."""
+    """Kubernetes version, such as ``v1.36.2``, if known."""
     gaps: tuple[str, ...] = ()
     """What could not be captured, as sentences: ``pods: forbidden (403)``."""
     elastic_because: str = ""
-    """What shows that nodes are made and removed by an autoscaler: a label, a word of the sketch, or --elastic."""
+    """The evidence that an autoscaler creates and removes nodes: a label, a field of the sketch, or --elastic."""
     unread_kinds: Mapping[str, int] = field(default_factory=dict)
     pools_written: bool = False
-    """Somebody wrote down the pools (a sketch, NodeGroups), so that there are no others."""
+    """A user listed the pools (a sketch, NodeGroups), so there are no others."""
     source: Source | None = field(default=None, compare=False)
-    """Of a sketch: resolves ``Node.path``."""
+    """Resolves ``Node.path`` for a sketch."""
 
     def has(self, kind: str) -> bool:
-        """Whether all objects of the kind are known, though there may be none."""
+        """Return whether all objects of the kind are known; there may be none."""
         return kind in self.kinds
 
     @property
     def knows_nodes(self) -> bool:
-        """Whether the nodes were captured, though there may be none; False where a snapshot could not list them."""
+        """Whether the nodes were captured (there may be none); False if a snapshot could not list them."""
         return self.has("Node") or (self.origin != "snapshot" and bool(self.inventory.node_pools))
 
     @cached_property
@@ -102,11 +102,11 @@ class Cluster:
 
     @property
     def is_elastic(self) -> bool:
-        """Whether nodes may appear that neither the snapshot nor a known pool tells of."""
+        """Whether nodes may appear that are neither in the snapshot nor from a known pool."""
         return self.is_elastic_beside(())
 
     def is_elastic_beside(self, pools: Iterable[NodePool]) -> bool:
-        """The same when ``pools`` are known too: a node whose pool is known needs no guess."""
+        """Return the same with ``pools`` known too: a node of a known pool needs no guess."""
         nodes = self.inventory.nodes
         if self.elastic_because.startswith(ASKED):
             return any(node.elastic for node in nodes)
@@ -117,16 +117,16 @@ class Cluster:
 
     @property
     def resources_known(self) -> bool:
-        """Whether every node tells its allocatable resources."""
+        """Whether the allocatable resources of every node are known."""
         return all(node.allocatable is not None for node in self.inventory.nodes)
 
     @cached_property
     def passing(self) -> tuple[Passing, ...]:
-        """Nodes that are cordoned or carry a taint that will go by itself."""
+        """Nodes that are cordoned or have a taint that disappears by itself."""
         return tuple(filter(None, map(passing_of, self.inventory.nodes)))
 
     def settled(self) -> Cluster:
-        """The cluster when all that is passing has passed; itself when nothing is."""
+        """Return the cluster after all transient states have ended; itself if there are none."""
         if not self.passing:
             return self
         nodes = tuple(map(settled_node, self.inventory.nodes))
@@ -134,28 +134,28 @@ class Cluster:
 
     @property
     def passing_premise(self) -> str:
-        """What a verdict on the unsettled cluster assumes."""
+        """The assumption of a verdict on the cluster with its transient states."""
         return f"what is passing today lasts: {_listed(map(str, self.passing))}"
 
     @property
     def elastic_premise(self) -> str:
-        """What a proof about the nodes of an elastic cluster assumes."""
+        """The assumption of a proof about the nodes of an elastic cluster."""
         return f"no autoscaler adds a node (nodes count as elastic: {self.elastic_because}; --fixed if none does)"
 
     @cached_property
     def running(self) -> Running:
-        """Who owns the running pods."""
+        """The owners of the running pods."""
         from kubesched_lint.cluster.running import Running
 
         return Running(self.inventory)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Lines for the footer: what is passing, and why nodes count as elastic."""
+        """Lines for the footer: transient states, and why nodes count as elastic."""
         return self.notes_beside(())
 
     def notes_beside(self, pools: Iterable[NodePool]) -> tuple[str, ...]:
-        """The same when ``pools`` are known too."""
+        """Return the same with ``pools`` known too."""
         return tuple(self._notes(pools))
 
     def _notes(self, pools: Iterable[NodePool]) -> Iterator[str]:
@@ -176,12 +176,12 @@ class Cluster:
             yield f"nodes count as elastic: {self.elastic_because}; proofs about today's nodes are warnings (--fixed)"
 
     def describe(self, now: datetime) -> str:
-        """One sentence for the footer: what it is, how old at ``now`` (timezone-aware), and what it lacks."""
+        """Return one sentence for the footer: the source, its age at ``now`` (timezone-aware), and what is missing."""
         return self.description.at(now)
 
     @property
     def description(self) -> Description:
-        """The same without the moment at which it is read."""
+        """The same, with the age still open."""
         parts = [f"{many(len(self.inventory.nodes), 'node')}"]
         if self.has("Pod"):
             parts.append(many(len(self.inventory.pods), "pod"))
@@ -203,7 +203,10 @@ class Cluster:
 
 @frozen_record
 class Description:
-    """What a snapshot is and lacks. ``captured_at`` is exact, or the time of the newest entry; empty when unknown."""
+    """What a snapshot holds and lacks.
+
+    ``captured_at`` is the exact time, or with ``exact`` false the time of the newest entry; empty if unknown.
+    """
 
     what: str
     lacks: str
@@ -216,7 +219,7 @@ class Description:
 
 
 def _listed(texts: Iterator[str], most: int = 3) -> str:
-    """The first few, and how many more."""
+    """Return the first few texts, and how many more there are."""
     return first_few(list(texts), most, "; ")
 
 

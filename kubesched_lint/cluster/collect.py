@@ -1,4 +1,4 @@
-"""Objects of a cluster come in one by one, from whatever source, and leave as one Cluster."""
+"""Collect objects from any source, one by one, into one Cluster."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ T = TypeVar("T")
 
 _MOST_NODES = 150_000
 _MOST_OBJECTS = 1_000_000
-"""Thirty and six times what Kubernetes is built for: a file of more is no cluster, and keeps a run busy for long."""
+"""Thirty and six times Kubernetes' supported size: a larger file is not a cluster and would take very long."""
 
 
 @record
 class Header:
-    """What a file tells about itself."""
+    """What a file says about itself."""
 
     origin: str = ""
     captured_at: str = ""
@@ -41,9 +41,9 @@ class Header:
 
 
 class Collector:
-    """Takes objects as plain values or as JSON; later ones of the same name replace earlier ones.
+    """Collect objects as plain values or as JSON; later ones of the same name replace earlier ones.
 
-    ``elastic`` overrides what labels and sketches say about every node; ``path`` is what messages call their source.
+    ``elastic`` overrides what labels and sketches say about every node; ``path`` names the source in messages.
     """
 
     def __init__(self, elastic: bool | None = None, path: str = "") -> None:
@@ -69,7 +69,7 @@ class Collector:
         self._kinds |= header.kinds
 
     def node(self, node: Node, because: str) -> None:
-        """A node, with what shows that it is elastic ("" when nothing does)."""
+        """Add a node, with the evidence that it is elastic ("" for none)."""
         if self._elastic is not None:
             because = "--elastic says so" if self._elastic else ""
         if len(self._nodes) >= _MOST_NODES:
@@ -79,12 +79,12 @@ class Collector:
         self._kinds.add("Node")
 
     def pool(self, pool: NodePool, source: Source | None = None, *, all_written: bool = True) -> None:
-        """A pool that somebody wrote down: who writes one writes them all, unless it is said that there are more."""
+        """Add a pool that a user listed. The list is complete unless ``all_written`` is false."""
         self._pools[pool.name] = replace(pool, source=source)
         self._more_pools = self._more_pools or not all_written
 
     def value(self, value: Value, source: Source | None = None) -> None:
-        """Any object as plain values. Raises DecodeError."""
+        """Add any object as plain values. Raises DecodeError."""
         kind = value.get("kind")
         group = str(value.get("apiVersion")).rpartition("/")[0]
         if kind == "Node" and not group:
@@ -100,13 +100,13 @@ class Collector:
         self._unread[kind] = self._unread.get(kind, 0) + 1
 
     def pod_json(self, document: bytes) -> None:
-        """A Pod as JSON: the fast way for many. Raises DecodeError."""
+        """Add a Pod as JSON: the fast way for many. Raises DecodeError."""
         self._pod(self._reader.json(document))
 
     def _pod(self, bound: BoundPod | None) -> None:
         self._kinds.add("Pod")
         self._count()
-        if bound is not None:  # completed pods are none of the scheduler's
+        if bound is not None:  # the scheduler ignores completed pods
             self._pods[bound.pod.namespace, bound.name] = bound
             newest = max(bound.created, bound.start_time)
             if newest > self._newest:
@@ -150,7 +150,7 @@ class Collector:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many objects of each kind that is read."""
+        """Kind → number of objects, for kinds that are decoded."""
         counts = {"Node": len(self._nodes), "Pod": len(self._pods)}
         for kind, _, _ in self._others:
             counts[kind] = counts.get(kind, 0) + 1
@@ -162,7 +162,7 @@ class Collector:
         told = [header.captured_at for header in headers if header.captured_at]
         inventory = gather(_by_name(self._others))
         pools = (*inventory.node_pools, *self._pools.values()) if self._elastic is not False else ()
-        # Of a sketch the order is its writer's.
+        # A sketch keeps its own order.
         nodes = tuple(self._nodes.values() if "sketch" in origins else _by_name(self._nodes))
         if any(pool.minimum for pool in pools):
             from kubesched_lint.cluster.nodepools.minimum import standing
@@ -183,13 +183,13 @@ class Collector:
         )
 
     def _whole_kinds(self) -> frozenset[str]:
-        """A snapshot says itself which kinds it holds whole; of other sources what was met counts as whole."""
+        """Return the kinds known completely: a snapshot lists them; for other sources, every kind that occurs."""
         if self._headers and all(header.origin == "snapshot" for header in self._headers):
             return frozenset(kind for header in self._headers for kind in header.kinds)
         return frozenset(self._kinds)
 
     def _why_elastic(self) -> str:
-        """The commonest reason with how many nodes have it."""
+        """Return the most frequent reason with its number of nodes."""
         counts: dict[str, int] = {}
         for because in filter(None, self._because.values()):
             counts[because] = counts.get(because, 0) + 1
@@ -203,7 +203,7 @@ class Collector:
 
 
 def _by_name(objects: Mapping[K, T]) -> Iterator[T]:
-    """In the order in which the API server lists them: what is found must not hang on the order in a file."""
+    """Yield in the API server's order, so that results do not depend on the order in a file."""
     return (objects[key] for key in sorted(objects))
 
 
@@ -212,6 +212,6 @@ def _conditions(value: Value) -> Iterator[tuple[Value, tuple[str | int, ...]]]:
 
 
 def _is_over(job: Value) -> bool:
-    """A finished Job makes no more pods."""
+    """Return whether the Job is finished: it creates no more pods."""
     over = ("Complete", "Failed")
     return any(c.get("type") in over and c.get("status") == "True" for c, _ in _conditions(job))

@@ -1,4 +1,4 @@
-"""What holds many objects: sketch, snapshot file and Kubernetes lists, as plain values."""
+"""Read containers of objects as plain values: sketch, snapshot file and Kubernetes lists."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _SNAPSHOT_META = frozenset(["capturedAt", "kubernetesVersion", "kinds", "gaps", 
 
 
 def is_ours(api_version: object) -> bool:
-    """Whether a document claims to be of this tool, in any version."""
+    """Return whether a document claims this tool's API group, in any version."""
     return isinstance(api_version, str) and api_version.partition("/")[0] == API_VERSION.partition("/")[0]
 
 
 def check_version(value: Value) -> None:
-    """Raises DecodeError for a version or kind of ours that this release does not read."""
+    """Check the version and kind of a document of this tool. Raises DecodeError for those that are not supported."""
     if value.get("apiVersion") != API_VERSION:
         found = value.get("apiVersion")
         raise DecodeError(("apiVersion",), f"apiVersion: {found} is not read by this version, only {API_VERSION}")
@@ -32,7 +32,7 @@ def check_version(value: Value) -> None:
 
 
 def read_sketch(sketch: Value, collector: Collector, source: Source | None = None) -> None:
-    """Raises DecodeError."""
+    """Read a sketch into the collector. Raises DecodeError."""
     for node, because in sketched_nodes(sketch):
         collector.node(node, because)
     collector.describe(
@@ -55,7 +55,7 @@ def read_sketch(sketch: Value, collector: Collector, source: Source | None = Non
 
 
 def read_groups(value: Value, collector: Collector, source: Source | None = None) -> None:
-    """Node groups of cluster-autoscaler. Raises DecodeError."""
+    """Read node groups of cluster-autoscaler. Raises DecodeError."""
     from kubesched_lint.cluster.nodepools.written import written_groups
 
     for pool in written_groups(value):
@@ -63,7 +63,7 @@ def read_groups(value: Value, collector: Collector, source: Source | None = None
 
 
 def snapshot_header(meta: Value, source: Source | None = None) -> Header:
-    """Of the ``metadata`` of a ClusterSnapshot. Raises DecodeError."""
+    """Return the header from the ``metadata`` of a ClusterSnapshot. Raises DecodeError."""
     at = ("metadata",)
     known(meta, _SNAPSHOT_META, at)
     return Header(
@@ -77,14 +77,14 @@ def snapshot_header(meta: Value, source: Source | None = None) -> Header:
 
 
 def read_snapshot(snapshot: Value, collector: Collector) -> None:
-    """Raises DecodeError."""
+    """Read a snapshot into the collector. Raises DecodeError."""
     known(snapshot, _SNAPSHOT_FIELDS, ())
     collector.describe(snapshot_header(mapping(snapshot, "metadata", ())))
     read_items(items(snapshot, "items", ()), collector)
 
 
 def read_list(value: Value, collector: Collector) -> None:
-    """A Kubernetes list: ``v1 List``, or one of a kind (``NodeList``), whose items then need not name theirs."""
+    """Read a Kubernetes list: ``v1 List``, or a typed list (``NodeList``), whose items need no kind of their own."""
     kind, version = element_kind(value)
     if kind:
         collector.describe(Header(kinds=frozenset([kind])))
@@ -93,7 +93,7 @@ def read_list(value: Value, collector: Collector) -> None:
 
 
 def element_kind(value: Value) -> tuple[str, str]:
-    """Kind and apiVersion of the elements of a typed list; empty for ``kind: List``."""
+    """Return kind and apiVersion of the elements of a typed list; empty for ``kind: List``."""
     kind = text(value, "kind", ())
     return ("", "") if kind == "List" else (kind.removesuffix("List"), text(value, "apiVersion", ()))
 
@@ -104,7 +104,7 @@ def read_items(found: Iterable[tuple[Value, Path]], collector: Collector) -> Non
 
 
 def add(value: Value, at: Path, collector: Collector, source: Source | None = None) -> None:
-    """One object, its errors told as seen from the root of the file. Raises DecodeError."""
+    """Add one object; its errors get paths from the root of the file. Raises DecodeError."""
     try:
         collector.value(value, None if source is None else _Within(source, at))
     except DecodeError as error:
@@ -130,7 +130,7 @@ class _Within:
 
 
 def explained(value: object, error: DecodeError) -> DecodeError:
-    """In the schema's words where the fault is in a document of ours and not in a Kubernetes object inside it."""
+    """Return the error in the schema's words if it concerns this tool's document, not a Kubernetes object inside it."""
     if (
         not isinstance(value, dict)
         or not is_ours(value.get("apiVersion"))
@@ -145,7 +145,7 @@ def explained(value: object, error: DecodeError) -> DecodeError:
 
 
 def read_plain(value: object, collector: Collector, source: Source | None = None) -> str:
-    """Any document as plain values; tells if it was a ``sketch``, a ``snapshot`` or neither. Raises DecodeError."""
+    """Read any document as plain values; return ``sketch``, ``snapshot`` or an empty text. Raises DecodeError."""
     if not isinstance(value, dict):
         raise wrong((), "a Kubernetes object, a list of them or a ClusterSketch", value)
     if is_ours(value.get("apiVersion")) or value.get("kind") in (SKETCH, SNAPSHOT):

@@ -1,15 +1,15 @@
-"""Which nodes may be joined by others: what labels and annotations tell about who made a node.
+"""Detect nodes that an autoscaler may have made, by labels and annotations.
 
-A label of Karpenter or of a cluster-autoscaler proves an autoscaler. A managed pool's label proves only that the
-cloud could scale it; whether it does is not in the snapshot. An error must not rest on that, so pool nodes count as
-elastic until ``--fixed`` says otherwise.
+A label of Karpenter or of a cluster-autoscaler proves an autoscaler. A managed pool's label proves only that the cloud
+could scale it; the snapshot does not show whether it does. An error must not rest on that, so pool nodes count as
+elastic until the user gives ``--fixed``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-# Most telling first: the first one found is named.
+# Strongest evidence first: the first match is reported.
 _LABELS = {
     "karpenter.sh/nodepool": "Karpenter",
     "karpenter.sh/provisioner-name": "Karpenter",  # before v1beta1
@@ -36,11 +36,11 @@ _ANNOTATIONS = {
 
 
 def elastic_because(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
-    """Why a node may have been made by an autoscaler, as ``label karpenter.sh/nodepool: Karpenter``; empty if none."""
+    """Return why an autoscaler may have made the node, as ``label karpenter.sh/nodepool: Karpenter``; empty if none."""
     kind = labels.get("eks.amazonaws.com/compute-type", "")
     if kind == "hybrid":  # EKS Hybrid Nodes are the customer's own machines
         return ""
-    if kind in ("fargate", "auto"):  # Fargate makes a node per pod; Auto Mode is Karpenter inside
+    if kind in ("fargate", "auto"):  # Fargate creates a node per pod; Auto Mode uses Karpenter
         return f"label eks.amazonaws.com/compute-type={kind}"
     for key, maker in _LABELS.items():
         if key in labels:

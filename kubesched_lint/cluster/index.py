@@ -1,4 +1,4 @@
-"""The nodes of a cluster, indexed once: every question about labels and taints is a few set operations."""
+"""The nodes of a cluster, indexed once: each query about labels and taints is a few set operations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubesched_lint.model.pod import NodeSelectorTerm
 
 
 class NodeIndex:
-    """Immutable. A node is named by its position in ``nodes``; answers are NodeSets over these positions."""
+    """Immutable. A node is identified by its position in ``nodes``; results are NodeSets over these positions."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.nodes: tuple[Node, ...] = tuple(nodes)
@@ -27,7 +27,7 @@ class NodeIndex:
             for taint in node.taints:
                 taints[taint] = taints.get(taint, EMPTY) | only(i)
         self.taints: Mapping[Taint, NodeSet] = taints
-        """Every distinct taint with the nodes that carry it."""
+        """Each distinct taint → the nodes that have it."""
         self._taints_of: dict[str, dict[str | None, list[Taint]]] = {}
         self._tainted: dict[frozenset[str], tuple[NodeSet, Mapping[Taint, NodeSet]]] = {}
         self._domains: dict[str, dict[str, NodeSet]] = {}
@@ -42,7 +42,7 @@ class NodeIndex:
         return len(self.nodes)
 
     def position(self, name: str) -> int:
-        """Raises KeyError for a name that no node has."""
+        """Return the position of a name. Raises KeyError if no node has it."""
         return self.positions[name]
 
     def names_of(self, nodes: NodeSet) -> list[str]:
@@ -52,13 +52,13 @@ class NodeIndex:
         return (self.nodes[i] for i in positions(nodes))
 
     def named(self, names: Iterable[str]) -> NodeSet:
-        """The nodes of these names; names that no node has are passed over."""
+        """Return the nodes with these names; unknown names are skipped."""
         return _where(self.positions[name] for name in names if name in self.positions)
 
     # --- taints -----------------------------------------------------------------------------------------------------
 
     def taints_of(self, key: str, value: str | None = None) -> Sequence[Taint]:
-        """The distinct taints with a key, and with a value of it where one is given."""
+        """Return the distinct taints with a key, and with a value if one is given."""
         if not self._taints_of:
             for taint in self.taints:
                 values = self._taints_of.setdefault(taint.key, {})
@@ -67,7 +67,7 @@ class NodeIndex:
         return self._taints_of.get(key, {}).get(value, ())
 
     def tainted(self, effects: frozenset[str]) -> tuple[NodeSet, Mapping[Taint, NodeSet]]:
-        """Nodes with exactly one taint of these effects, and the taints of nodes with several of them."""
+        """Return the nodes with exactly one taint of these effects, and the taints of the nodes with several."""
         found = self._tainted.get(effects)
         if found is None:
             taints = {taint: nodes for taint, nodes in self.taints.items() if taint.effect in effects}
@@ -81,9 +81,9 @@ class NodeIndex:
     # --- resources --------------------------------------------------------------------------------------------------
 
     def allocatable(self, resource: str) -> list[float]:
-        """Per position: 0 where the node has none of the resource, infinite where its resources are unknown.
+        """Return the amount per position: 0 without the resource, infinite if the node's resources are unknown.
 
-        Integers but for the infinite; not to be written to.
+        All finite values are integers. Callers must not change the list.
         """
         found = self._allocatable.get(resource)
         if found is None:
@@ -93,7 +93,7 @@ class NodeIndex:
         return found
 
     def short_of(self, resource: str, want: int) -> NodeSet:
-        """Nodes whose bare allocatable is less than ``want``: there no eviction helps."""
+        """Return the nodes whose allocatable is less than ``want``: no eviction helps there."""
         found = self._short.get((resource, want))
         if found is None:
             found = self._short[resource, want] = of(
@@ -104,7 +104,7 @@ class NodeIndex:
     # --- labels -----------------------------------------------------------------------------------------------------
 
     def domains(self, key: str) -> Mapping[str, NodeSet]:
-        """The topology domains of ``key``: label value → nodes. Nodes without the key are in none."""
+        """Return the topology domains of ``key``: label value → nodes. Nodes without the key are in none."""
         found = self._domains.get(key)
         if found is None:
             members: dict[str, list[int]] = {}
@@ -116,7 +116,7 @@ class NodeIndex:
         return found
 
     def with_key(self, key: str) -> NodeSet:
-        """Nodes that carry the label key."""
+        """Return the nodes that have the label key."""
         found = self._keyed.get(key)
         if found is None:
             found = EMPTY
@@ -129,7 +129,7 @@ class NodeIndex:
         return self.domains(key).get(value, EMPTY)
 
     def image(self, name: str) -> tuple[int, NodeSet]:
-        """The nodes that hold an image, and its size in bytes as the first of them tells (0 where none does)."""
+        """Return an image's size in bytes on the first node that has it (0 if none), and the nodes that have it."""
         found = self._images.get(name)
         if found is None:
             holders = [i for i, node in enumerate(self.nodes) if name in node.images]
@@ -137,19 +137,19 @@ class NodeIndex:
         return found
 
     def domain_of(self, key: str, position: int) -> NodeSet:
-        """All nodes that share this node's domain of ``key``; empty where it lacks the key."""
+        """Return all nodes in the same domain of ``key`` as this node; empty if it lacks the key."""
         value = self.nodes[position].labels.get(key)
         return EMPTY if value is None else self.domains(key)[value]
 
     def one_node_each(self, key: str) -> bool:
-        """Whether every domain of ``key`` is a single node, as those of kubernetes.io/hostname are."""
+        """Return whether every domain of ``key`` is a single node, as for kubernetes.io/hostname."""
         found = self._single.get(key)
         if found is None:
             found = self._single[key] = len(self.domains(key)) == self.with_key(key).bit_count()
         return found
 
     def spanned(self, key: str, nodes: NodeSet) -> NodeSet:
-        """Every node whose domain of ``key`` holds at least one of ``nodes``."""
+        """Return all nodes whose domain of ``key`` contains at least one of ``nodes``."""
         if self.one_node_each(key):
             return nodes & self.with_key(key)
         found = EMPTY
@@ -161,7 +161,7 @@ class NodeIndex:
     # --- selectors --------------------------------------------------------------------------------------------------
 
     def where(self, requirement: Requirement) -> NodeSet:
-        """Nodes whose labels satisfy one requirement; ``Requirement.matches`` for all nodes at once."""
+        """Return the nodes whose labels satisfy a requirement: ``Requirement.matches`` for all nodes at once."""
         domains = self.domains(requirement.key)
         found = EMPTY
         match requirement.operator:
@@ -183,7 +183,7 @@ class NodeIndex:
         return found
 
     def selected_by(self, selector: Selector | None) -> NodeSet:
-        """Nodes whose labels a LabelSelector matches; null matches none."""
+        """Return the nodes whose labels a LabelSelector matches; null matches none."""
         if selector is None:
             return EMPTY
         found = self.all
@@ -192,14 +192,14 @@ class NodeIndex:
         return found
 
     def with_labels(self, labels: Labels) -> NodeSet:
-        """Nodes that carry every pair: what ``nodeSelector`` asks."""
+        """Return the nodes that have every label of a ``nodeSelector``."""
         found = self.all
         for key, value in labels.items():
             found &= self.with_label(key, value)
         return found
 
     def matching_term(self, term: NodeSelectorTerm) -> NodeSet:
-        """Nodes of one NodeSelectorTerm; an empty term and one that does not parse match none.
+        """Return the nodes of one NodeSelectorTerm; an empty term and an invalid one match none.
 
         Mirrors ``component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go`` (v1.36), nodeSelectorTerm.match.
         """
@@ -228,7 +228,7 @@ class NodeIndex:
         return found
 
     def matching(self, node_selector: Labels, terms: Sequence[NodeSelectorTerm] | None) -> NodeSet:
-        """Nodes that satisfy a pod's nodeSelector and required node affinity (``terms`` None: no affinity).
+        """Return the nodes that satisfy a pod's nodeSelector and required node affinity (``terms`` None: no affinity).
 
         Terms are ORed; an empty sequence of terms matches no node.
         """

@@ -1,6 +1,6 @@
-"""What is requested of each node, per resource, and which nodes cannot take some amount more.
+"""Requested amounts per node and resource, and the nodes without room for a given amount.
 
-The pod count is the resource ``pods``, of which every pod requests one.
+The pod count is the resource ``pods``; every pod requests one.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, of
 
 PODS = "pods"
-_MEMOISED = 64  # wants kept per resource; simulations ask for the same few again and again
+_MEMOISED = 64  # amounts cached per resource; simulations repeat the same few
 
 
 class Ledger:
-    """Requested amounts (millicores, bytes, counts) per node; answers for a want are kept up to date."""
+    """Requested amounts (millicores, bytes, counts) per node; cached results of ``short_of`` are kept up to date."""
 
     def __init__(self, index: NodeIndex) -> None:
         self._index = index
@@ -24,14 +24,17 @@ class Ledger:
         self._short: dict[str, dict[int, NodeSet]] = {}
 
     def requested(self, resource: str) -> list[int]:
-        """Per node position; not to be written to."""
+        """Return the requested amount per node position; callers must not change the list."""
         found = self._requested.get(resource)
         if found is None:
             found = self._requested[resource] = [0] * len(self._index)
         return found
 
     def free(self, resource: str) -> list[float]:
-        """Allocatable minus requested per position, infinite where allocatable is unknown; not to be written to."""
+        """Return allocatable minus requested per position, infinite if allocatable is unknown.
+
+        Callers must not change the list.
+        """
         found = self._free.get(resource)
         if found is None:
             bare, taken = self._index.allocatable(resource), self.requested(resource)
@@ -39,7 +42,7 @@ class Ledger:
         return found
 
     def book(self, position: int, amounts: Mapping[str, int], sign: int) -> None:
-        """Add (sign 1) or give back (sign -1) amounts on one node."""
+        """Add (sign 1) or return (sign -1) amounts on one node."""
         for resource, amount in amounts.items():
             self._book(resource, position, sign * amount)
 
@@ -60,14 +63,14 @@ class Ledger:
                     short[want] = nodes ^ bit
 
     def short_of(self, resource: str, want: int) -> NodeSet:
-        """Nodes with less than ``want`` of the resource left."""
+        """Return the nodes with less than ``want`` of the resource left."""
         short = self._short.setdefault(resource, {})
         found = short.get(want)
         if found is None:
             if len(short) >= _MEMOISED:
                 short.pop(next(iter(short)))
             free = self.free(resource)
-            # Most wants fit nearly everywhere or nearly nowhere: a scan for the few is all it takes.
+            # Most amounts fit on nearly all nodes or on nearly none, so a scan for the few is enough.
             found = EMPTY if not free or min(free) >= want else of([i for i, left in enumerate(free) if left < want])
             short[want] = found
         return found

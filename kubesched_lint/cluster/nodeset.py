@@ -1,4 +1,4 @@
-"""A set of nodes is one Python int used as bits: bit i stands for the i-th node of the index.
+"""A set of nodes is one Python int: bit i is the i-th node of the index.
 
 AND, OR and popcount over 5,000 nodes cost less than a function call.
 """
@@ -14,17 +14,17 @@ EMPTY: NodeSet = 0
 
 
 def only(position: int) -> NodeSet:
-    """The set of this one node."""
+    """Return the set of this one node."""
     return 1 << position
 
 
 def first(count: int) -> NodeSet:
-    """The first ``count`` nodes: with the number of nodes, all of them."""
+    """Return the set of the first ``count`` nodes."""
     return (1 << count) - 1
 
 
 def of(positions: Iterable[int]) -> NodeSet:
-    """The set of these nodes."""
+    """Return the set of the nodes at these positions."""
     found = bytearray()
     for position in positions:
         byte = position >> 3
@@ -35,7 +35,7 @@ def of(positions: Iterable[int]) -> NodeSet:
 
 
 def positions(nodes: NodeSet) -> Iterator[int]:
-    """The positions of the members, ascending; linear in the width, however many members there are."""
+    """Yield the positions of the members, ascending; the time is linear in the width, not in the number of members."""
     text = f"{nodes:b}"[::-1]
     at = text.find("1")
     while at >= 0:
@@ -48,7 +48,7 @@ def popcount(nodes: NodeSet) -> int:
 
 
 def lowest(nodes: NodeSet) -> int:
-    """The smallest member's position; -1 of the empty set."""
+    """Return the smallest member's position; -1 for the empty set."""
     return (nodes & -nodes).bit_length() - 1
 
 

@@ -1,6 +1,6 @@
-"""What a redacted snapshot may say in clear: the vocabulary of Kubernetes and of clouds, word by word.
+"""The words that a redacted snapshot may keep: the vocabulary of Kubernetes and of clouds, word by word.
 
-Everything here is a closed list or a narrow grammar. A word that is in none of them is somebody's own.
+Everything here is a closed list or a narrow grammar. Any other word belongs to the user.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Words of Kubernetes' own names (kube-system, system-node-critical, default-scheduler) say nothing about anybody.
+# Words of Kubernetes' own names (kube-system, system-node-critical, default-scheduler) reveal nothing about a user.
 PLAIN_WORDS = _set(
     "default kube system public node lease cluster critical scheduler pvc latest true false yes no on off"
 )
@@ -98,9 +98,9 @@ _NAMES_OF: Mapping[str, str] = {
     "devices.kubevirt.io": "kvm",
 }
 _DOMAINS_BY_SIZE = sorted(_NAMES_OF, key=len, reverse=True)
-"""Longest first: what stands before one of them is somebody's own."""
+"""Longest first: the part before one of them belongs to the user."""
 _OPEN_NAMES = {domain: _set(names) for domain, names in _NAMES_OF.items()}
-# The daemons of network and storage drivers take off their taint of this name, whatever their domain.
+# The daemons of network and storage drivers remove their own taint of this name, whatever their domain.
 _ANYWHERE = _set("agent-not-ready")
 
 _COUNTED = _set(
@@ -128,7 +128,7 @@ DRIVERS = _set(
 
 
 def domain_parts(domain: str) -> tuple[str, str]:
-    """Somebody's own beginning of a domain, with its dot, and the known end; ("x", "") for one that nobody knows."""
+    """Return the user's beginning of a domain, with its dot, and the known end; the end is "" for an unknown domain."""
     for known in _DOMAINS_BY_SIZE:
         if domain == known:
             return "", known
@@ -139,7 +139,7 @@ def domain_parts(domain: str) -> tuple[str, str]:
 
 
 def is_open_name(domain: str, name: str) -> bool:
-    """Whether the part of a key after its domain is known."""
+    """Return whether the part of a key after its domain is known."""
     return name in _OPEN_NAMES.get(domain, ()) or name in _ANYWHERE or (domain == "nvidia.com" and _is_mig(name))
 
 
@@ -148,12 +148,12 @@ def _is_mig(name: str) -> bool:
 
 
 def is_open_resource(name: str) -> bool:
-    """Of resources without a domain."""
+    """Return whether a resource name without a domain is known."""
     return name in _RESOURCES or _HUGE_PAGES.fullmatch(name) is not None
 
 
 def is_open_count(name: str) -> bool:
-    """What ``count/`` may stand before in a quota."""
+    """Return whether the name may follow ``count/`` in a quota."""
     return name in _COUNTED
 
 
@@ -196,7 +196,7 @@ _OPEN_VALUES = tuple((re.compile(key), re.compile(values)) for key, values in _V
 
 
 def is_open_value(key: str, value: str) -> bool:
-    """Whether a label's value is a word of the API or what a cloud sells."""
+    """Return whether a label's value is a word of the API or a cloud's product name."""
     return any(of.fullmatch(key) and values.fullmatch(value) for of, values in _OPEN_VALUES)
 
 
@@ -237,7 +237,7 @@ _AMOUNT = re.compile(r"[+-]?[0-9.]{1,40}(?:[eE][+-]?[0-9]{1,4}|[numkKMGTPE]i?|%)
 
 
 def is_open_field(field: str, value: str) -> bool:
-    """Whether a field holds a word of the API, a time or an amount."""
+    """Return whether a field holds a word of the API, a time or an amount."""
     if field in _ENUMERATED:
         return value in _VOCABULARY
     if field in _TIMES:
@@ -253,6 +253,6 @@ _VERSION = re.compile(r"v?[0-9]{1,4}(?:\.[0-9]{1,6}){1,2}")
 
 
 def open_version(version: str) -> str:
-    """Of Kubernetes, without what somebody's build adds."""
+    """Return a Kubernetes version without the suffix of a custom build."""
     found = _VERSION.match(version)
     return found[0] if found else ""

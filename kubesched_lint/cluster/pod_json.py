@@ -1,6 +1,6 @@
-"""The parts of a Pod that scheduling reads, as msgspec decodes them from JSON; all else is skipped, not built.
+"""The parts of a Pod that scheduling reads, decoded from JSON by msgspec; all else is skipped.
 
-What is only compared stays raw bytes: two pods whose raw parts are equal are equal, and one of them is decoded.
+Parts that are only compared stay raw bytes: pods with equal raw parts are equal, and only one of them is decoded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NULL = Raw(b"null")
 
 
 def _with_raw(base: type[Struct], fields: Iterable[str]) -> type[Struct]:
-    """``base`` with a raw field for each of ``fields`` that it does not have already."""
+    """Return ``base`` with a raw field for each of ``fields`` that it lacks."""
     more = [(name, Raw, _NULL) for name in fields if name not in base.__struct_fields__]
     return msgspec.defstruct(base.__name__, more, bases=(base,), module=__name__, gc=False, omit_defaults=True)
 
@@ -46,7 +46,7 @@ class ContainerParts(Struct, gc=False, omit_defaults=True):
 
 
 class VolumeParts(Struct, gc=False, omit_defaults=True):
-    """Only sources that scheduling looks at: each pod has a token volume whose random name would set it apart."""
+    """Only sources that scheduling reads: each pod's token volume has a random name that would make it unique."""
 
     name: str | None = None
 
@@ -65,7 +65,7 @@ class AffinityParts(Struct, gc=False, omit_defaults=True):
 
 
 class SpecParts(Struct, gc=False, omit_defaults=True):
-    """What is looked at here. Whatever else decoding reads is a raw field: see ``_with_raw``."""
+    """The fields used here; the other fields that decoding reads are raw: see ``_with_raw``."""
 
     nodeName: str | None = None  # noqa: N815
     containers: list[ContainerParts] | None = None
@@ -104,19 +104,22 @@ class PodJsonDecoder:
         self._encode = msgspec.json.Encoder().encode
 
     def pod(self, document: bytes | Raw) -> PodParts | None:
-        """None when a value has a type that no API server prints, or there is no spec."""
+        """Return the parts of a Pod; None if a value has a type that no API server prints, or there is no spec."""
         try:
             return self._pod.decode(document)
         except msgspec.ValidationError:
             return None
 
     def plain(self, document: bytes | Raw) -> dict[str, Any]:
-        """The whole object as plain values."""
+        """Return the whole object as plain values."""
         found = msgspec.json.decode(document)
         return found if isinstance(found, dict) else {}
 
     def key(self, parts: PodParts, pinned_to: str) -> bytes:
-        """Equal for pods that scheduling cannot tell apart, their ``pinned_to`` node aside. Changes ``parts``."""
+        """Return a key equal for pods that scheduling cannot distinguish, except for their node ``pinned_to``.
+
+        Changes ``parts``.
+        """
         spec = parts.spec
         spec.nodeName = None
         if spec.volumes:

@@ -1,4 +1,4 @@
-"""Running pods by the hundred thousand: only what scheduling needs is decoded, and pods that are alike share it."""
+"""Read running pods, up to some hundred thousand: only scheduling fields are decoded, and equal pods share one Pod."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _OVER = ("Succeeded", "Failed")
 
 
 class PodReader:
-    """Remembers what it decoded, so that equal pods become one ``Pod``.
+    """Cache decoded pods, so that equal pods become one ``Pod``.
 
     A bound pod's spec is kept without ``nodeName``, and without the affinity by which the DaemonSet controller pins a
-    pod to its node: ``BoundPod.node`` and its owner say the same, and with them no two such pods would be alike.
+    pod to its node: ``BoundPod.node`` and the owner hold the same facts, and with them no two such pods would be equal.
     """
 
     def __init__(self) -> None:
@@ -29,20 +29,20 @@ class PodReader:
         self._wire: PodJsonDecoder | None = None
 
     def value(self, value: Value) -> BoundPod | None:
-        """A Pod as plain values; None when it is over. Raises DecodeError."""
+        """Return a Pod from plain values; None if it has finished. Raises DecodeError."""
         if text(mapping(value, "status", ()), "phase", ("status",)) in _OVER:
             return None
         bound = decode_bound_pod(value, decode_pod_object(_without_node(value)))
         return replace(bound, pod=unpinned(bound.pod, bound.node)) if _is_pinned(bound) else bound
 
     def json(self, document: Any) -> BoundPod | None:
-        """A Pod as JSON (bytes or a msgspec.Raw); None when it is over. Raises DecodeError."""
+        """Return a Pod from JSON (bytes or a msgspec.Raw); None if it has finished. Raises DecodeError."""
         if self._wire is None:
             from kubesched_lint.cluster.pod_json import PodJsonDecoder
 
             self._wire = PodJsonDecoder()
         parts = self._wire.pod(document)
-        if parts is None:  # something has an unexpected type: the careful way says what and where, or copes
+        if parts is None:  # something has an unexpected type: the slow reader handles it, or reports what and where
             return self.value(self._wire.plain(document))
         if parts.status.phase in _OVER:
             return None
@@ -94,7 +94,7 @@ def _is_pinned(bound: BoundPod) -> bool:
 
 
 def unpinned(pod: Pod, node: str) -> Pod:
-    """The pod without the terms by which a DaemonSet's controller pins it to ``node``.
+    """Return the pod without the terms by which a DaemonSet's controller pins it to ``node``.
 
     Mirrors ``pkg/controller/daemon/util/daemonset_util.go`` ReplaceDaemonSetPodNodeNameNodeAffinity: it replaces all
     required terms by a single one on metadata.name.

@@ -1,4 +1,4 @@
-"""From a file or folder to a Cluster: kubectl's output, our snapshot, or a sketch; YAML or JSON, also gzipped."""
+"""Read a Cluster from a file or folder: kubectl's output, our snapshot, or a sketch; YAML or JSON, also gzipped."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from kubesched_lint.files import opened, whole
 _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 LIVE = "live"
-"""A file of that name is ``./live``."""
+"""The prefix for a live cluster; a file of that name is ``./live``."""
 _CHUNK = 512 << 10
 
 
 def read_cluster(path: str, *, elastic: bool | None = None) -> Cluster:
-    """Reads what is at ``path``: a file, a folder with files, or ``live[:context]`` for a cluster that is asked itself.
+    """Return the cluster at ``path``: a file, a folder with files, or ``live[:context]`` for a live cluster.
 
-    ``elastic`` overrides what nodes say of themselves. Raises ClusterError, also for what cannot be opened.
+    ``elastic`` overrides what the nodes' labels show. Raises ClusterError, also for what cannot be opened.
     """
     if path.partition(":")[0] == LIVE:
         from kubesched_lint.cluster.capture.snapshot import live_cluster
@@ -32,7 +32,7 @@ def read_cluster(path: str, *, elastic: bool | None = None) -> Cluster:
 
 
 def contents(path: str) -> tuple[tuple[str, bytes], ...] | None:
-    """The files ``read_cluster`` would read, as they are; None for a live cluster. Raises OSError and ClusterError."""
+    """Return the files that ``read_cluster`` would read; None for a live cluster. Raises OSError and ClusterError."""
     if path.partition(":")[0] == LIVE:
         return None
     return tuple((name, _bytes(name)) for name in _names(path))
@@ -45,7 +45,10 @@ def _bytes(path: str) -> bytes:
 
 
 def cluster_from(files: Iterable[tuple[str, bytes]], path: str, *, elastic: bool | None = None) -> Cluster:
-    """The cluster that ``files`` (path and content) describe together; ``path`` names it. Raises ClusterError."""
+    """Return the cluster that ``files`` (path and content) describe together; ``path`` names it.
+
+    Raises ClusterError.
+    """
     collector = Collector(elastic, path)
     met = [_read(name, b"".join(unpacked(name, [data])), collector) for name, data in files]
     return _finished(collector, path, met)
@@ -74,17 +77,17 @@ def _inside(folder: str) -> Iterator[str]:
 
 
 def _read_file(name: str, collector: Collector) -> frozenset[str]:
-    """Which of ``sketch`` and ``snapshot`` were met."""
+    """Return which of ``sketch`` and ``snapshot`` the file holds."""
     try:
         with opened(name) as file:
             chunks = unpacked(name, iter(lambda: file.read(_CHUNK), b""))
             first, second = next(chunks, b""), next(chunks, b"")
-            _check_text(name, first)  # before as much is read of what is none as a cluster may have
+            _check_text(name, first)  # before up to the size limit of a cluster is read
             if second:
                 found = _streamed(chain([first, second], chunks), collector)
                 if found is not None:
                     return found
-                file.seek(0)  # it is not what it seemed: the careful way says where
+                file.seek(0)  # the fast reader failed: the slow one reports where
                 chunks = unpacked(name, iter(lambda: file.read(_CHUNK), b""))
                 return _read(name, b"".join(chunks), collector)
         return _read(name, first, collector)
@@ -95,7 +98,7 @@ def _read_file(name: str, collector: Collector) -> frozenset[str]:
 
 
 def _streamed(chunks: Iterator[bytes], collector: Collector) -> frozenset[str] | None:
-    """None when the file cannot be cut into blocks, or a block is not sound."""
+    """Return as ``_read``; None if the file cannot be split into blocks, or a block is invalid."""
     from kubesched_lint.cluster.stream import blocks, layout_of
 
     first = next(chunks)
@@ -108,7 +111,7 @@ def _streamed(chunks: Iterator[bytes], collector: Collector) -> frozenset[str] |
 
 
 def unpacked(name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The content of a file in pieces, gunzipped where it is gzipped. Raises ClusterError."""
+    """Yield the content of a file in pieces, unpacked if it is gzipped. Raises ClusterError."""
     from kubesched_lint.cluster.unpack import GZIP, LARGEST, UnpackError, gunzipped, limited
 
     chunks = iter(chunks)
@@ -121,7 +124,7 @@ def unpacked(name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _read(name: str, data: bytes, collector: Collector) -> frozenset[str]:
-    """Which of ``sketch`` and ``snapshot`` were met."""
+    """Return which of ``sketch`` and ``snapshot`` the data holds."""
     data = _utf8(name, data)
     start = data[:4096].lstrip(b" \t\r\n\xef\xbb\xbf")[:1]
     if not data.strip(b" \t\r\n"):
@@ -145,7 +148,7 @@ def _read(name: str, data: bytes, collector: Collector) -> frozenset[str]:
 
 
 def _utf8(name: str, data: bytes) -> bytes:
-    """Windows PowerShell redirects kubectl's output as UTF-16."""
+    """Return the data as UTF-8: Windows PowerShell redirects kubectl's output as UTF-16."""
     if data.startswith(_UTF_16):
         try:
             return data.decode("utf-16").encode()

@@ -1,4 +1,4 @@
-"""A cluster from JSON, with only the needed parts of each object built."""
+"""Read a cluster from JSON; only the needed parts of each object are built."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from kubesched_lint.model.decode.fields import DecodeError, Value, mapping
 
 
 class JsonSyntaxError(Exception):
-    """The text is no JSON; line and column count from 1."""
+    """The text is not JSON; line and column count from 1."""
 
     def __init__(self, line: int, column: int, message: str) -> None:
         super().__init__(message)
@@ -49,7 +49,7 @@ class _Head(Struct, gc=False):
 
 
 class _Nothing(Struct, gc=False):
-    """No field is read: all of the document is skipped."""
+    """Reads no field: the whole document is skipped."""
 
 
 _NOTHING = msgspec.json.Decoder(_Nothing)
@@ -59,7 +59,7 @@ _UNSOUND = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def read_json(name: str, data: bytes, collector: Collector) -> frozenset[str]:
-    """Which of ``sketch`` and ``snapshot`` were met. Raises ClusterError, and JsonSyntaxError for what is no JSON."""
+    """Return which of ``sketch`` and ``snapshot`` occur. Raises ClusterError, and JsonSyntaxError for invalid JSON."""
     met = set()
     start = 3 if data.startswith(b"\xef\xbb\xbf") else 0
     view = memoryview(data)
@@ -89,13 +89,13 @@ def _told(name: str, data: bytes, start: int, end: int, error: DecodeError) -> C
 
 
 def _unsound(name: str, data: bytes, start: int, error: Exception) -> ClusterError:
-    """Of strings and numbers that were skipped at first: only now they are looked into."""
+    """Return a syntax error inside strings or numbers that were skipped at first."""
     found = _syntax_error(data, start, str(error))
     return ClusterError(name, found.line, found.column, found.message)
 
 
 def read_blocks(blocks: Iterator[bytes], collector: Collector) -> frozenset[str] | None:
-    """The same for the documents that ``stream.blocks`` cuts a large one into; None when one of them is not sound."""
+    """Return the same for a large document's blocks from ``stream.blocks``; None if one of them is invalid."""
     ours = False
     try:
         for number, block in enumerate(blocks):
@@ -112,15 +112,15 @@ def read_blocks(blocks: Iterator[bytes], collector: Collector) -> frozenset[str]
 
 
 def _end(data: bytes, start: int) -> int:
-    """Where the document that begins at ``start`` ends: several may follow each other, one per kubectl call."""
+    """Return the end of the document that begins at ``start``; a file may hold one document per kubectl call."""
     try:
         _NOTHING.decode(memoryview(data)[start:] if start else data)
     except msgspec.ValidationError:
-        return len(data)  # no object at all
+        return len(data)  # not an object
     except msgspec.DecodeError as error:
         text = str(error)
         if "trailing characters" in text:
-            return start + int(text.rpartition("byte ")[2].rstrip(")")) - 1  # counted from 1
+            return start + int(text.rpartition("byte ")[2].rstrip(")")) - 1  # msgspec counts from 1
         raise _syntax_error(data, start, text) from None
     except RecursionError:
         raise JsonSyntaxError(1, 1, "is nested too deeply") from None
@@ -128,7 +128,7 @@ def _end(data: bytes, start: int) -> int:
 
 
 def _syntax_error(data: bytes, start: int, message: str) -> JsonSyntaxError:
-    """With line and column, which the standard library knows how to tell."""
+    """Return the error with its line and column, from the standard library's parser."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -142,7 +142,7 @@ def _syntax_error(data: bytes, start: int, message: str) -> JsonSyntaxError:
         return JsonSyntaxError(error.lineno, error.colno, f"is not valid JSON: {error.msg}{hint}")
     except RecursionError:
         return JsonSyntaxError(1, 1, "is nested too deeply")
-    except ValueError:  # json says this of nothing else
+    except ValueError:  # json raises a plain ValueError for nothing else
         message = "a number of too many digits"
     return JsonSyntaxError(1, 1, f"is not valid JSON: {message}")
 
@@ -180,7 +180,7 @@ def _item(item: Raw, at: Path, kind: str, version: str, collector: Collector) ->
             collector.pod_json(item)
             return
     except (msgspec.ValidationError, DecodeError):
-        pass  # the careful way below tells what and where
+        pass  # the slow path below reports what and where
     value = msgspec.json.decode(item)
     if not isinstance(value, dict):
         raise DecodeError(at, f"items[{at[-1]}]: expected an object, found {type(value).__name__}")
@@ -188,22 +188,23 @@ def _item(item: Raw, at: Path, kind: str, version: str, collector: Collector) ->
 
 
 def _plainly(value: Value, collector: Collector) -> str:
-    """A document as plain values: what is small, and what is wrong."""
+    """Read a document as plain values; for small documents and wrong types."""
     from kubesched_lint.cluster.containers import read_plain
 
     return read_plain(value, collector)
 
 
-# --- Where a value stands in a JSON text, found only when an error has to point at it ---------------------------------
+# --- The position of a value in a JSON text, computed only when an error needs it
+# ---------------------------------------
 
 _SPACE = " \t\n\r"
 _DECODER = json.JSONDecoder()
 
 
 def place_of(text: str, path: Path, start: int = 0, *, key: bool = False) -> tuple[int, int]:
-    """Line and column (from 1) of the value at ``path`` in the document that begins at ``start``.
+    """Return line and column (from 1) of the value at ``path`` in the document that begins at ``start``.
 
-    Of its key with ``key``; of its nearest parent if it is absent.
+    With ``key``, the position of its key; if absent, of its nearest parent.
     """
     at = named = _skip(text, start)
     for step in path:
@@ -219,7 +220,7 @@ def line_and_column(text: str, at: int) -> tuple[int, int]:
 
 
 def _member(text: str, at: int, step: str | int) -> tuple[int, int] | None:
-    """Where a member of the object or list at ``at`` begins, and where its value does."""
+    """Return the start of a member of the object or list at ``at``, and the start of its value."""
     opening = text[at]
     if opening not in "{[" or (opening == "[") != isinstance(step, int):
         return None

@@ -1,4 +1,4 @@
-"""A cluster from YAML, by the same loader as manifests, so that every mistake has its line."""
+"""Read a cluster from YAML with the manifests' loader, so that every error has its line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubesched_lint.model.decode.objects import is_read
 
 
 def read_yaml(name: str, data: bytes, collector: Collector) -> frozenset[str]:
-    """Which of ``sketch`` and ``snapshot`` were met. Raises ClusterError."""
+    """Return which of ``sketch`` and ``snapshot`` occur. Raises ClusterError."""
     met = set()
     for entry in documents(name, data, _is_wanted):
         if isinstance(entry, Document):
@@ -29,7 +29,7 @@ def read_yaml(name: str, data: bytes, collector: Collector) -> frozenset[str]:
 
 
 def _is_wanted(api_version: object, kind: object) -> bool:
-    """All that holds objects of a cluster, and those that are read."""
+    """Return whether it is a container of cluster objects, or an object that is decoded."""
     if is_ours(api_version) or is_read(api_version, kind):
         return True
     return isinstance(kind, str) and (kind == "Node" or kind.endswith("List"))

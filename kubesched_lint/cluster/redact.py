@@ -1,9 +1,9 @@
-"""Names become pseudonyms, word by word, so that names built from names still are.
+"""Replace names by pseudonyms, word by word, so that names built from other names still match.
 
-A StatefulSet's pod is its name and a number, a ReplicaSet its Deployment's name and a hash, a claim its template's
-name and its pod's; owners, selectors and the scheduler compare such names. Each word (what stands between ``-``, ``.``,
-``/``…) has one pseudonym, whichever name it stands in, and no two words share one: what was equal stays equal, what
-differed still differs. What is left as it is stands in ``open_words``; every other string becomes pseudonyms.
+A StatefulSet's pod is its name and a number, a ReplicaSet its Deployment's name and a hash, a claim its template's name
+and its pod's; owners, selectors and the scheduler compare such names. Each word (the text between ``-``, ``.``, ``/``…)
+has one pseudonym in all names, and no two words share one, so equality is preserved. ``open_words`` lists the words
+that stay; every other string becomes pseudonyms.
 """
 
 from __future__ import annotations
@@ -50,7 +50,10 @@ _ATTACHABLE = "attachable-volumes-"
 
 
 class Redactor:
-    """Pseudonyms of one capture, or of several with one ``secret`` (1 to 64 bytes): who has it can try out names."""
+    """The pseudonyms of one capture, or of several with one ``secret`` (1 to 64 bytes).
+
+    Anyone with the secret can test guesses of names.
+    """
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
@@ -58,11 +61,11 @@ class Redactor:
         self._taken: set[str] = set(PLAIN_WORDS)
 
     def item(self, item: dict[str, Any]) -> dict[str, Any]:
-        """A trimmed object of the API without the names it has."""
+        """Return a trimmed object of the API with its names replaced."""
         return {key: self._field(key, value) for key, value in item.items()}
 
     def name(self, text: str) -> str:
-        """Equal for equal texts, different for different ones, and made of its words' pseudonyms; a number stays."""
+        """Return a name made of its words' pseudonyms; equal for equal texts only. A number stays."""
         if _NUMBER.fullmatch(text) or text in _ALL_ADDRESSES:
             return text
         if _ADDRESS.search(text):
@@ -71,7 +74,7 @@ class Redactor:
         return _WORD.sub(lambda found: self._part(found[0]), text)
 
     def label_key(self, key: str) -> str:
-        """Keys and resources of Kubernetes and of clouds stay; others become pseudonyms."""
+        """Return the key of a label or resource; keys of Kubernetes and of clouds stay, others become pseudonyms."""
         domain, slash, name = key.rpartition("/")
         if not slash:
             return key if key in BARE_KEYS else self.name(key)
@@ -83,7 +86,7 @@ class Redactor:
         return value if is_open_value(key, value) else self.name(value)
 
     def resource(self, name: str) -> str:
-        """The name of a resource, as amounts and quotas have it."""
+        """Return the redacted name of a resource, as amounts and quotas use it."""
         for between in _CLASS_QUOTAS:
             of, found, rest = name.partition(between)
             if found:
@@ -109,7 +112,7 @@ class Redactor:
         return found
 
     def _free(self, word: str) -> str:
-        """Seven letters of a keyed hash; more in the rare case that another word has them."""
+        """Return seven letters of a keyed hash; more in the rare case that another word has the same."""
         from hashlib import blake2b
 
         number = int.from_bytes(blake2b(word.encode(), key=self._secret, digest_size=32).digest())
@@ -133,7 +136,7 @@ class Redactor:
         return self.name(value)
 
     def _mapping(self, key: str, value: dict[str, Any]) -> dict[str, Any]:
-        """An object of the API, or pairs whose keys somebody chose: labels and amounts hold no objects."""
+        """Return a redacted mapping: an object of the API, or labels and amounts, whose keys users choose."""
         plain = not any(isinstance(inner, (dict, list)) for inner in value.values())
         if plain and key in _AMOUNTS:
             return {self.resource(name): self._amount(amount) for name, amount in value.items()}
@@ -151,7 +154,7 @@ class Redactor:
         return self.item(value)
 
     def _keyed(self, value: Mapping[str, Any]) -> dict[str, Any]:
-        """An expression, a taint or a toleration: what its value means, its key says."""
+        """Return a redacted expression, taint or toleration: its key decides how its values are redacted."""
         key = value["key"]
         of: dict[str, Callable[[Any], Any]] = {
             "key": self.label_key,

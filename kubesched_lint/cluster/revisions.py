@@ -1,4 +1,4 @@
-"""A workload that already runs in the snapshot is its own previous revision: its pods are replaced, never added to."""
+"""A workload that already runs in the snapshot is its own previous revision: its pods are replaced, not added to."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from kubesched_lint.model.workload import Workload
 
 
 def running_pods_of(workload: Workload, cluster: Cluster) -> tuple[BoundPod, ...]:
-    """Its pods in the snapshot, of whichever revision; none for a CronJob, whose jobs run on beside new ones."""
+    """Return its pods in the snapshot, of all revisions; none for a CronJob, whose old jobs run on beside new ones."""
     return cluster.running.pods_of(workload)
 
 
 def by_revision(workload: Workload, running: Sequence[BoundPod], cluster: Cluster) -> tuple[BoundPod, ...]:
-    """The running pods of a workload, those of the newest revision last; the others by their age or how many they are.
+    """Return the running pods of a workload, those of the newest revision last; others in order of age, then of number.
 
-    The newest revision of a Deployment is its newest ReplicaSet, that of a StatefulSet has the highest ordinal (updates
-    go from there down). Where nobody knows it is the largest.
+    A Deployment's newest revision is its newest ReplicaSet; a StatefulSet's has the highest ordinal, because updates go
+    from the highest down. If it is unknown, it is the largest group.
     """
     groups: dict[str, list[BoundPod]] = {}
     for bound in running:
@@ -36,13 +36,13 @@ def by_revision(workload: Workload, running: Sequence[BoundPod], cluster: Cluste
 
 
 def runs_newest(workload: Workload, running: Sequence[BoundPod], cluster: Cluster | None) -> bool:
-    """Whether some of the running pods are of the newest revision, as far as it is known."""
+    """Return whether some running pod is of the newest revision; true if that revision is unknown."""
     newest = "" if cluster is None else _newest(workload, running, cluster)
     return not newest or any(_hash_of(workload, bound) == newest for bound in running)
 
 
 def _newest(workload: Workload, running: Sequence[BoundPod], cluster: Cluster) -> str:
-    """The hash of the newest revision; empty where nobody knows."""
+    """Return the hash of the newest revision; empty if it is unknown."""
     if workload.kind == "Deployment":
         return next((r.template_hash for r in cluster.running.replica_sets_of(workload)), "")
     if workload.kind == "StatefulSet" and running:
@@ -61,7 +61,10 @@ def _ordinal(bound: BoundPod) -> int:
 
 
 def live_replicas(workload: Workload, cluster: Cluster) -> int | None:
-    """How many replicas it is meant to have in the cluster now; None when it does not run there, or nobody knows."""
+    """Return the number of replicas wanted in the cluster now.
+
+    None if it does not run there or the number is unknown.
+    """
     live = cluster.running.live(workload)
     if live is not None:
         return live.replicas if workload.kind != "DaemonSet" else len(running_pods_of(workload, cluster))
@@ -72,19 +75,19 @@ def live_replicas(workload: Workload, cluster: Cluster) -> int | None:
 
 
 def starting_replicas(workload: Workload, cluster: Cluster | None, autoscaler: Autoscaler | None) -> int:
-    """How many replicas applying the manifest leaves: as written, else as they run, within the autoscaler's bounds."""
+    """Return the replicas after applying: the written number, else the running one, within the HPA's bounds."""
     live = None if workload.replicas_written or cluster is None else live_replicas(workload, cluster)
     count = workload.replicas if live is None else live
-    if autoscaler is None or count == 0:  # what is scaled to 0 is left alone (podautoscaler/horizontal.go)
+    if autoscaler is None or count == 0:  # the HPA ignores a workload scaled to 0 (podautoscaler/horizontal.go)
         return count
     return max(min(count, autoscaler.max_replicas), autoscaler.min_replicas)
 
 
 def template_changed(workload: Workload, cluster: Cluster) -> bool | None:
-    """Whether applying the manifest replaces the pods; None when the snapshot does not tell.
+    """Return whether applying the manifest replaces the pods; None if the snapshot does not show it.
 
-    Compared with the live object, else with the newest ReplicaSet. Our own snapshots keep only what scheduling reads,
-    so that they can show a change but never its absence.
+    Compares with the live object, else with the newest ReplicaSet. Our own snapshots keep only what scheduling reads,
+    so they can prove a change but not its absence.
     """
     live = cluster.running.live(workload)
     template = None if live is None else written_template(live)

@@ -1,4 +1,4 @@
-"""Who owns the running pods: controllers by name, selector and template hash, as the controllers themselves tell."""
+"""The owners of running pods: controllers by name, selector and template hash, as the controllers identify them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Identity = tuple[str, str, str]
 
 
 class Running:
-    """Who owns the running pods of an inventory; indexes are made when first asked for."""
+    """The owners of an inventory's running pods; indexes are built on first use."""
 
     def __init__(self, inventory: Inventory) -> None:
         self._inventory = inventory
@@ -32,7 +32,7 @@ class Running:
             return tuple(found)
         known = self._replica_sets
         selector = workload.selector
-        # An owner that the snapshot shows is certain; one told by names alone must also be selected.
+        # An owner listed in the snapshot is certain; an owner inferred from names must also select the pod.
         return tuple(
             bound
             for bound in found
@@ -41,18 +41,18 @@ class Running:
         )
 
     def replica_sets_of(self, workload: Workload) -> tuple[ReplicaSet, ...]:
-        """The revisions of a Deployment, newest first."""
+        """Return the revisions of a Deployment, newest first."""
         return self._revisions.get((workload.namespace, workload.name), ())
 
     def live(self, workload: Workload) -> Workload | None:
-        """The workload itself as the snapshot holds it."""
+        """Return the workload as the snapshot holds it; None if it is not there."""
         return self._workloads.get((workload.kind, workload.namespace, workload.name))
 
     def _adopted(self, workload: Workload) -> Iterator[BoundPod]:
-        """Pods without a controller that this one takes over (``controller_ref_manager.go``, ClaimObject).
+        """Yield the pods without a controller that this one adopts (``controller_ref_manager.go``, ClaimObject).
 
-        A StatefulSet takes those that have one of its names besides. The ReplicaSets of a Deployment select a hash
-        that no other pod has, and Jobs the uid of the Job.
+        A StatefulSet adopts only pods with one of its names. The ReplicaSets of a Deployment select a hash that no
+        other pod has, and Jobs the uid of the Job.
         """
         selector = workload.selector
         for bound in self._orphans[workload.namespace] if selector is not None else ():
@@ -63,7 +63,10 @@ class Running:
 
     @cached_property
     def _orphans(self) -> dict[str, list[BoundPod]]:
-        """By namespace, pods that stay and have no controller; a sketch tells a Deployment's pods by their hash."""
+        """Namespace → pods that are not terminating and have no controller.
+
+        In sketches a hash marks a Deployment's pods.
+        """
         found: dict[str, list[BoundPod]] = {}
         for bound in self._inventory.pods:
             if bound.owner is None and not bound.terminating and HASH not in bound.pod.labels:
@@ -95,7 +98,7 @@ class Running:
         return found
 
     def owners_of(self, bound: BoundPod) -> Iterator[Identity]:
-        """Its controller, and for a ReplicaSet the Deployment behind it."""
+        """Yield its controller, and for a ReplicaSet also the Deployment that owns it."""
         namespace, owner = bound.namespace, bound.owner
         template_hash = bound.pod.labels.get(HASH)
         if owner is None:

@@ -1,4 +1,4 @@
-"""What is wrong with a sketch or a snapshot file, in words; asked only after decoding has failed."""
+"""Explain in words what is wrong with a sketch or a snapshot file; used only after decoding has failed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TYPES = {
 
 
 def schema() -> Value:
-    """The JSON Schema of sketches and snapshots."""
+    """Return the JSON Schema of sketches and snapshots."""
     import json
 
     from kubesched_lint.files import shipped
@@ -34,7 +34,7 @@ def schema() -> Value:
 
 
 def explain(value: Value, error: DecodeError) -> DecodeError:
-    """The same failure in better words, with how many more there are; ``error`` itself if the schema is content."""
+    """Return the error in better words, with the number of others; ``error`` itself if the schema finds none."""
     found = list(_errors(value))
     if not found:
         return error

@@ -1,4 +1,4 @@
-"""A cluster in a few lines: entries of equal nodes, written by hand by people without access to the real one."""
+"""A cluster in a few lines: entries of equal nodes, written by users without access to the real cluster."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ API_VERSION = "kubesched-lint/v1"
 KIND = "ClusterSketch"
 MOST_NODES = 20_000
 _MOST_TEXT = 200 * MOST_NODES
-"""Labels, and characters of names, that the nodes of one entry may have together."""
+"""Most labels plus name characters over all nodes of one entry."""
 
 SKETCH_FIELDS = frozenset(
     [
@@ -63,11 +63,11 @@ DEFAULT_PODS = 110  # the kubelet's --max-pods
 
 
 class UnknownFieldError(DecodeError):
-    """A field that nobody reads: its key is what is wrong, not its value."""
+    """An unknown field: the error is at its key, not at its value."""
 
 
 def sketched_nodes(sketch: Value) -> Iterator[tuple[Node, str]]:
-    """Every node of a sketch, with what shows that it is elastic ("" when nothing does). Raises DecodeError."""
+    """Yield every node of a sketch, with the evidence that it is elastic ("" for none). Raises DecodeError."""
     known(sketch, SKETCH_FIELDS, ())
     whole = boolean(sketch, "elastic", ()) if sketch.get("elastic") is not None else None
     names: dict[str, Path] = {}
@@ -84,7 +84,7 @@ def sketched_nodes(sketch: Value) -> Iterator[tuple[Node, str]]:
 
 
 def known(value: Value, fields: frozenset[str], path: Path) -> None:
-    """Raises UnknownFieldError for a field that is none of ``fields``."""
+    """Check the field names. Raises UnknownFieldError for a field that is not in ``fields``."""
     for key in value:
         if key not in fields:
             raise UnknownFieldError((*path, key), f"{words((*path, key))}: unknown field")
@@ -124,14 +124,14 @@ def _entry(entry: Value, here: Path, whole: bool | None) -> Iterator[tuple[Node,
 
 
 def node_name(base: str, zone: str | None, number: int, count: int, zones: int) -> str:
-    """``gpu`` when it is the only one, else ``worker-eu-west-1a-2``: zone and number, where there are several."""
+    """Return ``gpu`` for a single node, else ``worker-eu-west-1a-2``: with zone and number, if there are several."""
     if count == 1 and zones == 1:
         return base
     return "-".join(filter(None, [base, zone, str(number) if count > 1 else ""]))
 
 
 def _filled(written: dict[str, str | None], name: str, zone: str | None) -> dict[str, str | None]:
-    """What kubelet and cloud provider would put, under what is written; null in the sketch takes a label away."""
+    """Return the labels that kubelet and cloud provider set, overridden by the written ones; null removes a label."""
     return {HOSTNAME: name, OS: "linux", **({} if zone is None else {ZONE: zone}), **written}
 
 
@@ -146,7 +146,7 @@ def _labels(entry: Value, here: Path) -> dict[str, str | None]:
 
 
 def _zones(entry: Value, here: Path) -> tuple[str | None, ...]:
-    """None stands for no zone."""
+    """Return the zones of an entry; None means no zone."""
     found = entry.get("zones")
     if found is None:
         return (None,)
@@ -164,7 +164,7 @@ def _zones(entry: Value, here: Path) -> tuple[str | None, ...]:
 
 
 def taints_of(entry: Value, here: Path) -> Iterator[Taint]:
-    """The taints of an entry, each ``key=value:Effect`` or a mapping. Raises DecodeError."""
+    """Yield the taints of an entry, each ``key=value:Effect`` or a mapping. Raises DecodeError."""
     found = entry.get("taints")
     if found is None:
         return
@@ -195,5 +195,5 @@ def _taint(written: str, at: Path) -> Taint:
 
 
 def _images(entry: Value, here: Path) -> dict[str, int]:
-    """Image name → bytes, as a mapping of quantities."""
+    """Return image name → bytes."""
     return resources(entry, "images", here) if optional_mapping(entry, "images", here) else {}

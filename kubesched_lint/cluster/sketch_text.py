@@ -1,4 +1,4 @@
-"""How a sketch is written down: scalars that every YAML reader takes for what they are, in lines one can read."""
+"""Write a sketch: scalars that every YAML reader reads alike, in readable lines."""
 
 from __future__ import annotations
 
@@ -16,15 +16,18 @@ _WIDTH = 110
 
 
 def scalar(text: str) -> str:
-    """Plain where every YAML reader takes it for this very string, also inside brackets; else in double quotes."""
+    """Return a plain scalar if every YAML reader reads it as this string, also inside brackets.
+
+    Else one in double quotes.
+    """
     if _PLAIN.fullmatch(text) and text.lower() not in _WORDS and "::" not in text:
         return text
     return safe_json(json.dumps(text))
 
 
 def amount(name: str, value: int) -> str:
-    """The exact quantity in its largest unit: ``3920m``, ``16Gi``, ``15058228Ki``, ``"4"``."""
-    if name == "nodes":  # of a limit: a number, no quantity
+    """Return the exact quantity in its largest unit: ``3920m``, ``16Gi``, ``15058228Ki``, ``"4"``."""
+    if name == "nodes":  # a limit on nodes is a number, not a quantity
         return str(value)
     if name == "cpu":
         return f"{value}m" if value % 1000 else f'"{value // 1000}"'
@@ -36,12 +39,12 @@ def amount(name: str, value: int) -> str:
 
 
 def flow(pairs: Iterable[tuple[str, str]]) -> str:
-    """``{a: b, c: d}`` of keys and values that are YAML already."""
+    """Return ``{a: b, c: d}`` of keys and values that are YAML already."""
     return f"{{{', '.join(f'{scalar(key)}: {value}' for key, value in pairs)}}}"
 
 
 def mapping(field: str, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """The lines of a field whose values are YAML already."""
+    """Yield the lines of a field whose values are YAML already."""
     line = f"  {field}: {flow(pairs)}"
     if len(line) <= _WIDTH:
         yield line
@@ -51,7 +54,7 @@ def mapping(field: str, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 
 def listing(field: str, values: Sequence[str]) -> Iterator[str]:
-    """The lines of a list of values that are YAML already."""
+    """Yield the lines of a list of values that are YAML already."""
     line = f"  {field}: [{', '.join(values)}]"
     if len(line) <= _WIDTH:
         yield line

@@ -1,4 +1,4 @@
-"""The short way to write down a cluster: equal nodes become one entry of a sketch."""
+"""Write a cluster as a sketch: equal nodes become one entry."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ _EXPLAINED = """\
 
 @dataclass(slots=True)
 class _Group:
-    """Nodes that differ in name and zone only, within a tolerance in what they offer."""
+    """Nodes that differ only in name and zone, and within a tolerance in their resources."""
 
     node: Node
     hostname: str | None
-    """The value of the hostname label, None where there is none, ``_OWN`` where each node has one of its own."""
+    """The value of the hostname label; None if there is none; ``_OWN`` if each node has a value of its own."""
     allocatable: Resources | None
     zones: dict[str | None, int]
 
 
 def sketch_of(cluster: Cluster, *, within: float = 0.0) -> str:
-    """A ClusterSketch as YAML that makes the same nodes, names and image lists aside.
+    """Return a ClusterSketch as YAML that makes the same nodes, except for names and image lists.
 
-    Nodes whose allocatable resources differ by at most ``within`` per cent are one entry, with the smallest amounts.
+    Nodes whose allocatable resources differ by at most ``within`` per cent become one entry, with the smallest amounts.
     """
     pools = cluster.inventory.node_pools
     nodes = tuple(n for n in cluster.inventory.nodes if not any(stands_in(n, pool) for pool in pools))
@@ -72,7 +72,7 @@ def sketch_of(cluster: Cluster, *, within: float = 0.0) -> str:
     if cluster.captured_at:
         lines.append(f"capturedAt: {json.dumps(cluster.captured_at)}")
     lines.append("nodes:" if groups else "nodes: []")
-    taken = _shared_hostnames(nodes)  # a name must not become one more of a shared domain
+    taken = _shared_hostnames(nodes)  # a new name must not join a shared hostname domain
     for group in groups:
         lines += _entries(group, taken)
     lines += pool_lines(pools, nodes, all_written=cluster.pools_written)
@@ -80,7 +80,7 @@ def sketch_of(cluster: Cluster, *, within: float = 0.0) -> str:
 
 
 def _groups(nodes: tuple[Node, ...], tolerance: float) -> list[_Group]:
-    """In the order in which their first nodes come."""
+    """Return the groups in the order of their first nodes."""
     shared = _shared_hostnames(nodes)
     found: dict[Hashable, list[_Group]] = {}
     ordered: list[_Group] = []
@@ -125,7 +125,7 @@ def _key(node: Node, hostname: str | None) -> Hashable:
 
 
 def _offer(node: Node) -> Resources | None:
-    """A resource of which there is none is as good as absent."""
+    """Return the resources of a node; a zero amount is the same as an absent one."""
     return None if node.allocatable is None else {name: amount for name, amount in node.allocatable.items() if amount}
 
 
@@ -136,10 +136,10 @@ def _close(one: Resources | None, other: Resources | None, tolerance: float) -> 
 
 
 def _entries(group: _Group, taken: set[str]) -> Iterator[str]:
-    """One entry for the zones that have equally many."""
+    """Yield one entry for all zones with the same number of nodes."""
     by_count: dict[tuple[int, str | None], list[str | None]] = {}
     for zone, count in sorted(group.zones.items(), key=lambda item: item[0] or ""):
-        # A zone that adds nothing to a name (none, or the empty one) needs a base of its own.
+        # A zone that adds nothing to a name (none, or the empty one) needs a base name of its own.
         by_count.setdefault((count, "named" if zone else zone), []).append(zone)
     for (count, _), zones in by_count.items():
         base = _free_base(_base(group.node.labels), zones, count, taken)
@@ -157,7 +157,7 @@ def _base(labels: Labels) -> str:
 
 
 def _free_base(base: str, zones: list[str | None], count: int, taken: set[str]) -> str:
-    """The base, lettered further until neither it nor any of the names it makes is taken, by a node or an entry."""
+    """Return the base name, with a letter added until neither it nor the names made from it are taken."""
     number, wanted = 1, base
     while True:
         names = {node_name(wanted, zone, i, count, len(zones)) for zone in zones for i in range(1, count + 1)}

@@ -1,4 +1,4 @@
-"""Where every pod stands, counted so that each scheduling question is cheap, and undone as easily as done."""
+"""The position of every pod, with counts that make each scheduling query cheap, and undo."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMESPACE_NAME = "kubernetes.io/metadata.name"
 
 
 class Placement:
-    """One pod on one node: what ``place`` returns and ``remove`` takes."""
+    """One pod on one node: the result of ``place`` and the argument of ``remove``."""
 
     __slots__ = ("bound", "pod_class", "position")
 
@@ -28,7 +28,7 @@ class Placement:
         self.pod_class = pod_class
         self.position = position
         self.bound = bound
-        """Its identity, where the caller gave one."""
+        """Its identity, if the caller gave one."""
 
     @property
     def pod(self) -> Pod:
@@ -39,9 +39,9 @@ class Placement:
 
 
 class Touched:
-    """Nodes whose numbers have changed, one after the other, so that who scores nodes looks at those alone.
+    """A log of nodes whose numbers changed, so that scoring revisits only those.
 
-    ``positions`` only grows while ``epoch`` stays; with a new one everything may have changed.
+    ``positions`` only grows while ``epoch`` stays the same; after a new epoch everything may have changed.
     """
 
     __slots__ = ("epoch", "positions")
@@ -61,15 +61,15 @@ class Touched:
 class ClusterState:
     """Mutable: pods by class and node, requested resources, host ports, claims in use, and the storage objects.
 
-    ``objects.pods`` that name a node of the index are placed; waiting pods and pods on unknown nodes are not.
-    ``objects.namespaces`` empty means that namespace labels are unknown but for the label every namespace has.
+    ``objects.pods`` that name a node of the index are placed; waiting pods and pods on unknown nodes are not. If
+    ``objects.namespaces`` is empty, namespace labels are unknown except for the label that every namespace has.
     """
 
     def __init__(self, index: NodeIndex, objects: Inventory | None = None, *, kubernetes_version: str = "1.36") -> None:
         objects = objects or Inventory()
         self.index = index
         self.objects = objects
-        """Services, ReplicaSets, budgets and classes as given; pods and storage move on, so read those below."""
+        """Services, ReplicaSets, budgets and classes as given; pods and storage change, so read them below."""
         self.kubernetes_version = kubernetes_version
         self.classes = PodClasses()
         self.ledger = Ledger(index)
@@ -84,13 +84,13 @@ class ClusterState:
         self._on: list[list[Placement]] = [[] for _ in range(len(index))]
         self._log: list[tuple[str, Any]] = []
         self.nominated: dict[str, list[BoundPod]] = {}
-        """Waiting pods by the node that preemption set aside for them."""
+        """Waiting pods by the node that preemption nominated for them."""
         self.device_class_resources: frozenset[str] = device_class_resources(objects.device_classes)
-        """Extended resources that a DeviceClass maps: where no device plugin offers one, DRA allocates it."""
+        """Extended resources that a DeviceClass maps: if no device plugin offers one, DRA allocates it."""
         self.labelled: dict[Hashable, tuple[Pod, Pod]] = {}
-        """Pods as scheduler.binding labels them, so that alike ones stay one object."""
+        """Pods as scheduler.binding labels them, so that equal ones stay one object."""
         self.removed_in_cycle: list[Placement] = []
-        """Pods that preemption took away on trial: PodTopologySpread subtracts even those it had not counted."""
+        """Pods that preemption removed on trial: PodTopologySpread subtracts even those that it had not counted."""
         self.place_all(objects.pods)
         for pod in objects.pods:
             if not pod.node and pod.nominated_node:
@@ -99,7 +99,7 @@ class ClusterState:
     # --- placing ----------------------------------------------------------------------------------------------------
 
     def place_all(self, pods: Iterable[BoundPod]) -> None:
-        """Place pods on the nodes they name, for good; pods on no node, or on one not in the index, are passed over."""
+        """Place pods on the nodes they name, without undo; pods without a node in the index are skipped."""
         for pod in pods:
             position = self.index.positions.get(pod.node)
             if position is not None:
@@ -113,7 +113,7 @@ class ClusterState:
         return placement
 
     def remove(self, placement: Placement) -> None:
-        """Take a pod away. Raises ValueError for one that is not there."""
+        """Remove a pod. Raises ValueError if it is not there."""
         self._log.append(("remove", (placement, self._leave(placement))))
 
     def restore(self, placement: Placement) -> None:
@@ -122,11 +122,11 @@ class ClusterState:
         self._log.append(("place", placement))
 
     def mark(self) -> int:
-        """A token for ``undo``. Marks nest: undoing an outer one undoes the inner ones."""
+        """Return a token for ``undo``. Marks nest: undoing an outer one undoes the inner ones."""
         return len(self._log)
 
     def undo(self, mark: int) -> None:
-        """Take back every place, remove and change of storage since ``mark``."""
+        """Undo every place, remove and change of storage since ``mark``."""
         while len(self._log) > mark:
             what, value = self._log.pop()
             if what == "place":
@@ -147,13 +147,13 @@ class ClusterState:
         self._count(placement, 1)
 
     def _enter_at(self, placement: Placement, at: int) -> None:
-        """The reverse of ``_leave``, which gave the place ``at``."""
+        """Undo ``_leave``, which returned the position ``at``."""
         self._enter(placement)
         here = self._on[placement.position]
         here[at], here[-1] = here[-1], here[at]
 
     def _leave(self, placement: Placement) -> int:
-        """The place it had among the pods of its node; the last pod takes it, as in NodeInfo.RemovePod."""
+        """Return the pod's position in its node's list; the last pod moves there, as in NodeInfo.RemovePod."""
         here = self._on[placement.position]
         at = here.index(placement)
         here[at], here[-1] = here[-1], here[at]
@@ -190,7 +190,7 @@ class ClusterState:
         self._storage = storage
 
     def pods_on(self, position: int) -> list[Placement]:
-        """The pods of a node, in the order of the scheduler's cache (framework.NodeInfo.Pods)."""
+        """Return the pods of a node, in the order of the scheduler's cache (framework.NodeInfo.Pods)."""
         return list(self._on[position])
 
     def placements(self) -> Iterator[Placement]:
@@ -204,7 +204,7 @@ class ClusterState:
         return self.ledger.requested(resource)[position]
 
     def port_conflicts(self, port: HostPort) -> NodeSet:
-        """Nodes where a pod holds the port on the same address, or either side means every address."""
+        """Return the nodes where a pod holds the port on the same address, or either side means every address."""
         found = EMPTY
         for ip, tally in self._ports.get((port.protocol, port.port), {}).items():
             if ip == port.host_ip or "0.0.0.0" in (ip, port.host_ip):
@@ -212,16 +212,16 @@ class ClusterState:
         return found
 
     def claim_users(self, namespace: str, claim: str) -> NodeCounter:
-        """How many pods of each node use a claim."""
+        """Return how many pods of each node use a claim."""
         return self._claims.get((namespace, claim)) or NodeCounter()
 
     def namespace_labels(self, name: str) -> Labels:
-        """The labels of a namespace; of an unknown one, the one label that every namespace has."""
+        """Return the labels of a namespace; for an unknown one, the label that every namespace has."""
         return self.namespaces.get(name) or {NAMESPACE_NAME: name}
 
     @property
     def namespace_names(self) -> Mapping[str, None]:
-        """Known namespaces and those that placed pods are in."""
+        """Known namespaces and those of placed pods."""
         return dict.fromkeys((*self.namespaces, *self.classes.namespaces))
 
 

@@ -44,7 +44,7 @@ class Storage:
         return self.claims.get((namespace, name))
 
     def class_of(self, claim: Claim) -> StorageClass | None:
-        """The StorageClass a claim names; for a claim that names none at all, the cluster's default class."""
+        """Return the StorageClass that a claim names; the cluster's default class if the claim names none."""
         if claim.storage_class is not None:
             return self.classes.get(claim.storage_class)
         return self.default_class
@@ -54,7 +54,7 @@ class Storage:
         return default_class(self.classes.values())
 
     def with_objects(self, claims: Iterable[Claim] = (), volumes: Iterable[PersistentVolume] = ()) -> Storage:
-        """The same storage with these claims and volumes added or put in the place of their namesakes."""
+        """Return the storage with these claims and volumes added, or replacing those of the same name."""
         return replace(
             self,
             claims={**self.claims, **{(c.namespace, c.name): c for c in claims}},
@@ -62,7 +62,7 @@ class Storage:
         )
 
     def without(self, claims: Iterable[tuple[str, str]] = (), volumes: Iterable[str] = ()) -> Storage:
-        """The same storage without these claims, (namespace, name), and volumes."""
+        """Return the storage without these claims, (namespace, name), and volumes."""
         return replace(self, claims=_without(self.claims, claims), volumes=_without(self.volumes, volumes))
 
 

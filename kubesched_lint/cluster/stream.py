@@ -1,7 +1,7 @@
-"""A list of hundreds of megabytes is read block by block, so that memory follows the cluster and not the text.
+"""Read a list of hundreds of megabytes in blocks, so that memory depends on the cluster, not on the text.
 
-Two layouts can be cut without a parser, because a JSON string never holds a bare newline: kubectl's, indented by four,
-where only an item closes with a brace at column 9, and that of our own snapshots, one item a line.
+Two layouts can be split without a parser, because a JSON string never holds a bare newline: kubectl's, indented by
+four, where only an item closes with a brace at column 9, and that of our own snapshots, one item per line.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _HEADER = 64 << 10
 
 
 class Layout(NamedTuple):
-    """``opening`` ends the header, ``closing`` is the end of an item when ``between`` follows it."""
+    """``opening`` ends the header; ``closing`` ends an item if ``between`` follows it."""
 
     opening: bytes
     closing: bytes
@@ -27,7 +27,7 @@ _LAYOUTS = (
 
 
 def layout_of(first: bytes) -> Layout | None:
-    """The layout of a document that begins with ``first``; None when only a parser can tell its items."""
+    """Return the layout of a document that begins with ``first``; None if only a parser can find its items."""
     head = first[:_HEADER]
     for layout in _LAYOUTS:
         at = head.find(layout.opening)
@@ -38,7 +38,7 @@ def layout_of(first: bytes) -> Layout | None:
 
 
 def blocks(chunks: Iterator[bytes], layout: Layout) -> Iterator[bytes]:
-    """JSON documents that together say what the chunks say: the header with no items, then parts of its items.
+    """Yield JSON documents that together equal the input: the header without items, then parts of its items.
 
     The last part also has the fields that follow the items.
     """

@@ -1,7 +1,7 @@
-"""Would the API server see a new pod template? The written one against the stored one, which carries its defaults.
+"""Compare a written pod template with the stored one, which has defaults: would the API server see a new template?
 
-Applying changes what is written and leaves the rest, so a written value that differs is a change; a stored value that
-nobody writes is a default, another tool's work, or a field that the manifest has just dropped.
+Applying changes written values and leaves the rest, so a written value that differs is a change. A stored value that is
+not written is a default, another tool's value, or a field that the manifest has just dropped.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kubesched_lint.model.pod_fields import POD, read_of
 from kubesched_lint.model.quantity import QuantityError, resource_value
 from kubesched_lint.model.workload import written_template as written_template
 
-# pkg/apis/core/v1/defaults.go and zz_generated.defaults.go (v1.36), for what a template may hold.
+# pkg/apis/core/v1/defaults.go and zz_generated.defaults.go (v1.36), for the fields of a template.
 _DEFAULTS: dict[str, tuple[object, ...]] = {
     "terminationMessagePath": ("/dev/termination-log",),
     "terminationMessagePolicy": ("File",),
@@ -44,7 +44,7 @@ _DEFAULTS: dict[str, tuple[object, ...]] = {
     "storageMode": ("ThinProvisioned",),
     "effect": ("",),
 }
-# Stored with the value zero left out, because Go's field is no pointer: writing zero changes nothing.
+# The API server leaves out the value zero, because Go's field is no pointer: writing zero changes nothing.
 _ZERO_IS_ABSENT = frozenset(
     ["hostNetwork", "hostPID", "hostIPC", "stdin", "stdinOnce", "tty", "readOnly", "hostPort", "initialDelaySeconds"]
 )
@@ -53,11 +53,11 @@ _FOREIGN = frozenset(["pod-template-hash", "kubectl.kubernetes.io/restartedAt", 
 _QUANTITIES = frozenset(["requests", "limits", "overhead"])
 
 AS_IT_RUNS = "as it runs"
-"""The template of a workload as it is told by the pods that run: which one that is, nobody knows."""
+"""Marks a template inferred from running pods: its revision is unknown."""
 
 
 def difference(written: Mapping[str, Any], stored: Mapping[str, Any], *, trimmed: bool = False) -> bool | None:
-    """True: applying ``written`` over ``stored`` makes a new revision; False: it does not; None: nobody can tell.
+    """Return True if applying ``written`` over ``stored`` makes a new revision, False if not, None if unknown.
 
     Both are pod templates as plain values. ``trimmed``: the stored one lacks what scheduling does not read.
     """
@@ -79,12 +79,12 @@ def _meta(template: Mapping[str, Any], *kept: str) -> dict[str, Any]:
 
 
 def _trim(template: Mapping[str, Any]) -> dict[str, Any]:
-    """What a capture keeps of a template."""
+    """Return what a capture keeps of a template."""
     return {"metadata": _meta(template, "labels"), "spec": read_of(template.get("spec") or {}, POD)}
 
 
 def _changes(ours: Any, theirs: Any, key: str) -> Iterator[bool]:
-    """True for every written value that is stored otherwise; null writes nothing."""
+    """Yield True for every written value that is stored differently; null writes nothing."""
     if ours is None:
         return
     if isinstance(ours, dict) and (isinstance(theirs, dict) or (theirs is None and ours)):
@@ -101,7 +101,7 @@ def _changes(ours: Any, theirs: Any, key: str) -> Iterator[bool]:
 
 
 def _is_absent(value: Any, key: str) -> bool:
-    """Whether the API server stores a written value by leaving the field out."""
+    """Return whether the API server stores a written value by leaving the field out."""
     if value is None or value == "":
         return True
     if value in (False, 0) and not isinstance(value, (dict, list)):
@@ -110,7 +110,7 @@ def _is_absent(value: Any, key: str) -> bool:
 
 
 def _same_quantity(name: str, ours: Any, theirs: Any) -> bool:
-    """``1000m`` is stored as ``1``."""
+    """Return whether the quantities are equal: ``1000m`` is stored as ``1``."""
     try:
         return resource_value(str(name), ours) == resource_value(str(name), theirs)
     except (QuantityError, TypeError):
@@ -118,7 +118,7 @@ def _same_quantity(name: str, ours: Any, theirs: Any) -> bool:
 
 
 def _unexplained(ours: Any, theirs: Any, key: str) -> Iterator[bool]:
-    """True for every stored value that is neither written nor a default."""
+    """Yield True for every stored value that is neither written nor a default."""
     if isinstance(theirs, dict):
         mine = ours if isinstance(ours, dict) else {}
         for name, value in theirs.items():

@@ -1,8 +1,8 @@
-"""How many pods stand on each node and in each topology domain, for all nodes at once.
+"""Count pods per node and per topology domain, for all nodes at once.
 
-A NodeCounter keeps one counter per node, sliced into bit planes: bit i of plane k is bit k of node i's count. Adding a
-pod carries along a handful of planes; a sum over a domain is a popcount per plane; a threshold is one comparison of all
-nodes together. So 150,000 pods cost what their number of classes costs, not what they themselves would.
+A NodeCounter holds one counter per node, sliced into bit planes: bit i of plane k is bit k of node i's count. Adding a
+pod touches a handful of planes; the sum over a domain is a popcount per plane; a threshold compares all nodes at once.
+So the cost depends on the number of pod classes, not on the number of pods.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class NodeCounter:
         self.planes: list[NodeSet] = list(planes)
 
     def add(self, nodes: NodeSet) -> None:
-        """One more on each of ``nodes``."""
+        """Add one on each of ``nodes``."""
         planes = self.planes
         for k, plane in enumerate(planes):
             planes[k] = plane ^ nodes
@@ -32,7 +32,7 @@ class NodeCounter:
             planes.append(nodes)
 
     def subtract(self, nodes: NodeSet) -> None:
-        """One less on each of ``nodes``. Raises ValueError where a count is zero already."""
+        """Subtract one on each of ``nodes``. Raises ValueError if a count is already zero."""
         planes = self.planes
         borrow = nodes
         for k, plane in enumerate(planes):
@@ -46,23 +46,23 @@ class NodeCounter:
             planes.pop()
 
     def at(self, position: int) -> int:
-        """The count of one node."""
+        """Return the count of one node."""
         return sum((plane >> position & 1) << k for k, plane in enumerate(self.planes))
 
     @property
     def nodes(self) -> NodeSet:
-        """Nodes whose count is not zero."""
+        """The nodes whose count is not zero."""
         found = EMPTY
         for plane in self.planes:
             found |= plane
         return found
 
     def total(self, among: NodeSet) -> int:
-        """The sum of the counts of ``among``."""
+        """Return the sum of the counts of ``among``."""
         return sum((plane & among).bit_count() << k for k, plane in enumerate(self.planes))
 
     def at_least(self, bound: int, among: NodeSet) -> NodeSet:
-        """Those of ``among`` whose count is ``bound`` or more."""
+        """Return the nodes of ``among`` whose count is ``bound`` or more."""
         if bound <= 0:
             return among
         planes = self.planes
@@ -78,7 +78,7 @@ class NodeCounter:
         return above | level
 
     def least(self, among: NodeSet) -> int:
-        """The smallest count of ``among``, which must not be empty."""
+        """Return the smallest count of ``among``, which must not be empty."""
         low = 0
         for k in range(len(self.planes) - 1, -1, -1):
             without = among & ~self.planes[k]
@@ -89,13 +89,13 @@ class NodeCounter:
         return low
 
     def counts(self, among: NodeSet) -> Iterator[tuple[int, int]]:
-        """``(position, count)`` of each of ``among``."""
+        """Yield ``(position, count)`` for each of ``among``."""
         for position in positions(among):
             yield position, self.at(position)
 
 
 def sum_of(tallies: Iterable[NodeCounter]) -> NodeCounter:
-    """The node-wise sum: binary addition of all nodes' counters at once."""
+    """Return the sum per node: binary addition of all nodes' counters at once."""
     total: list[NodeSet] = []
     for tally in tallies:
         carry = EMPTY

@@ -1,4 +1,4 @@
-"""Cordons and taints that go by themselves: what rests on them is true today and perhaps not tomorrow."""
+"""Cordons and taints that disappear by themselves: a verdict that depends on them may not hold tomorrow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CORDON = "node.kubernetes.io/unschedulable"
 _KEYS = frozenset(
     [
         CORDON,
-        # The node lifecycle controller sets these from conditions and takes them off again
+        # The node lifecycle controller sets and removes these by the node's conditions
         # (k8s.io/api/core/v1/well_known_taints.go).
         "node.kubernetes.io/not-ready",
         "node.kubernetes.io/unreachable",
@@ -30,7 +30,7 @@ _KEYS = frozenset(
         "node.cluster.x-k8s.io/uninitialized",
         "node.cluster.x-k8s.io/outdated-revision",
         "karpenter.sh/unregistered",
-        # Autoscalers and upgrades, on nodes that are about to go
+        # Autoscalers and upgrades, on nodes that are about to be removed
         # (kubernetes/autoscaler cluster-autoscaler/utils/taints/taints.go, karpenter as above).
         "ToBeDeletedByClusterAutoscaler",
         "DeletionCandidateOfClusterAutoscaler",
@@ -46,19 +46,19 @@ _PREFIXES = (
     "ignore-taint.cluster-autoscaler.kubernetes.io/",
     "aws-node-termination-handler/",
 )
-# Daemons of network and storage drivers take it off once they run: node.cilium.io/agent-not-ready,
+# Daemons of network and storage drivers remove it once they run: node.cilium.io/agent-not-ready,
 # ebs.csi.aws.com/agent-not-ready, efs.csi.aws.com/agent-not-ready.
 _SUFFIX = "/agent-not-ready"
 
 
 def passing_taint(taint: Taint) -> bool:
-    """Whether some controller sets and removes it, so that it says nothing about tomorrow."""
+    """Return whether a controller sets and removes the taint, so that it says nothing about the future."""
     return taint.key in _KEYS or taint.key.startswith(_PREFIXES) or taint.key.endswith(_SUFFIX)
 
 
 @record
 class Passing:
-    """A node that is cordoned or carries passing taints (its cordon's own taint not among them)."""
+    """A node that is cordoned or has transient taints (except the taint of its cordon)."""
 
     node: str
     cordoned: bool
@@ -70,7 +70,7 @@ class Passing:
 
 
 def passing_of(node: Node) -> Passing | None:
-    """What is passing about a node; None when nothing is."""
+    """Return the transient states of a node; None if it has none."""
     taints = tuple(filter(passing_taint, node.taints))
     if not taints and not node.unschedulable:
         return None
@@ -79,7 +79,7 @@ def passing_of(node: Node) -> Passing | None:
 
 
 def settled_node(node: Node) -> Node:
-    """The node when all that is passing has passed."""
+    """Return the node after all transient states have ended."""
     if passing_of(node) is None:
         return node
     kept = tuple(t for t in node.taints if not passing_taint(t))

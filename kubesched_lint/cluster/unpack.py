@@ -1,4 +1,4 @@
-"""gzip in pieces, with a limit on what may come out: of cluster files and of the API server's answers."""
+"""Unpack gzip in pieces with a size limit: cluster files and the API server's answers."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 GZIP = b"\x1f\x8b"
 LARGEST = 2 << 30
-"""Bytes of one cluster, unpacked: twice what kubectl prints of 5,000 nodes and 150,000 pods."""
+"""Most bytes of one cluster, unpacked: twice kubectl's output for 5,000 nodes and 150,000 pods."""
 _CHUNK = 512 << 10
 _FREELY = 64 << 20
 _MOST_FOLD = 100
-"""What kubectl prints of a recorded cluster packs 45-fold."""
+"""Largest accepted compression ratio; kubectl's output of a recorded cluster compresses 45-fold."""
 
 
 class UnpackError(Exception):
-    """Why the bytes are not unpacked, said of their source."""
+    """The bytes cannot be unpacked; the text continues a sentence about their source."""
 
 
 def gunzipped(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Members one after the other, as gzip has it; a bomb is refused before it can fill the memory."""
+    """Yield the unpacked members of a gzip file; a decompression bomb is refused before it fills the memory."""
     import zlib
 
     inflate = zlib.decompressobj(wbits=31)

@@ -136,7 +136,7 @@ def test_json_is_read_as_json_and_must_stay_readable() -> None:
     after = splice_of(before, change)(before)
     assert objection(before, after, [Made(2, change)]) == ""
     assert "other values" in objection(before, after.replace("true", "1"), [Made(2, change)])
-    assert "cannot follow" in objection(before, after + "}", [Made(2, change)])
+    assert "cannot read" in objection(before, after + "}", [Made(2, change)])
 
 
 def test_each_change_counts_in_its_own_document() -> None:

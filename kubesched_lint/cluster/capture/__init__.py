@@ -1,4 +1,4 @@
-"""A live cluster becomes a snapshot: what scheduling reads of it. Nowhere else is a cluster talked to."""
+"""Capture a live cluster as a snapshot of what scheduling reads. No other folder connects to a cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One answer of a server that nobody need trust: bounded in bytes and in time, and its words in one line."""
+"""One answer of an untrusted server: limited in bytes and in time, with error texts on one line."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ class ApiAnswer:
 
 
 class AnswerError(Exception):
-    """What the server sends cannot be taken; the text goes on after ``the answer``."""
+    """The server's answer cannot be used; the text continues "the answer …"."""
 
 
 class OverdueError(Exception):
-    """Nothing whole has come in time."""
+    """The work did not finish in time."""
 
 
 def one_line(text: object) -> str:
-    """What a server, a certificate or a plugin says: one line that no terminal obeys, and not a long one."""
+    """Return text of a server, certificate or plugin as one short line without control characters."""
     shown = " ".join("".join(c if c.isprintable() else " " for c in str(text)[: 4 * _LONGEST_WORDS]).split())
     return shown if len(shown) <= _LONGEST_WORDS else f"{shown[: _LONGEST_WORDS - 1]}…"
 
 
 def body_of(response: Any, largest: int) -> bytes:
-    """The body, unpacked; no more than ``largest`` bytes of it are ever held. Raises AnswerError."""
+    """Return the unpacked body; at most ``largest`` bytes are ever in memory. Raises AnswerError."""
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     chunks = iter(lambda: response.read1(_CHUNK, decode_content=False), b"")
     if encoding not in ("", "identity", "gzip"):
@@ -50,7 +50,10 @@ def body_of(response: Any, largest: int) -> bytes:
 
 
 def seconds_to_wait(headers: Mapping[str, str]) -> float:
-    """What Retry-After says, in seconds or as a date; 0 for anything else."""
+    """Return the wait that Retry-After asks for, in seconds.
+
+    The header holds seconds or a date. 0 for anything else.
+    """
     text = headers.get("Retry-After", "").strip()
     if _SECONDS.fullmatch(text):
         return min(float(text), _LONGEST_WAIT)
@@ -68,9 +71,9 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float:
 
 
 def within(seconds: float, work: Callable[[], T]) -> T:
-    """What ``work`` returns or raises. Raises OverdueError after so many seconds, whatever it still waits for.
+    """Return what ``work`` returns, or raise what it raises. Raises OverdueError after ``seconds``.
 
-    A time-out of a socket begins anew with every byte; a name server knows none.
+    A socket's time-out restarts with every byte, and name resolution has none.
     """
     from threading import Thread
 

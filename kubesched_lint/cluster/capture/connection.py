@@ -1,4 +1,4 @@
-"""One way to ask an API server: raw answers over the official client's connection, tried again when that may help."""
+"""The connection to an API server: raw answers through the official client's connection, with retries."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ LIST_SECONDS = 600.0
 _LISTS_TOGETHER = 3
 _BUSY = frozenset([429, 500, 502, 503, 504])
 _LARGEST = 16 << 20
-"""Bytes of what is no list."""
+"""Most bytes of an answer that is not a list."""
 
 
 class CaptureError(Exception):
-    """Why a cluster cannot be captured, as one message for the user."""
+    """A cluster cannot be captured; the text is one message for the user."""
 
     def __init__(self, message: str) -> None:
         super().__init__(" ".join(message.split()))
@@ -38,9 +38,11 @@ class CaptureError(Exception):
 
 @dataclass
 class Connection:
-    """``pool`` is urllib3's, with the certificates of the kubeconfig; ``headers`` are asked for at every request, as
-    a token may have been renewed. An answer has ``read_seconds`` to be there whole, a list with all its pages
-    ``list_seconds``, all lists together three times that. ``sleep`` takes seconds.
+    """A connection to one API server.
+
+    ``pool`` is urllib3's, with the certificates of the kubeconfig; ``headers`` is called for every request, because a
+    token may be renewed. One answer must be complete within ``read_seconds``, a list with all its pages within
+    ``list_seconds``, and all lists within three times that. ``sleep`` takes seconds.
     """
 
     host: str
@@ -51,16 +53,16 @@ class Connection:
     list_seconds: float = LIST_SECONDS
     sleep: Callable[[float], None] = time.sleep
     retried: list[str] = field(default_factory=list)
-    """What went wrong and was tried again."""
+    """Failures that were retried."""
 
     _end: float = float("inf")
 
     def begin(self) -> None:
-        """All lists together have to be there three times ``list_seconds`` from now."""
+        """Start the clock: all lists must be complete within three times ``list_seconds`` from now."""
         self._end = time.monotonic() + _LISTS_TOGETHER * self.list_seconds
 
     def list_deadline(self) -> float:
-        """For a list that begins now; what ``get`` takes."""
+        """Return the deadline of a list that begins now, to pass to ``get``."""
         return min(time.monotonic() + self.list_seconds, self._end)
 
     def get(
@@ -72,9 +74,9 @@ class Connection:
         deadline: float | None = None,
         patient: bool = False,
     ) -> ApiAnswer:
-        """The answer, whatever its status but 401. ``patient``: one answer may take as long as its list.
+        """Return the answer of any status except 401. ``patient``: one answer may take as long as its whole list.
 
-        Raises CaptureError when there is none after four attempts or at the deadline, AnswerError when it is too large.
+        Raises CaptureError after four failed attempts or at the deadline, AnswerError if the answer is too large.
         """
         pause = _FIRST_PAUSE
         for attempt in range(1, _ATTEMPTS + 1):
@@ -100,7 +102,7 @@ class Connection:
         raise AssertionError("the last attempt returns or raises")
 
     def _left(self, path: str, deadline: float | None) -> float:
-        """Seconds until the deadline. Raises CaptureError after it."""
+        """Return the seconds until the deadline. Raises CaptureError after it."""
         left = self.list_seconds if deadline is None else deadline - time.monotonic()
         if left <= 0:
             raise CaptureError(
@@ -119,7 +121,7 @@ class Connection:
     def _in_time(
         self, path: str, query: Mapping[str, str] | None, largest: int, seconds: float
     ) -> tuple[ApiAnswer, float]:
-        """The answer, and for how many seconds the server asks to be left alone. Raises _FailedError, AnswerError."""
+        """Return the answer and the seconds that the server asks to wait. Raises _FailedError, AnswerError."""
         try:
             return within(seconds, lambda: self._once(path, query, largest))
         except OverdueError:
@@ -139,20 +141,20 @@ class Connection:
                 url,
                 headers=self._headers(),
                 preload_content=False,
-                # Another address, even of the same host, is none that the kubeconfig names.
+                # A redirect leads to an address that the kubeconfig does not name, even on the same host.
                 redirect=False,
                 retries=False,
                 timeout=Timeout(connect=_CONNECT_SECONDS, read=self.read_seconds),
             )
             wait = seconds_to_wait(response.headers)
             if response.status != 200:
-                response.close()  # the words of a refusal are not read
+                response.close()  # the body of a refusal is not read
                 return ApiAnswer(response.status, b""), wait
             body = body_of(response, largest)
             response.release_conn()
         except (HTTPError, OSError) as error:
             raise self._failure(path, error) from None
-        except ValueError:  # its text would hold the token
+        except ValueError:  # the error's own text would contain the token
             raise _FailedError("the address or the credentials hold what no request can", final=True) from None
         except AnswerError:
             if response is not None:
@@ -167,7 +169,7 @@ class Connection:
         return _FailedError(f"no answer for {_last_of(path)} within {self.read_seconds:g} s (--request-timeout)")
 
     def _failure(self, path: str, error: Exception) -> _FailedError:
-        """In words a person can act on."""
+        """Return the failure in words on which a user can act."""
         from urllib3 import exceptions as e
 
         match error:

@@ -1,4 +1,4 @@
-"""From a kubeconfig, or the service account of a pod, to a connection; what one should know of it is said first."""
+"""Connect by a kubeconfig or by a pod's service account. Report first what the user should know about it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubesched_lint.cluster.capture.connection import LIST_SECONDS, READ_SECONDS
 from kubesched_lint.text import closest
 
 Say = Callable[[str], None]
-"""Takes what a person should know before a program runs or credentials leave: one line."""
+"""Receives one line that the user should see before a program runs or credentials are sent."""
 
 
 def connect(
@@ -22,9 +22,9 @@ def connect(
     list_seconds: float = LIST_SECONDS,
     say: Say | None = None,
 ) -> Connection:
-    """By the kubeconfig as kubectl reads it, or inside a pod by its service account. Raises CaptureError.
+    """Return a connection by the kubeconfig as kubectl reads it, or inside a pod by its service account.
 
-    ``say`` None: standard error.
+    ``say`` None: standard error. Raises CaptureError.
     """
     from kubernetes import client
     from kubernetes.config.config_exception import ConfigException
@@ -43,7 +43,7 @@ def connect(
         raise CaptureError(_no_config(context, error)) from None
     except CaptureError:
         raise
-    except Exception as error:  # a kubeconfig with a wrong shape raises whatever its reader trips over
+    except Exception as error:  # a malformed kubeconfig can raise any exception
         raise CaptureError(f"the kubeconfig cannot be read: {type(error).__name__}: {one_line(error)}") from None
     pool = api.rest_client.pool_manager
     _say_of_the_proxy(pool, source, say)
@@ -52,7 +52,7 @@ def connect(
         try:
             with _logged():
                 found: Any = settings.auth_settings().values()
-        except Exception as error:  # a token that has expired is asked for anew, by whatever plugin
+        except Exception as error:  # the plugin is run again for an expired token, and can raise any exception
             raise CaptureError(f"no new credentials from {source.path}: {one_line(error)}") from None
         return {a["key"]: a["value"] for a in found if a["in"] == "header" and a["value"]}
 
@@ -60,7 +60,7 @@ def connect(
 
 
 class _Source:
-    """Which file says how a cluster is reached."""
+    """The file that configures the connection to a cluster."""
 
     def __init__(self, path: str, *, own_proxy: bool = False) -> None:
         self.path = one_line(path)
@@ -68,7 +68,10 @@ class _Source:
 
 
 def _load(settings: Any, context: str | None, say: Say) -> _Source:
-    """Settings as the kubeconfig has them. Raises ConfigException, CaptureError and whatever a wrong shape causes."""
+    """Load the kubeconfig into ``settings``.
+
+    Raises ConfigException, CaptureError and whatever a malformed file causes.
+    """
     from kubernetes.config.config_exception import ConfigException
 
     kube = _config().kube_config
@@ -93,7 +96,7 @@ def _load(settings: Any, context: str | None, say: Say) -> _Source:
 
 
 def _say_of_credentials(user: Mapping[str, Any], path: str, say: Say) -> str:
-    """Names the program that gives credentials, and the address that does; the name, as an error begins with it."""
+    """Report the program or address that supplies credentials; return its name for error messages."""
     if plugin := user.get("exec"):
         name = f"`{one_line(plugin.get('command'))}`"
         say(f"runs {name} for credentials, as the kubeconfig {path} says")
@@ -124,7 +127,7 @@ def _say_of_the_way(settings: Any, source: _Source, say: Say) -> None:
             f"warning: TLS is not verified (insecure-skip-tls-verify in {source.path}): whoever stands between "
             f"here and {one_line(where.netloc)} can take the credentials and answer in its place"
         )
-        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # once is enough
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # one warning is enough
     if where.scheme == "http" and where.hostname not in ("127.0.0.1", "::1", "localhost"):
         say(f"warning: {one_line(where.netloc)} is asked without TLS ({source.path}): the credentials go in clear")
     if where.scheme == "https" and (keys := os.environ.get("SSLKEYLOGFILE")):
@@ -132,7 +135,7 @@ def _say_of_the_way(settings: Any, source: _Source, say: Say) -> None:
 
 
 def _say_of_the_proxy(pool: Any, source: _Source, say: Say) -> None:
-    """Without the user and password that its address may hold."""
+    """Report the proxy without the user and password in its address."""
     from urllib3.util import Url, parse_url
 
     proxy = getattr(pool, "proxy_url", None) or getattr(pool, "proxy", None)
@@ -151,7 +154,7 @@ def _to_standard_error(line: str) -> None:
 
 @contextmanager
 def _logged() -> Iterator[list[str]]:
-    """What the client logs meanwhile: it tells there what a plugin did, in the plugin's words."""
+    """Collect the client's log lines: it logs the messages of credential plugins there."""
     import logging
 
     said: list[str] = []
@@ -175,12 +178,15 @@ def _config() -> Any:
 
 
 def _kubeconfig() -> str:
-    """Files as kubectl takes them, parted by colons; the client asks the environment only when it is imported."""
+    """Return the kubeconfig paths as kubectl reads them, separated by colons.
+
+    The client reads KUBECONFIG only at import.
+    """
     return os.environ.get("KUBECONFIG") or os.path.expanduser("~/.kube/config")
 
 
 def _is_inside() -> bool:
-    """Whether this runs in a pod and nobody has set a kubeconfig."""
+    """Return whether this runs in a pod and no kubeconfig is set."""
     if os.environ.get("KUBECONFIG") or os.path.exists(_kubeconfig()):
         return False
     return "KUBERNETES_SERVICE_HOST" in os.environ

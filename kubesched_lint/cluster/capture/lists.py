@@ -1,4 +1,7 @@
-"""One list of the API server, page by page, each page cut down as it comes; an expired list begins anew."""
+"""Read one list of the API server page by page and trim each page at once.
+
+An expired list is read again from the start.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ _RESTARTS = 2
 _EXPIRED = 410
 _BAD_TOKEN = 400
 _LARGEST_PAGE = 128 << 20
-"""Bytes of an answer that has at most as many items as were asked for."""
+"""Most bytes of a paged answer."""
 _MOST_PAGES = 4000
-"""Two million objects, five hundred at once."""
+"""Two million objects, in pages of five hundred."""
 _LONGEST_TOKEN = 4096
 
 T = TypeVar("T")
 Progress = Callable[[str, int, int], None]
-"""Called with the plural, how many items have come, and how many there are (0: not known)."""
+"""Callback: the plural name, how many items were read, and how many exist (0: unknown)."""
 
 
 class _ListMeta(Struct):
@@ -46,20 +49,20 @@ class _Page(Struct, Generic[T]):
 
 @dataclass(slots=True)
 class Items:
-    """JSON of trimmed items, deflated page by page: 150,000 pods are some ten megabytes in memory."""
+    """JSON of trimmed items, compressed page by page: 150,000 pods take about ten megabytes of memory."""
 
     pages: list[bytes]
     count: int = 0
 
     def texts(self) -> Iterator[bytes]:
-        """Pages of items, one item a line, parted by commas."""
+        """Yield pages of items, one item per line, separated by commas."""
         return map(zlib.decompress, self.pages)
 
 
 class Unavailable(Exception):  # noqa: N818 - not an error: a gap with its reason
-    """Why a list cannot be had, when the rest can: ``forbidden (403)``. ``status`` is the server's.
+    """A list is not available, while others are; the text is the reason, such as ``forbidden (403)``.
 
-    ``failed``: the server did not do what it should have done. What it does not allow or does not serve is no failure.
+    ``status`` is the server's. ``failed``: the server did not do its duty; a refused or unserved list is no failure.
     """
 
     def __init__(self, reason: str, status: int = 0, *, failed: bool = False) -> None:
@@ -69,7 +72,7 @@ class Unavailable(Exception):  # noqa: N818 - not an error: a gap with its reaso
 
 
 class ListReader:
-    """Reads lists over one connection. ``page`` is how many items are asked for at once."""
+    """Read lists over one connection. ``page`` is the number of items per request."""
 
     def __init__(
         self,
@@ -86,11 +89,11 @@ class ListReader:
         self._kept = 0
 
     def items(self, resource: Resource, version: str, namespace: str | None = None) -> Items:
-        """Raises Unavailable, and CaptureError when nothing more can be had at all."""
+        """Return all items. Raises Unavailable, and CaptureError if nothing more can be read at all."""
         path = resource.path(version, namespace)
         deadline = self._connection.list_deadline()
         for restart in range(_RESTARTS + 1):
-            # A list asked for whole has no token that could expire.
+            # A list requested without pages has no token that could expire.
             size = self._page if restart < _RESTARTS else 0
             try:
                 return self._read(resource, version, path, size, deadline)
@@ -107,7 +110,7 @@ class ListReader:
             page = self._page_of(path, {**query, **tokens.query()}, decoder, deadline)
             texts = list(self._texts(page.items or (), resource, head))
             if self._redactor is not None:
-                texts.sort()  # they come in the order of their true names
+                texts.sort()  # they arrive in the order of their real names
             if texts:
                 self._keep(found, b",\n".join(texts), len(texts))
             seen += len(page.items or ())
@@ -162,7 +165,7 @@ class _ExpiredError(Exception):
 
 
 class _Tokens:
-    """The continue tokens of one list: each leads further, and there is an end of them."""
+    """The continue tokens of one list: no token may repeat, and their number is limited."""
 
     def __init__(self) -> None:
         self._met: set[str] = set()
@@ -172,7 +175,7 @@ class _Tokens:
         return {"continue": self._last} if self._last else {}
 
     def take(self, token: str) -> bool:
-        """Whether there is another page. Raises Unavailable for a list that has no end."""
+        """Return whether there is another page. Raises Unavailable for a list that does not end."""
         if token in self._met:
             raise Unavailable("the server gives the same continue token twice", failed=True)
         if len(token) > _LONGEST_TOKEN:

@@ -1,4 +1,4 @@
-"""What is kept of storage, classes, policies and node pools."""
+"""The fields kept of storage, classes, policies and node pools."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class VolumeSpec(Part):
     claim_ref: ClaimRef | None = None
     node_affinity: VolumeAffinity | None = None
     csi: CsiSource | None = None
-    # Which other source it has, not where.
+    # Only which other source it has, not where.
     aws_elastic_block_store: Nothing | None = None
     azure_disk: Nothing | None = None
     azure_file: Nothing | None = None
@@ -336,7 +336,7 @@ class Kubelet(Part):
 
 
 class NodeClassSpec(Part):
-    """Of any provider: user data, tags and roles stay where they are."""
+    """A node class of any provider; user data, tags and roles are not kept."""
 
     kubelet: Kubelet | None = None
     ami_family: str | None = None

@@ -1,4 +1,4 @@
-"""What is kept of nodes, pods and workloads: a field that has no place in these types never leaves the answer.
+"""The fields kept of nodes, pods and workloads: a field without a place in these types is dropped on decoding.
 
 The names are the API's, in Python's spelling; those of a pod's spec are the API's own.
 """
@@ -22,11 +22,11 @@ _NO_WORD = re.compile(r"\W")
 
 
 class Part(Struct, rename="camel", omit_defaults=True, gc=False):
-    """Fields that are absent or null stay away; an empty object, which may mean something, stays."""
+    """Absent and null fields are left out; an empty object is kept, because it may have a meaning."""
 
 
 class Nothing(Part):
-    """That something is there, and no more."""
+    """Only the presence of an object."""
 
 
 class KeptOwner(Part):
@@ -46,7 +46,7 @@ class Annotations(Part):
     beta_default_class: str | None = field(default=None, name="storageclass.beta.kubernetes.io/is-default-class")
     migrated_plugins: str | None = field(default=None, name="storage.alpha.kubernetes.io/migrated-plugins")
     revision: str | None = field(default=None, name="deployment.kubernetes.io/revision")
-    # What tells in cluster/elastic.py that a node belongs to a pool.
+    # Annotations by which cluster/elastic.py detects that a node belongs to a pool.
     oke_pool: str | None = field(default=None, name="oci.oraclecloud.com/node-pool-id")
     capi_machine: str | None = field(default=None, name="cluster.x-k8s.io/machine")
     openshift_machine: str | None = field(default=None, name="machine.openshift.io/machine")
@@ -79,7 +79,8 @@ class TemplateMeta(Part):
     labels: Labels = None
 
 
-# --- what pods ask for: as ``model.pod_fields`` lists it --------------------------------------------------------------
+# --- what pods require: the fields that ``model.pod_fields`` lists
+# ------------------------------------------------------
 
 _LEAVES: Mapping[str, Any] = {
     pod_fields.TEXT: str,
@@ -93,7 +94,7 @@ _made: dict[int, type[Struct]] = {}
 
 
 def _part(name: str, fields: pod_fields.Fields) -> type[Struct]:
-    """The type that keeps these fields; one for all places that have the same."""
+    """Return the type that keeps these fields; one type for all places with the same fields."""
     if id(fields) not in _made:
         kept = [
             (_NO_WORD.sub("_", key), _type(key, shape) | None, field(default=None, name=key))
@@ -183,7 +184,7 @@ class JobTemplate(Part):
 
 
 class WorkloadSpec(Part):
-    """Of every kind of controller: none uses a name in another sense."""
+    """The spec of every kind of controller: no two kinds use one name in different senses."""
 
     replicas: int | None = None
     selector: Selector | None = None

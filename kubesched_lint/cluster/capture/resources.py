@@ -1,4 +1,4 @@
-"""Which lists a snapshot asks for, in which versions, and what each item is cut down to."""
+"""The lists that a snapshot requests, their versions, and the fields kept of each item."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubesched_lint.record import record
 
 @record
 class Resource:
-    """``versions`` are those whose fields we know, the best first; ``optional`` ones need not be served."""
+    """``versions`` are those whose fields are supported, the best first; ``optional``: the server need not serve it."""
 
     kind: str
     plural: str
@@ -23,7 +23,7 @@ class Resource:
     optional: bool = False
     query: tuple[tuple[str, str], ...] = ()
     cut: Callable[[Any], bool] | None = None
-    """Takes away from an item what its type alone cannot, and tells whether the item is kept at all."""
+    """Remove from an item what its type alone cannot remove; return whether the item is kept."""
 
     @property
     def name(self) -> str:
@@ -60,7 +60,7 @@ def _replication_controller(found: p.ReplicationController) -> bool:
 
 
 def _replica_set(found: p.KeptWorkload) -> bool:
-    """Old revisions are kept by the dozen; of one that has no replicas only its number is read."""
+    """Trim a ReplicaSet. A cluster keeps many old revisions; one without replicas keeps only its number."""
     notes = found.metadata.annotations
     _workload(found)
     found.metadata.annotations = notes
@@ -70,13 +70,13 @@ def _replica_set(found: p.KeptWorkload) -> bool:
 
 
 def _job(job: p.KeptWorkload) -> bool:
-    """A finished Job makes no more pods."""
+    """Return whether the Job is unfinished: a finished Job creates no more pods."""
     conditions = (job.status.conditions if job.status else None) or ()
     return _workload(job) and not any(c.type in ("Complete", "Failed") and c.status == "True" for c in conditions)
 
 
 def _cut_volumes(spec: p.PodSpec) -> None:
-    """Config maps, secrets and tokens have no field that is kept: not even their names stay."""
+    """Remove the volumes of which no field is kept: config maps, secrets and tokens, with their names."""
     if spec.volumes:
         spec.volumes = [v for v in spec.volumes if v != p.Volume(name=v.name)] or None
 
@@ -84,7 +84,7 @@ def _cut_volumes(spec: p.PodSpec) -> None:
 _RUNNING = (("fieldSelector", "status.phase!=Succeeded,status.phase!=Failed"),)
 _STORAGE = "storage.k8s.io"
 
-# Nodes first and pods before what owns them: what changes quickest is read close together.
+# Nodes first, and pods before their owners: objects that change fastest are read close together.
 RESOURCES = (
     Resource("Node", "nodes", "", p.KeptNode, namespaced=False),
     Resource("Pod", "pods", "", p.KeptPod, query=_RUNNING, cut=_pod),
@@ -153,7 +153,7 @@ RESOURCES = (
 
 
 def served_versions(resource: Resource, served: Mapping[str, tuple[str, ...]] | None) -> Iterator[str]:
-    """The versions worth asking for. ``served``: group → versions; None when the server did not tell."""
+    """Yield the versions worth requesting. ``served``: group → versions; None if the server did not list them."""
     if served is None or not resource.group:
         yield from resource.versions
     else:

@@ -1,4 +1,4 @@
-"""The whole capture: list after list, what is missing as gaps, and the file it becomes."""
+"""The whole capture: all lists, gaps for missing ones, and the resulting file."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 @record
 class Snapshot:
-    """``metadata`` as in the file; ``counts``: kind → items. ``failures`` are the gaps that the server should not have
-    left: what it refuses or does not serve is none of them.
+    """``metadata`` as in the file; ``counts``: kind → items.
+
+    ``failures`` are gaps caused by server failures; refused and unserved lists are not among them.
     """
 
     metadata: Mapping[str, Any]
@@ -41,7 +42,7 @@ class Snapshot:
         return tuple(self.metadata["gaps"])
 
     def pieces(self) -> Iterator[bytes]:
-        """The file: one item a line, so that ``cluster/stream.py`` can cut it."""
+        """Yield the file, one item per line, so that ``cluster/stream.py`` can split it."""
         yield self._head()[:-2] + b"\n"
         parted = b""
         for items in self.lists:
@@ -59,13 +60,13 @@ class Snapshot:
         )
 
     def write(self, path: str) -> int:
-        """Puts the file there in one step, gzipped where its name says so; its size in bytes. Raises OSError."""
+        """Write the file atomically, gzipped if the name ends in .gz; return its size in bytes. Raises OSError."""
         import gzip
 
         path = destination(path)
         with replacing(path) as file:
             if path.endswith(".gz"):
-                # Without a time inside, equal snapshots are equal files.
+                # No time stamp inside, so that equal snapshots are equal files.
                 with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
                     packed.writelines(self.pieces())
             else:
@@ -73,7 +74,7 @@ class Snapshot:
         return os.path.getsize(path)
 
     def cluster(self, path: str, *, elastic: bool | None = None) -> Cluster:
-        """The same as reading the file, without one; ``path`` names it. Raises ClusterError."""
+        """Return the cluster as if read from the file ``path``, without a file. Raises ClusterError."""
         from kubesched_lint.cluster.cluster import ClusterError
         from kubesched_lint.cluster.collect import Collector
         from kubesched_lint.cluster.read_json import read_blocks
@@ -101,9 +102,9 @@ def capture(
     progress: Progress | None = None,
     page: int = PAGE,
 ) -> Snapshot:
-    """Everything that scheduling reads. ``captured_at`` is RFC 3339; ``namespaces`` empty: all.
+    """Return everything that scheduling reads. ``captured_at`` is RFC 3339; ``namespaces`` empty: all.
 
-    What cannot be listed is a gap. Raises CaptureError when the server cannot be asked at all.
+    What cannot be listed becomes a gap. Raises CaptureError if the server cannot be queried at all.
     """
     connection.begin()
     version = _version(connection)
@@ -144,7 +145,7 @@ def _found(
     served: Mapping[str, tuple[str, ...]] | None,
     namespaces: tuple[str | None, ...],
 ) -> list[Items]:
-    """The lists of a resource, one a namespace; none when its API is not there. Raises Unavailable."""
+    """Return the lists of a resource, one per namespace; empty if its API does not exist. Raises Unavailable."""
     for version in served_versions(resource, served):
         try:
             return [reader.items(resource, version, namespace) for namespace in namespaces]
@@ -182,7 +183,7 @@ _UNSOUND = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def _version(connection: Connection) -> str:
-    """Of Kubernetes; empty when the server keeps it to itself. Raises CaptureError when it is no API server."""
+    """Return the Kubernetes version; empty if the server hides it. Raises CaptureError if it is not an API server."""
     answer = _asked(connection, "/version")
     if answer.status != 200:
         return ""
@@ -210,7 +211,7 @@ def _asked(connection: Connection, path: str) -> ApiAnswer:
 
 
 def _served(connection: Connection) -> tuple[Mapping[str, tuple[str, ...]] | None, list[str], list[str]]:
-    """Group → versions; the gap when that cannot be had, and again where the server has failed."""
+    """Return group → versions (None if unavailable), the gap in that case, and the gap again if the server failed."""
     answer = _asked(connection, "/apis")
     if answer.status != 200:
         gap = f"API groups: not listed ({answer.status})"
@@ -224,7 +225,10 @@ def _served(connection: Connection) -> tuple[Mapping[str, tuple[str, ...]] | Non
 
 
 def live_cluster(name: str, context: str | None, *, elastic: bool | None = None) -> Cluster:
-    """``context`` None: the current one of the kubeconfig. ``name`` is what reports call it. Raises ClusterError."""
+    """Return the cluster of ``context`` (None: the current one).
+
+    ``name`` is its name in reports. Raises ClusterError.
+    """
     from kubesched_lint.cluster.capture.kubeconfig import connect
     from kubesched_lint.cluster.cluster import ClusterError
 
@@ -239,7 +243,7 @@ def live_cluster(name: str, context: str | None, *, elastic: bool | None = None)
 
 
 def now() -> str:
-    """RFC 3339."""
+    """Return the current time in RFC 3339."""
     from datetime import UTC, datetime
 
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,1 +1,1 @@
-"""What pools can make: machine shapes, label values, and one template per pool, zone, shape and choice of labels."""
+"""The nodes that pools can make: one template per pool, zone, machine shape and choice of labels."""

@@ -1,4 +1,4 @@
-"""What pods ask of labels: which keys tell nodes apart, and which values are worth making."""
+"""The labels that pods ask for: keys that distinguish nodes, and values worth making."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OF_THE_SYSTEM = ("kubernetes.io", "k8s.io", "cloud.google.com", "gke.io")
 
 @dataclass(frozen=True)
 class LabelDemand:
-    """``asked`` maps every key that a pod mentions, topology keys included, to the values asked for."""
+    """``asked``: every key that a pod mentions, topology keys included → the values asked for."""
 
     asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     separations: tuple[Labels, ...] = ()
@@ -28,7 +28,7 @@ class LabelDemand:
 
 
 def wishes_of(pods: Iterable[Pod], topologies: Iterable[tuple[str, tuple[str, ...]]] = ()) -> LabelDemand:
-    """The wishes of pods; ``topologies`` are further keys with values, such as the zones of volumes."""
+    """Return the label demand of pods; ``topologies`` are further keys with values, such as the zones of volumes."""
     asked: dict[str, dict[str, None]] = {}
     apart: dict[tuple[tuple[str, str], ...], Labels] = {}
     for key, values in topologies:
@@ -51,7 +51,7 @@ def _requirements(pod: Pod) -> Iterator[Requirement]:
 
 
 def _values(requirement: Requirement) -> Iterator[str]:
-    """Values that meet it: an integer beyond the bound of Gt and Lt."""
+    """Yield values that meet the requirement: for Gt and Lt the integer next to the bound."""
     if requirement.operator == "In":
         yield from requirement.values
     bound = go_int(requirement.values[0]) if requirement.operator in ("Gt", "Lt") and requirement.values else None

@@ -1,8 +1,8 @@
-"""Nodes that a node group holds at its minimum, though nobody has listed them: they are there without any pod asking.
+"""Nodes of a node group's minimum: they exist without any pod, although no list contains them.
 
 cluster-autoscaler removes none below ``min``, and the group itself (an Auto Scaling group, a managed instance group)
-keeps so many running. A group says little of how its nodes are told from others: where it sets no label, every node in
-its zones counts, so that rather too few are added.
+keeps that many running. If a group sets no label, every node in its zones counts as its own, so that rather too few are
+added.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from kubesched_lint.model.node import ZONE, Node, NodePool
 
 
 def standing(pools: Iterable[NodePool], nodes: Sequence[Node]) -> Iterator[Node]:
-    """What the groups' minimums add to ``nodes``, in the zones of each in turn; none of a size that is not known."""
+    """Yield the nodes that the groups' minimums add to ``nodes``, zone by zone in turn.
+
+    None if their size is unknown.
+    """
     taken = {node.name for node in nodes}
-    # Where a sketch leaves disks out nobody may bring them up: those of its own nodes would count as none.
+    # If a sketch leaves out disks, added nodes must too: otherwise the sketch's own nodes would count as having none.
     untold = any(node.allocatable is not None and DISK not in node.allocatable for node in nodes)
     for pool in pools:
         missing = pool.minimum - sum(1 for node in nodes if _may_be_of(node, pool))
@@ -29,7 +32,7 @@ def standing(pools: Iterable[NodePool], nodes: Sequence[Node]) -> Iterator[Node]
 
 
 def stands_in(node: Node, pool: NodePool) -> bool:
-    """Whether ``standing`` made the node for the pool."""
+    """Return whether ``standing`` made the node for the pool."""
     return pool.minimum > 0 and node.name.startswith(_prefix(pool))
 
 

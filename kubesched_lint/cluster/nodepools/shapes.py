@@ -1,9 +1,9 @@
-"""Machine types by name: what a node of a common type offers to pods, by the rules that the providers publish.
+"""Machine types by name: what a node of a common type offers to pods, by the providers' published rules.
 
-Sizes and sources are in ``data/machines.json``. Of the memory that is sold the kernel and the hypervisor keep some:
-7.5 % as Karpenter assumes on AWS and Azure (vmMemoryOverheadPercent), after 64 Mi on Graviton; on Google Cloud as
-cluster-autoscaler estimates it (gce_reserved.go). Of the rest the kubelet reserves, and 100 Mi stay free lest pods be
-evicted. That is what autoscalers count with, not what a node must have: ``Shape.most`` bounds what one can.
+``data/machines.json`` holds sizes and sources. The kernel and the hypervisor keep part of the sold memory: 7.5 % as
+Karpenter assumes on AWS and Azure (vmMemoryOverheadPercent), after 64 Mi on Graviton; on Google Cloud as
+cluster-autoscaler estimates it (gce_reserved.go). The kubelet reserves part of the rest, and 100 Mi stay free as the
+eviction threshold. Autoscalers calculate with this; a real node may differ: ``Shape.most`` is the upper bound.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ _MI = 1 << 20
 _EVICTION = 100
 _OVERHEAD = 0.075
 _GRAVITON = 64
-# Shares of a core up to so many cores: EKS and GKE, and AKS, whose table of 1, 2, 4, 8 … 64 cores they pass through.
+# (up to this many cores, millicores reserved per core): EKS and GKE; then AKS, whose table for 1, 2, 4 … 64 cores fits.
 _CPU_STEPS = ((1, 60.0), (2, 10.0), (4, 5.0), (1 << 20, 2.5))
 _AKS_CPU_STEPS = ((1, 60.0), (2, 40.0), (4, 20.0), (1 << 20, 10.0))
-# GKE: of the first 4 GiB a quarter, of the next 4 a fifth …
+# GKE reserves a quarter of the first 4 GiB, a fifth of the next 4 …
 _GKE_MEMORY = ((4, 0.25), (4, 0.2), (8, 0.1), (112, 0.06))
 _GKE_REST = 0.02
-# GKE Standard lets a node have so many pods, AKS 250, EKS with prefix delegation as many as one sets.
+# Pods per node: GKE Standard allows this many, AKS 250, EKS with prefix delegation any number.
 _MOST_PODS = 256
 
 
 def shapes_of(cloud: str) -> Mapping[str, Shape]:
-    """All shapes of a cloud that are known, by machine type."""
+    """Return all known shapes of a cloud, by machine type."""
     return _shapes(cloud)
 
 
 def shape_named(name: str) -> Shape | None:
-    """A machine type of any cloud; None for one that is not in the data file."""
+    """Return a machine type of any cloud; None if the data file does not have it."""
     return next((found for cloud in CLOUDS if (found := _shapes(cloud).get(name)) is not None), None)
 
 
 def cloud_of(names: Sequence[str]) -> str:
-    """The cloud that some of these machine types belong to; empty when none is known."""
+    """Return the cloud of these machine types; empty if all are unknown."""
     return next((cloud for cloud in CLOUDS if any(name in _shapes(cloud) for name in names)), "")
 
 
@@ -102,7 +102,7 @@ def _labels(cloud: str, family: str, size: str, cores: int, memory: int, arch: s
 
 
 def _reserved_cpu(cloud: str, cores: int) -> int:
-    """Millicores, rounded down."""
+    """Return the reserved CPU in millicores, rounded down."""
     reserved, before = 0.0, 0
     for most, millis in _AKS_CPU_STEPS if cloud == "azure" else _CPU_STEPS:
         reserved += millis * max(0, min(cores, most) - before)
@@ -111,7 +111,7 @@ def _reserved_cpu(cloud: str, cores: int) -> int:
 
 
 def _seen_by_linux(cloud: str, sold: int, arch: str) -> float:
-    """The memory of a node's capacity, in Mi, of what is sold."""
+    """Return the memory of a node's capacity, in Mi, from the sold memory in Mi."""
     if cloud == "gcp":
         return sold - _kept_on_gce(sold, arch)
     # CMA: https://github.com/aws/karpenter-provider-aws, memory() in pkg/providers/instancetype/types.go
@@ -120,13 +120,13 @@ def _seen_by_linux(cloud: str, sold: int, arch: str) -> float:
 
 
 def _kept_on_gce(sold: int, arch: str) -> float:
-    """CalculateKernelReserved of cluster-autoscaler's gce_reserved.go, for Container-Optimized OS; in Mi."""
+    """Return CalculateKernelReserved of cluster-autoscaler's gce_reserved.go, for Container-Optimized OS, in Mi."""
     kept = sold // 64 + 16 + (64 if sold > 3 * 1024 else 0) + (8 if sold <= 8 * 1024 else 0)
     return (kept + min(0.00175 * sold, 248)) * (0.9971 if arch == "arm64" else 1)
 
 
 def _reserved_memory(cloud: str, sold: int, pods: int) -> float:
-    """What the kubelet keeps for itself and the system, in Mi."""
+    """Return what the kubelet reserves for itself and the system, in Mi."""
     if cloud == "aws":
         return 255 + 11 * pods
     return _reserved_by_gke(sold) if cloud == "gcp" else min(20 * pods + 50, sold * 0.25)

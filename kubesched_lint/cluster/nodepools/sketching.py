@@ -1,4 +1,4 @@
-"""Pools of a cluster as a sketch has them: those that are known word for word, others as a suggestion in comments."""
+"""Write a cluster's pools into a sketch: known ones as they are, others as suggestions in comments."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from kubesched_lint.model.node import (
 )
 from kubesched_lint.model.pod import Resources
 
-# Label → who scales such a pool, as a rule.
+# Label → the usual autoscaler of such a pool.
 _MARKS = {
     "karpenter.sh/nodepool": KARPENTER,
     "eks.amazonaws.com/nodegroup": CLUSTER_AUTOSCALER,
@@ -39,7 +39,7 @@ _SUGGESTED = """\
 
 
 def pool_lines(pools: Sequence[NodePool], nodes: Sequence[Node], *, all_written: bool) -> Iterator[str]:
-    """The ``pools`` of a sketch. ``all_written``: somebody has said that there are no others than ``pools``."""
+    """Yield the ``pools`` section of a sketch. ``all_written``: a user stated that there are no other pools."""
     known = {pool.name for pool in pools}
     marked = {} if all_written else {key: group for key, group in _marked(nodes).items() if key[1] not in known}
     if pools:
@@ -103,7 +103,7 @@ def _requirement(found: Requirement) -> str:
 
 
 def _shape(shape: Shape) -> str:
-    """Its name, where the table or nothing but the name says all about it."""
+    """Return the shape's name if the table (or the name alone) implies the rest; else all its fields."""
     usual = shape_named(shape.name) or Shape(shape.name, labels={INSTANCE_TYPE: shape.name})
     if shape == usual:
         return scalar(shape.name)
@@ -127,7 +127,7 @@ def _amounts(found: Resources, *, drop_default: bool = False) -> str:
 
 
 def _marked(nodes: Iterable[Node]) -> Mapping[tuple[str, str], list[Node]]:
-    """Mark and name of each pool that labels tell of, with its nodes of today."""
+    """Return (label key, pool name) → today's nodes, for each pool that labels reveal."""
     found: dict[tuple[str, str], list[Node]] = {}
     for node in nodes:
         mark = next((key for key in _MARKS if node.labels.get(key)), None)
@@ -155,14 +155,14 @@ def _suggestion(mark: str, name: str, nodes: Sequence[Node]) -> Iterator[str]:
 
 
 def _is_told(key: str, mark: str) -> bool:
-    """Whether a pool sets the label; what kubelet, cloud and Karpenter set is filled in or differs by node."""
+    """Return whether the pool itself sets the label, not the kubelet, the cloud or Karpenter."""
     if key in _FILLED_IN or (_MARKS[mark] == KARPENTER and key in karpenters_labels("")):
         return False
     return key == mark or not key.startswith(("beta.kubernetes.io/", "failure-domain.beta.", "karpenter.k8s.aws/"))
 
 
 def _shapes_of_today(nodes: Sequence[Node]) -> Iterator[Shape]:
-    """One per machine type, with the least that a node of it offers."""
+    """Yield one shape per machine type, with the smallest amounts that any of its nodes offers."""
     least: dict[str, dict[str, int] | None] = {}
     for node in nodes:
         kind = node.labels.get(INSTANCE_TYPE, "node")

@@ -1,7 +1,7 @@
-"""One template per pool, zone, shape and choice of labels: the nodes that a pool can make, before any is made.
+"""Templates: the nodes that a pool can make, one per pool, zone, shape and choice of labels.
 
 Karpenter labels a node with a value of each requirement of its pool, the one that the pods ask for (``Requirements``
-and ``Labels`` of kubernetes-sigs/karpenter, ``pkg/scheduling``). So what can be made depends on what is wished.
+and ``Labels`` of kubernetes-sigs/karpenter, ``pkg/scheduling``). So the possible nodes depend on the demand.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from kubesched_lint.model.node import (
 from kubesched_lint.model.pod import Resources
 
 _FAMILY = "karpenter.k8s.aws/instance-family"
-# What Karpenter knows of every pool beside its requirements; the first value is what a pod gets that asks for none.
+# Keys that Karpenter accepts on every pool; the first value is for pods that ask for none.
 _WELL_KNOWN = {"karpenter.sh/capacity-type": ("on-demand", "spot")}
-# What a nodeSelector alone may ask of Autopilot.
+# Keys that a nodeSelector alone may request from Autopilot.
 _AUTOPILOT_KEYS = ("cloud.google.com/compute-class", "cloud.google.com/gke-spot")
 _AUTOPILOT_SIZES = tuple(f"e2-standard-{n}" for n in (2, 4, 8, 16, 32))
 _CLOUDS = (
@@ -53,7 +53,7 @@ _ANY_DISK = 64 << 40
 
 @dataclass(frozen=True)
 class NodeTemplate:
-    """Nodes that a pool can make. ``allocatable`` of the shape is bare: no DaemonSet has been counted."""
+    """Nodes that a pool can make. The shape's ``allocatable`` is without DaemonSets."""
 
     pool: NodePool
     zone: str | None
@@ -62,12 +62,12 @@ class NodeTemplate:
     taints: tuple[Taint, ...] = ()
 
     def node(self, number: int, allocatable: Resources | None) -> Node:
-        """The ``number``-th node of this kind."""
+        """Return the ``number``-th node of this kind."""
         parts = [self.pool.name, self.zone, _slug(self.shape.name), self._choice, str(number)]
         return self.named("-".join(filter(None, parts)), allocatable)
 
     def named(self, name: str, allocatable: Resources | None) -> Node:
-        """A node of this kind."""
+        """Return a node of this kind."""
         return Node(
             name=name,
             labels=with_kept_labels(with_place_names({HOSTNAME: name, **self.labels})),
@@ -78,21 +78,21 @@ class NodeTemplate:
 
     @property
     def offered(self) -> Resources | None:
-        """What its nodes offer; disks are a matter of node classes, so where none is written any request fits."""
+        """What its nodes offer; node classes define disks, so if no disk is written any request fits."""
         return _with_disk(self.shape.allocatable)
 
     @property
     def bound(self) -> Resources | None:
-        """What no node of the kind exceeds."""
+        """The upper bound for every node of the kind."""
         return _with_disk(self.shape.most or self.shape.allocatable)
 
     @property
     def _choice(self) -> str:
-        """What tells apart templates that differ in chosen labels only."""
+        """The part of the name that separates templates whose chosen labels differ."""
         return "-".join(_slug(self.labels[key]) for key in self.chosen if key in self.labels)
 
     chosen: tuple[str, ...] = field(default=(), compare=False)
-    """Keys whose value is one of several that the pool could set."""
+    """Keys for which the pool could set one of several values."""
 
     def __str__(self) -> str:
         where = f" in {self.zone}" if self.zone else ""
@@ -104,9 +104,9 @@ def _with_disk(found: Resources | None) -> Resources | None:
 
 
 def templates(pool: NodePool, wishes: LabelDemand, seen_zones: Sequence[str]) -> Iterator[NodeTemplate]:
-    """Every kind of node that the pool can make and that some pod could tell from the others.
+    """Yield every kind of node that the pool can make and that some pod could distinguish from the others.
 
-    ``seen_zones`` stand in for those of a pool that tells none, together with the zones that pods ask for.
+    ``seen_zones``, with the zones that pods ask for, replace the zones of a pool that lists none.
     """
     for zone in _zones(pool, wishes, seen_zones):
         for shape in shapes(pool):
@@ -115,12 +115,12 @@ def templates(pool: NodePool, wishes: LabelDemand, seen_zones: Sequence[str]) ->
 
 
 def is_open(pool: NodePool) -> bool:
-    """Whether the pool may use machine types that we do not know."""
+    """Return whether the pool may use machine types that are unknown here."""
     return any(shape.allocatable is None for shape in shapes(pool))
 
 
 def shapes(pool: NodePool) -> tuple[Shape, ...]:
-    """The machine types that a pool may use; one of unknown resources stands for all that we do not know."""
+    """Return the machine types that a pool may use; one of unknown resources represents all unknown types."""
     if pool.shapes:
         return tuple(s for s in pool.shapes if _meets(s, pool.requirements))
     if pool.maker == AUTOPILOT:
@@ -142,7 +142,7 @@ def _listed(requirements: Iterable[Requirement], key: str) -> tuple[str, ...]:
 
 
 def _meets(shape: Shape, requirements: Iterable[Requirement]) -> bool:
-    """As far as the shape tells: of what it does not tell nothing is known."""
+    """Return whether the shape's known labels meet the requirements; unknown labels pass."""
     return all(r.matches(shape.labels) for r in requirements if r.key in shape.labels)
 
 
@@ -162,7 +162,7 @@ def _place(pool: NodePool, zone: str | None) -> Labels:
 
 
 def region_of(zone: str) -> str:
-    """``eu-west-1`` of ``eu-west-1a`` and ``europe-west1`` of ``europe-west1-b``; empty where the form is another."""
+    """Return ``eu-west-1`` for ``eu-west-1a`` and ``europe-west1`` for ``europe-west1-b``; empty for other forms."""
     stem = zone[:-1]
     if zone[-1:].isalpha() and stem[-1:].isdigit() and "-" in stem:
         return stem
@@ -172,7 +172,7 @@ def region_of(zone: str) -> str:
 def _choices(
     pool: NodePool, shape: Shape, wishes: LabelDemand
 ) -> Iterator[tuple[Labels, tuple[Taint, ...], tuple[str, ...]]]:
-    """Labels and taints of every choice among the values that the pool leaves open, and which keys were chosen."""
+    """Yield labels, taints and chosen keys for each choice among the values that the pool leaves open."""
     fixed = {} if shape.name == OTHER else {INSTANCE_TYPE: shape.name}
     if not any(r.key == OS for r in pool.requirements):
         fixed[OS] = "linux"
@@ -185,7 +185,8 @@ def _choices(
         if shape.name == OTHER:
             keys[INSTANCE_TYPE] = None
     values = {key: _values(pool, key, wishes) for key in keys}
-    if pool.maker == KARPENTER:  # a cloud sets more labels than our table has: what is asked for may be among them
+    # a cloud sets more labels than our table has; a label that pods ask for may be one of them
+    if pool.maker == KARPENTER:
         untold = (key for key in wishes.asked if key not in fixed and key not in values and key.startswith(_CLOUDS))
         values |= {key: (None, *wishes.values(key)) for key in untold}
     if pool.separates:
@@ -201,7 +202,7 @@ def _choices(
 
 
 def _values(pool: NodePool, key: str, wishes: LabelDemand) -> tuple[str | None, ...]:
-    """The values of a key that can make a difference to some pod; None stands for no label."""
+    """Return the values of a key that make a difference to some pod; None means no label."""
     wanted = [r for r in pool.requirements if r.key == key]
     listed = _listed(wanted, key) or _WELL_KNOWN.get(key, ())
     if any(r.operator == "DoesNotExist" for r in wanted):
@@ -214,7 +215,7 @@ def _values(pool: NodePool, key: str, wishes: LabelDemand) -> tuple[str | None, 
 
 
 def _generic(wanted: Sequence[Requirement]) -> Iterator[str]:
-    """A value that nobody asked for, as Karpenter picks one within the bounds."""
+    """Yield a value within the bounds that no pod asked for, as Karpenter picks one."""
     for r in wanted:
         bound = go_int(r.values[0]) if r.operator in ("Gt", "Lt") and r.values else None
         if bound is not None:
@@ -224,9 +225,9 @@ def _generic(wanted: Sequence[Requirement]) -> Iterator[str]:
 
 
 def fits_limits(template: NodeTemplate, left: Mapping[str, int]) -> int | None:
-    """How many more nodes of this kind the limits of its pool allow; None when nothing limits them.
+    """Return how many more nodes of this kind the pool's limits allow; None if nothing limits them.
 
-    Karpenter compares capacity, which we take from allocatable where it is not known.
+    Karpenter compares capacity; if it is unknown, allocatable is used.
     """
     size = template.shape.capacity or template.shape.allocatable or {}
     counts = [left["nodes"]] if "nodes" in left else []
@@ -235,14 +236,14 @@ def fits_limits(template: NodeTemplate, left: Mapping[str, int]) -> int | None:
 
 
 def take(template: NodeTemplate, left: dict[str, int]) -> None:
-    """Counts one more node against what limits leave."""
+    """Subtract one more node from the remaining limits."""
     size = template.shape.capacity or template.shape.allocatable or {}
     for name in left:
         left[name] -= 1 if name == "nodes" else size.get(name, 0)
 
 
 def limits_left(pool: NodePool, nodes: Iterable[Node]) -> Mapping[str, int]:
-    """What the limits of a pool leave beside those nodes of the cluster that are its own, at least its minimum."""
+    """Return a pool's limits minus the cluster's nodes that belong to it, which are at least its minimum."""
     left = dict(pool.limits)
     own = [node for node in nodes if left and _is_of(node, pool)]
     for node in own:
@@ -254,7 +255,7 @@ def limits_left(pool: NodePool, nodes: Iterable[Node]) -> Mapping[str, int]:
 
 
 def _is_of(node: Node, pool: NodePool) -> bool:
-    """Karpenter's nodes name their pool; others, and those that a sketch leaves unnamed, have its labels and zones."""
+    """Return whether the node belongs to the pool: by Karpenter's pool label, else by the pool's labels and zones."""
     named = node.labels.get(NODE_POOL) if pool.maker == KARPENTER else None
     if named is not None or (pool.maker == KARPENTER and not pool.path):  # no path: it is an object of the cluster
         return named == pool.name

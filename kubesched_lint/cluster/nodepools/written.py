@@ -1,4 +1,4 @@
-"""Pools as people write them: ``pools`` of a ClusterSketch, and NodeGroups for cluster-autoscaler."""
+"""Read pools that users write: ``pools`` of a ClusterSketch, and NodeGroups for cluster-autoscaler."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ SHAPE_FIELDS = frozenset(["name", "allocatable", "capacity", "labels"])
 GROUPS_FIELDS = frozenset(["apiVersion", "kind", "groups"])
 GROUP_FIELDS = frozenset(["name", "zones", "min", "max", "labels", "taints", "shape"])
 MAKERS = (KARPENTER, CLUSTER_AUTOSCALER, AUTOPILOT)
-WRITTEN = "pool"  # unlike Karpenter's own, such a pool sets no labels but those written
+WRITTEN = "pool"  # unlike Karpenter's own, such a pool sets only the labels written in it
 
 
 def written_pools(sketch: Value) -> Iterator[NodePool]:
-    """The pools of a sketch. Raises DecodeError."""
+    """Yield the pools of a sketch. Raises DecodeError."""
     standing = 0
     for entry, here in _once(items(sketch, "pools", ())):
         known(entry, POOL_FIELDS, here)
@@ -78,7 +78,7 @@ def written_pools(sketch: Value) -> Iterator[NodePool]:
 
 
 def written_groups(value: Value) -> Iterator[NodePool]:
-    """The node groups of a NodeGroups document. Raises DecodeError."""
+    """Yield the node groups of a NodeGroups document. Raises DecodeError."""
     known(value, GROUPS_FIELDS, ())
     standing = 0
     for entry, here in _once(items(value, "groups", ())):
@@ -103,12 +103,12 @@ def written_groups(value: Value) -> Iterator[NodePool]:
 
 
 def karpenters_labels(pool: str) -> Labels:
-    """What Karpenter puts on every node of a pool, beside the pool's own labels."""
+    """Return the labels that Karpenter sets on every node of a pool, besides the pool's own."""
     return {NODE_POOL: pool, "karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
 
 
 def _once(entries: Iterable[tuple[Value, Path]]) -> Iterator[tuple[Value, Path]]:
-    """Raises DecodeError for a name that an earlier entry has."""
+    """Yield the entries. Raises DecodeError if two have the same name."""
     seen: dict[object, Path] = {}
     for entry, here in entries:
         name = entry.get("name")
@@ -136,7 +136,7 @@ def _minimum(entry: Value, here: Path, most: int | None) -> int:
 
 
 def _together(before: int, minimum: int, here: Path) -> int:
-    """The nodes that stand although nobody listed them, with those of this pool."""
+    """Return the total of the minimums so far, with this pool's. Raises DecodeError if it is too large."""
     if before + minimum > MOST_NODES:
         at = (*here, "min")
         raise DecodeError(at, f"{words(at)}: with it more than {MOST_NODES:,} nodes would stand at the least")
@@ -165,7 +165,7 @@ def _shapes(entry: Value, here: Path, maker: str) -> tuple[Shape, ...]:
 
 
 def _shape(item: object, at: Path) -> Shape:
-    """A machine type by its name alone, or with what it offers; a common one fills in what is not written."""
+    """Return a machine type given by name or with its amounts; a known type fills in what is not written."""
     if isinstance(item, str):
         return shape_named(item) or Shape(item, labels={INSTANCE_TYPE: item})
     if not isinstance(item, dict):

@@ -53,7 +53,7 @@ def _fields_of(made: type) -> tuple[Callable[[object], tuple[object, ...]], Mapp
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: type[T]) -> type[T]:
-    """Return the class as a record, with its own annotations as fields; ``field(compare=False)`` excludes one from equality.
+    """Return the class as a record: its own annotations are fields, ``field(compare=False)`` is not compared.
 
     A class with a ``cached_property`` also has a ``__dict__`` for it; all others have slots alone.
     """

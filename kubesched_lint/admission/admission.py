@@ -63,15 +63,25 @@ class Admission:
     def stored(self, pod: Pod, extra_labels: Labels | None = None, source: Source | None = None) -> Pod:
         """The pod as the API server stores it; ``extra_labels`` are those that its controller adds.
 
-        ``source`` is that of its workload: LimitRanges of other worlds than its own are passed over.
+        ``source`` is that of its workload: LimitRanges of other worlds than its own are passed over. The same
+        question has the same object as its answer, because courses ask it again for each event.
         """
-        return admit(
-            pod,
-            extra_labels=extra_labels,
-            priority_classes=self._given_classes,
-            runtime_classes=self.runtime_classes,
-            limit_ranges=self.limit_ranges_of(pod.namespace, source),
-        )
+        key = (id(pod), id(source), tuple(extra_labels.items()) if extra_labels else ())
+        known = self._stored.get(key)
+        if known is None:  # pod and source are kept beside, so that their id() cannot come to mean others
+            found = admit(
+                pod,
+                extra_labels=extra_labels,
+                priority_classes=self._given_classes,
+                runtime_classes=self.runtime_classes,
+                limit_ranges=self.limit_ranges_of(pod.namespace, source),
+            )
+            known = self._stored[key] = pod, source, found
+        return known[2]
+
+    @cached_property
+    def _stored(self) -> dict[tuple[int, int, tuple[tuple[str, str], ...]], tuple[Pod, Source | None, Pod]]:
+        return {}
 
     def decision(self, workload: Workload) -> Decision:
         """Whether the pods of a workload are created, quotas aside."""

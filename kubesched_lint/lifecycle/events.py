@@ -106,15 +106,17 @@ class Story:
         preempting: bool = False,
         precedence: Mapping[ObjectRef, int] | None = None,
         against: Pod | None = None,
+        admission: Admission | None = None,
     ) -> None:
         """``objects.pods`` stay where they are. ``foreseen`` are workloads and revisions that come later, ``marks``
         the nodes that events will single out: both keep nodes apart that look alike now. With ``runs`` nothing is
         searched: so many seeded courses stand for all. ``preempting``: waiting pods drive out others of lower
         priority, see lifecycle.preempting for when that is exact. Pods of ``never_ready`` workloads become ready until
-        ``from_now_unready`` is called. ``precedence``: see Motion, ``against``: Stage."""
+        ``from_now_unready`` is called. ``precedence``: see Motion, ``against``: Stage. ``admission`` is that of
+        ``objects``, where several stories share it."""
         self.nodes = tuple(nodes)
         self.objects = objects
-        self.admission = Admission(objects)
+        self.admission = admission or Admission(objects)
         self.cast = Cast()
         self.wishes: dict[int, Wish] = {}
         self.numbers: dict[tuple[str, str, str], int] = {}

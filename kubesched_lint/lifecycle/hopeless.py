@@ -6,6 +6,7 @@ least domain it may raise. A pod that goes opens its own node, and others to pod
 
 from __future__ import annotations
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.lifecycle.hints import AFFINITY, SPREAD
@@ -53,6 +54,7 @@ class Hopeless:
 
     def comes(self, pod: Pod, position: int) -> None:
         """A pod comes to a node."""
+        work.spend(len(self._sociable))
         for kind, waiting in self._sociable.items():
             near = self._near(self._pods[kind], pod, position)
             if near:

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from kubesched_lint import work
+from kubesched_lint.admission.admission import Admission
 from kubesched_lint.lifecycle.events import Guest, Story
 from kubesched_lint.lifecycle.quotas import as_granted
-from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import replace as replace_record
+
+_STEPS = 15
+"""What it costs to have one workload in a story."""
+
+
+@once_per_setting
+def _admission(setting: Setting) -> Admission:
+    """Of all stories: which pods run does not change how a pod is stored."""
+    return Admission(setting.objects)
 
 
 def story_of(
@@ -31,6 +42,7 @@ def story_of(
     ``changed``: of whom nobody can tell, and whose manifests change what runs. ``guests`` may have to go, all
     others stay where they are.
     """
+    work.spend(_STEPS * len(members))
     chosen = [as_granted(setting, i) for i in members]
     moving = {id(bound) for guest in guests for bound in guest.pods}
     staying = tuple(bound for bound in setting.objects.pods if id(bound) not in moving)
@@ -47,6 +59,7 @@ def story_of(
         preempting=preempting,
         precedence={setting.workloads[i].ref: value for i, value in (precedence or {}).items()},
         against=against,
+        admission=_admission(setting),
     )
     for guest in guests:
         story.host(guest)

@@ -37,7 +37,7 @@ from kubesched_lint.text import first_few
 from kubesched_lint.world.pod_labels import not_followed
 from kubesched_lint.world.world import World
 
-MOST_STEPS, STEPS_EACH, MANY = 5_500_000, 22_000, 200
+MOST_STEPS, STEPS_EACH, MANY = 5_500_000, 30_000, 200
 """The limit of a simulation, and what each workload adds to it in a set of at most MANY: see ``work``.
 
 In a larger set a course is so long that the addition would pay for few more of them.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import typer
 
@@ -15,12 +14,12 @@ from kubesched_lint.commands.fix.workspace import OpenFile, WriteError, write
 from kubesched_lint.commands.lint.run import LintRun
 from kubesched_lint.manifests.inputs import STDIN
 from kubesched_lint.printing import is_obeyed, tell, write_bytes
-from kubesched_lint.record import replace
+from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.text import plural
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mending:
     """The options: ``write`` the fixes (or only show them), with or without ``unsafe`` ones."""
 

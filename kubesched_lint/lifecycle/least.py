@@ -15,7 +15,6 @@ from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_domains
 from kubesched_lint.lifecycle.crowding import fillable, fillable_domains, takers_of_ports
 from kubesched_lint.lifecycle.hints import is_blind
-from kubesched_lint.lifecycle.new_volumes import made_anywhere
 from kubesched_lint.lifecycle.rivals import counted, drawing, made_again, repelling
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint
@@ -367,3 +366,26 @@ def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
     closed = min(closed_by_room(setting, number, 0, open_, 1 - guests) + guests, open_.bit_count())
     sure = max(min(open_.bit_count() - closed, wanted), 0)
     return Counted(sure, f"others can close at most {closed} of its {open_.bit_count()} nodes")
+
+
+# --- Whether the volumes that a StatefulSet asks for can be made wherever its pods land -------------------------------
+
+_NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+
+def made_anywhere(setting: Setting, number: int, wanted: int) -> bool:
+    """Whether each pod's claims are new, and their class makes a volume on whichever node the pod lands."""
+    workload, objects = setting.workloads[number], setting.objects
+    if objects.volumes or objects.csi_nodes or objects.storage_capacities:
+        return False
+    anywhere = {
+        c.name
+        for c in objects.storage_classes
+        if c.binding_mode == "WaitForFirstConsumer" and not c.allowed_topologies and c.provisioner != _NO_PROVISIONER
+    }
+    taken = {c.name for c in objects.claims if c.namespace == workload.namespace}
+    return all(
+        t.storage_class in anywhere and f"{t.name}-{workload.name}-{i}" not in taken
+        for t in workload.claim_templates
+        for i in range(wanted)
+    )

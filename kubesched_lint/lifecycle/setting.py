@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import cached_property, wraps
 from typing import TypeVar
 
@@ -24,7 +24,7 @@ from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.model.policy import Autoscaler, DisruptionBudget, ResourceQuota
 from kubesched_lint.model.storage import Claim, StorageClass
 from kubesched_lint.model.workload import ROLLED_OUT, Workload
-from kubesched_lint.record import replace as replace_record
+from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import static_feasible
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
 
@@ -33,7 +33,7 @@ UNKNOWN_CLASS = StorageClass("unknown to kubesched-lint", "unknown", "WaitForFir
 """What a class that no snapshot told of may do for all we know: make a volume where a pod lands."""
 
 
-@dataclass(frozen=True)
+@record
 class Setting:
     """Nodes, the pods of others, and the workloads in the order in which they are applied."""
 
@@ -93,7 +93,7 @@ class Setting:
         staying = tuple(b for i in sorted(self.refused) for b in self.running.get(i, ()))
         return replace(
             self,
-            objects=replace_record(self.objects, pods=(*self.objects.pods, *staying)),
+            objects=replace(self.objects, pods=(*self.objects.pods, *staying)),
             workloads=tuple(self.workloads[i] for i in kept),
             running=_renumbered(self.running, kept),
             changes=_renumbered(self.changes, kept),

@@ -10,7 +10,7 @@ from kubesched_lint.lifecycle.events import Guest, Story
 from kubesched_lint.lifecycle.quotas import as_granted
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import Pod
-from kubesched_lint.record import replace as replace_record
+from kubesched_lint.record import replace
 
 _STEPS = 15
 """What it costs to have one workload in a story."""
@@ -48,7 +48,7 @@ def story_of(
     staying = tuple(bound for bound in setting.objects.pods if id(bound) not in moving)
     story = Story(
         setting.nodes,
-        replace_record(setting.objects, pods=staying) if moving else setting.objects,
+        replace(setting.objects, pods=staying) if moving else setting.objects,
         foreseen=chosen,
         expected=expected,
         most_states=most_states,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,12 +15,13 @@ from kubesched_lint import work
 from kubesched_lint.findings import Source
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import record
 from kubesched_lint.text import and_more, many
 
 _MOST_NAMED = 3
 
 
-@dataclass(frozen=True)
+@record
 class DuplicateDefinitions:
     """The definitions of a set, those of one object together."""
 

@@ -7,7 +7,7 @@ here, so that "even so it does not fit" is a proof; ``growth`` heeds them.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 
 from kubesched_lint.cluster.index import NodeIndex
@@ -27,7 +27,7 @@ _MOST_OFFERS = 4_000
 _MOST_NODES = 4_000
 
 
-@dataclass(frozen=True)
+@record
 class Offer:
     """A kind of node with the DaemonSet pods that it gets; ``room`` is the most they can leave, None if unknown."""
 
@@ -45,7 +45,7 @@ class Offer:
         return self.template.node(number, self.room)
 
 
-@dataclass(frozen=True)
+@record
 class Potential:
     """What all pools could add. ``first`` are positions in ``nodes``: one node of each kind."""
 

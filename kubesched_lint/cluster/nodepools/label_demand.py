@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kubesched_lint.model.labels import Labels, Requirement, go_int
 from kubesched_lint.model.node import stable_key
 from kubesched_lint.model.pod import Pod
+from kubesched_lint.record import record
 
 _OF_THE_SYSTEM = ("kubernetes.io", "k8s.io", "cloud.google.com", "gke.io")
 
 
-@dataclass(frozen=True)
+@record
 class LabelDemand:
     """``asked``: every key that a pod mentions, topology keys included → the values asked for."""
 

@@ -7,7 +7,7 @@ and ``Labels`` of kubernetes-sigs/karpenter, ``pkg/scheduling``). So the possibl
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice, product
 
 from kubesched_lint.cluster.cluster import NODE_POOL
@@ -29,6 +29,7 @@ from kubesched_lint.model.node import (
     with_place_names,
 )
 from kubesched_lint.model.pod import Resources
+from kubesched_lint.record import record
 
 _FAMILY = "karpenter.k8s.aws/instance-family"
 # Keys that Karpenter accepts on every pool; the first value is for pods that ask for none.
@@ -51,7 +52,7 @@ DISK = "ephemeral-storage"
 _ANY_DISK = 64 << 40
 
 
-@dataclass(frozen=True)
+@record
 class NodeTemplate:
     """Nodes that a pool can make. The shape's ``allocatable`` is without DaemonSets."""
 

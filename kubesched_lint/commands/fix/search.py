@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from kubesched_lint.analysis.remedy import Remedy
@@ -34,7 +34,7 @@ from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.linter.suppression import suppress
 from kubesched_lint.manifests.changes import ChangeError
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.record import replace
+from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.world import World
 
@@ -47,7 +47,7 @@ _MOST_TO_COUNT = 10
 _FEW = 3
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Mended:
     """``sheets`` are the files that would differ; ``fixes`` those taken for findings of the report as it was given."""
 
@@ -104,7 +104,7 @@ def _mended(search: _FixSearch, workspace: Workspace, findings: int, unsafe: boo
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Refusal:
     """Why a remedy found no place in the text; ``words`` stand before the reason."""
 
@@ -123,7 +123,7 @@ def _told_together(refusals: Sequence[_Refusal]) -> Iterator[str]:
             yield f"{one.place.path}:{one.place.span.line}: {one.words} {one.reason}"
 
 
-@dataclass(frozen=True)
+@record
 class _State:
     """Files, and what the linter says of them."""
 

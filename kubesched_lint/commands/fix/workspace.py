@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from itertools import groupby
 from typing import IO
@@ -21,7 +21,7 @@ from kubesched_lint.manifests.loader import Entry, documents
 from kubesched_lint.manifests.splicing import spliced
 from kubesched_lint.manifests.split import text_of
 from kubesched_lint.model.decode.objects import is_read
-from kubesched_lint.record import replace
+from kubesched_lint.record import record, replace
 from kubesched_lint.writing import kept, replacing
 
 _TRIES = 100
@@ -33,7 +33,7 @@ class WriteError(Exception):
     """Why a file was left as it is, as a sentence that names it."""
 
 
-@dataclass(frozen=True)
+@record
 class OpenFile:
     """A file: ``first`` are its bytes as they were linted, ``data`` those after the changes made so far.
 
@@ -86,7 +86,7 @@ class OpenFile:
         return documents(self.path, data, is_read, in_kustomization=self.in_kustomization, unrendered=self.unrendered)
 
 
-@dataclass(frozen=True)
+@record
 class Workspace:
     """A manifest set of which some files lie open: ``sheets`` by path, None for a file that cannot be edited.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.files import whole
@@ -62,7 +61,7 @@ class FleetOutcome:
     report: Report
 
 
-@dataclass(frozen=True)
+@record
 class FleetExecutor:
     """Who does the work. ``pool`` None: this process. ``is_remote``: workers may not see our files.
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from kubesched_lint.findings import Edit, Finding, Fix, InputError, Location, Report, Span
+from kubesched_lint.record import record
 from kubesched_lint.report.causes import FindingGroup, causes, difference, distinct_place, ordered
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import open_findings
@@ -20,7 +20,7 @@ _MOST_OTHERS = 50
 _MOST_EVENTS = 40
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Told:
     """What the page tells of findings: their causes, by file, each with its number on the page."""
 

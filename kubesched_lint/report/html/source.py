@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from kubesched_lint.findings import Span
+from kubesched_lint.record import record
 from kubesched_lint.report.html.tags import esc
 
 _AROUND = 2
@@ -26,7 +26,7 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LineMark:
     span: Span
     label: str = ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from kubesched_lint.commands.lint.cluster_diagram import (
@@ -16,6 +15,7 @@ from kubesched_lint.commands.lint.cluster_diagram import (
     NodeGroup,
 )
 from kubesched_lint.model.node import HOSTNAME, ZONE
+from kubesched_lint.record import record
 from kubesched_lint.report.html.tags import esc, shortened
 from kubesched_lint.text import and_more, many, plural
 
@@ -32,7 +32,7 @@ _MOST_PENDING = 200
 _LETTERS = {USABLE: "u", FULL: "f", TAINTED: "t", UNMATCHED: "x"}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Zone:
     name: str
     groups: tuple[tuple[int, NodeGroup], ...]

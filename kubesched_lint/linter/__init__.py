@@ -1,1 +1,1 @@
-"""From a manifest set and a cluster to judged, worded and suppressed findings."""
+"""Run the rules on a manifest set and a cluster: findings with severity, text, place and suppression."""

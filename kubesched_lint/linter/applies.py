@@ -1,4 +1,4 @@
-"""Where a rule applies, and which of its hazards do: what nobody gave, wants, or would be touched by, is not judged."""
+"""Which rules can run, and which of their hazards count: none about missing inputs or about pods that nobody wants."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kubesched_lint.world.premises import node_premise
 from kubesched_lint.world.world import Member, World
 
 _OF_FILTERS = ("affinity", "anti-affinity", "node-affinity", "spread", "taints", "topology")
-"""Families of rules that argue with what filters of the scheduler ask."""
+"""Families of rules about filters of the scheduler."""
 _OF_OBJECTS = ("api", "waivers")
-"""Families of rules that argue with the objects themselves, whether or not they make pods."""
+"""Families of rules about the objects themselves, with or without pods."""
 
 
 def rests_on_nodes(rule: Rule) -> bool:
@@ -21,9 +21,9 @@ def rests_on_nodes(rule: Rule) -> bool:
 
 
 def is_past_scheduler(rule: Rule, workload: Workload, hazard: Hazard) -> bool:
-    """Whether a hazard argues with filters of the scheduler, which a pod with ``nodeName`` never meets.
+    """Whether a hazard is about filters of the scheduler although the pod has ``nodeName`` and skips the scheduler.
 
-    nodename-bypass says what becomes of such a pod.
+    The rule nodename-bypass covers such pods.
     """
     argues = hazard.evidence.kind in ("proof", "witness") and hazard.victim in (None, workload.ref)
     if not workload.pod.node_name or not argues or "node_name" in rule.features:
@@ -32,19 +32,19 @@ def is_past_scheduler(rule: Rule, workload: Workload, hazard: Hazard) -> bool:
 
 
 def is_cut_short(hazard: Hazard, world: World) -> bool:
-    """Whether a proof counts nodes of pools that could make more of them than were looked at."""
+    """Whether a proof counts nodes of pools that could add more nodes than were examined."""
     if hazard.evidence.kind != "proof" or not world.pools or world.potential.complete:
         return False
     return node_premise(world) in hazard.evidence.assumes
 
 
 def argues_of_pods(rule: Rule, judged: Judged) -> bool:
-    """Whether a finding tells what becomes of pods, and not how an object is written."""
+    """Whether a finding is about the fate of pods, not about the text of an object."""
     return rule.family not in _OF_OBJECTS and judged.finding.evidence.kind in ("proof", "witness")
 
 
 def concerns_nobody(rule: Rule, it: Member, hazard: Hazard) -> bool:
-    """Whether a hazard argues about pods of a workload that wants none: nothing waits now."""
+    """Whether a hazard is about pods of a workload that wants no pods."""
     if rule.family in _OF_OBJECTS or hazard.victim not in (None, it.workload.ref):
         return False
     if it.workload.kind == "DaemonSet":
@@ -57,7 +57,7 @@ def concerns_nobody(rule: Rule, it: Member, hazard: Hazard) -> bool:
 
 
 def _has_no_target(it: Member) -> bool:
-    """Whether no node that is known takes the DaemonSet: daemonset-matches-no-node says so."""
+    """Whether no known node takes a pod of the DaemonSet; the rule daemonset-matches-no-node reports this."""
     if it.world.cluster is None or not it.world.cluster.knows_nodes:
         return False
     from kubesched_lint.analysis.wanted import pods_wanted
@@ -66,7 +66,7 @@ def _has_no_target(it: Member) -> bool:
 
 
 def stands_already(rule: Rule, it: Member, hazard: Hazard) -> bool:
-    """Whether a proof about a first deploy speaks of a workload whose pods run, and may run on as they are."""
+    """Whether a proof about a first deploy is about a workload whose pods already run and may stay."""
     if it.world.cluster is None or rule.family in _OF_OBJECTS or hazard.evidence.event != "deploy":
         return False
     running = it.running_pods
@@ -78,7 +78,7 @@ def stands_already(rule: Rule, it: Member, hazard: Hazard) -> bool:
 
 
 def lacking(rule: Rule, world: World) -> str:
-    """Why a rule cannot run: what it needs and nobody gave; empty when it can."""
+    """Why a rule cannot run: the input that it needs and that is missing. Empty when it can run."""
     if {"nodes", "pods", "storage", "pools"} & set(rule.needs) and world.cluster is None:
         return "needs a cluster (--cluster)"
     if "nodes" in rule.needs and world.cluster is not None:
@@ -96,5 +96,5 @@ def lacking(rule: Rule, world: World) -> str:
 
 
 def _brings_storage(manifests: Inventory) -> bool:
-    """Claims and volumes of the set count like those of the snapshot."""
+    """Whether the manifests have claims or volumes; they count like those of the snapshot."""
     return bool(manifests.claims or manifests.volumes) or any(w.claim_templates for w in manifests.workloads)

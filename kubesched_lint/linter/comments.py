@@ -1,4 +1,4 @@
-"""Which ``#`` of a YAML text begins a comment: not those in quotes, nor those in block scalars."""
+"""Comments of a YAML text; a ``#`` in quotes or in a block scalar starts none."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _DEEPER = {
 
 @record
 class Comment:
-    """``line`` and ``column`` count from 1 in the text; ``last_line`` ends the block of comment lines it stands in."""
+    """``line`` and ``column`` count from 1; ``last_line`` is the last line of its block of comment lines."""
 
     text: str
     line: int
     column: int
     last_line: int
     is_alone: bool
-    """Nothing but blanks stands before it."""
+    """Only blanks are before it on its line."""
 
 
 def comments_with(marker: str, text: str) -> Iterator[Comment]:
-    """The comments that hold ``marker``. In a document that is not YAML, those before the place where it breaks."""
+    """Yield the comments that contain ``marker``; in a document with invalid YAML, only those before the error."""
     if marker not in text:
         return
     import re
 
-    lines = re.split("\r\n|[\r\n\x85\u2028\u2029]", text)  # the breaks of YAML 1.1, as libyaml counts them
+    lines = re.split("\r\n|[\r\n\x85\u2028\u2029]", text)  # the line breaks of YAML 1.1, as libyaml counts them
     ends = _block_ends(lines)
     for first, last in _documents(lines):
         if any(marker in line for line in lines[first:last]):
@@ -49,7 +49,7 @@ def comments_with(marker: str, text: str) -> Iterator[Comment]:
 
 
 def _documents(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Ranges of lines, parted before each ``---`` at the start of a line."""
+    """(first, end) line ranges from 0, end exclusive, split before each ``---`` at the start of a line."""
     first = 0
     for number, line in enumerate(lines):
         if number > first and (line == "---" or line[:4] in ("--- ", "---\t")):
@@ -73,7 +73,7 @@ def _comment(
 
 
 def _block_ends(lines: Sequence[str]) -> list[int]:
-    """For each line the last of the comment lines that follow it without another between."""
+    """For each line, the last of the comment lines that directly follow it, else itself; from 0."""
     ends = list(range(len(lines)))
     for number in range(len(lines) - 2, -1, -1):
         if lines[number + 1].lstrip().startswith("#"):
@@ -82,22 +82,22 @@ def _block_ends(lines: Sequence[str]) -> list[int]:
 
 
 def _hidden(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
-    """Line (from 0) → the column ranges (from 0, end exclusive) of its tokens; all that lies behind broken YAML."""
+    """Line (from 0) → column ranges (from 0, end exclusive) of tokens, and of all text after a YAML error."""
     import yaml
 
     found: dict[int, list[tuple[int, int]]] = {}
     text = "\n".join(lines)
-    if not text.isascii():  # bytes that are no UTF-8 were read as something that cannot be written
+    if not text.isascii():  # bytes that are not UTF-8 were decoded to lone surrogates
         text = text.encode(errors="replace").decode()
     try:
         depth = 0
         for token in yaml.scan(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             _hide(found, token)
             depth += _DEEPER.get(token.__class__.__name__, 0)
-            if depth > _MOST_DEPTH:  # each further bracket costs libyaml more than the one before
+            if depth > _MOST_DEPTH:  # libyaml needs more time for each deeper bracket
                 raise yaml.MarkedYAMLError(problem_mark=token.start_mark)
     except yaml.YAMLError as error:
-        # An open quote breaks where the text ends; its context is where it was opened.
+        # An unclosed quote is an error at the end of the text; its context is the place of the quote.
         mark = getattr(error, "context_mark", None) or getattr(error, "problem_mark", None)
         first, column = (mark.line, mark.column) if mark else (0, 0)
         for number in range(first, len(lines)):
@@ -108,7 +108,7 @@ def _hidden(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
 def _hide(found: dict[int, list[tuple[int, int]]], token: yaml.Token) -> None:
     start, end = token.start_mark, token.end_mark
     first = start.line
-    if getattr(token, "style", None) in ("|", ">"):  # a comment may stand on the line of the indicator
+    if getattr(token, "style", None) in ("|", ">"):  # the line of the indicator may have a comment
         first += 1
     for number in range(first, end.line + 1):
         left = start.column if number == start.line else 0

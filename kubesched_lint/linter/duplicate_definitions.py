@@ -1,7 +1,7 @@
-"""Objects that a set defines more than once: a finding may rest on one definition of each, never on two side by side.
+"""Objects that a set defines more than once: a finding may use one definition of each object, never two together.
 
-Samples, overlays and alternatives are linted together though nobody applies them together. So each finding is asked
-again of the set as it is meant from where the finding stands: of every object the definition nearest to its file.
+Samples, overlays and alternatives are linted together, but nobody applies them together. So each finding is checked
+again in a set that has, of each object, only the definition nearest to the finding's file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_NAMED = 3
 
 @record
 class DuplicateDefinitions:
-    """The definitions of a set, those of one object together."""
+    """The definitions of a set, grouped by object."""
 
     manifests: Inventory
 
@@ -44,7 +44,7 @@ class DuplicateDefinitions:
         return id(workload.source) in self._sources
 
     def is_replaced(self, source: Source) -> bool:
-        """Whether its file defines the same object again further down, and differently."""
+        """Whether the same file defines the object again below, and differently."""
         return id(source) in self._replaced
 
     @cached_property
@@ -58,20 +58,20 @@ class DuplicateDefinitions:
         )
 
     def seen_from(self, source: Source) -> tuple[Inventory, ...]:
-        """The set with one definition of each object: the nearest to ``source``; two where that is no clear choice."""
+        """The sets with one definition of each object, the nearest to ``source``; two sets where two are as near."""
         late = self._chosen(source, last=True)
         early = self._chosen(source, last=False)
         return (late,) if late is early else (late, early)
 
     def view(self, source: Source) -> object:
-        """What is equal for sources from which the set is seen alike."""
+        """A key that is equal for sources with the same ``seen_from``."""
         if id(source) in self._sources:
             return id(source)
         return source.path if source.path in self._paths else source.path.rpartition("/")[0] + "/"
 
     @cached_property
     def _alike(self) -> Mapping[int, int]:
-        """``id`` of a definition → that of the first one that says the same."""
+        """``id`` of a definition → ``id`` of the first equal definition."""
         found: dict[int, int] = {}
         for items in self.groups.values():
             first: dict[str, list[Any]] = {}
@@ -88,7 +88,7 @@ class DuplicateDefinitions:
         return {}
 
     def _chosen(self, source: Source, last: bool) -> Inventory:
-        """One Inventory for all sources that mean the same: what is computed of it is computed once."""
+        """The set with one definition of each object; equal choices share one Inventory and its cached results."""
         work.spend(3 * sum(map(len, self.groups.values())))
         kept = {id(_nearest(items, source, last)) for items in self.groups.values()}
         left = {id(item) for items in self.groups.values() for item in items} - kept
@@ -102,7 +102,7 @@ class DuplicateDefinitions:
         return self._sets[key]
 
     def _strange_scalers(self, left: set[int], last: bool) -> Iterator[int]:
-        """Autoscalers that are meant for another definition of their target than the one that is chosen."""
+        """``id`` of each autoscaler whose nearest definition of its target was not chosen."""
         for scaler in self.manifests.autoscalers:
             target = (scaler.target.kind, scaler.namespace, scaler.target.name)
             items = self.groups.get(("workloads", target))
@@ -110,7 +110,7 @@ class DuplicateDefinitions:
                 yield id(scaler)
 
     def notes(self) -> Iterator[str]:
-        """What the reader must know: which objects are meant more than once."""
+        """A note for the footer about objects that are defined more than once, and differently."""
         differing = [items for items in map(_written, self.groups.values()) if _differ(items)]
         if not differing:
             return
@@ -119,11 +119,11 @@ class DuplicateDefinitions:
         count = many(len(differing), "object is", "objects are")
         yield (
             f"{count} defined more than once, and differently: {named}{';' * (more > 0)}{and_more(more)}. "
-            "Each finding reads the definition nearest to its file"
+            "Each finding uses the definition nearest to its file"
         )
 
     def chosen(self, source: Source) -> tuple[Inventory, tuple[str, ...]]:
-        """One set for a question about all of it at once: as seen from ``source``, and what must be known of it."""
+        """(set, notes) for a question about the whole set: one definition of each object, as seen from ``source``."""
         found = self._chosen(source, last=True)
         kept = {id(item) for _, items in found.lists() for item in items}
         differing = [items for items in self.groups.values() if _differ(items)]
@@ -134,22 +134,22 @@ class DuplicateDefinitions:
         strange = [s for s in self.manifests.autoscalers if id(s) not in kept | defined]
         if strange:
             named = ", ".join(f"{s.namespace}/{s.name}" for s in strange[:_MOST_NAMED])
-            notes.append(f"autoscalers of definitions that are not taken are left out: {named}")
+            notes.append(f"not used: autoscalers of other definitions: {named}")
         return found, tuple(notes)
 
     @cached_property
     def last(self) -> Source | None:
-        """The definition that was read last, of a workload where there is one."""
+        """The source of the definition that was read last, of a workload if any workload is defined twice."""
         groups = [items for (field, _), items in self.groups.items() if field == "workloads"]
         items = [item for items in groups or self.groups.values() for item in items if item.source is not None]
         return max(items, key=lambda item: getattr(item, "order", 0)).source if items else None
 
 
 def one_of_each(manifests: Inventory, source: Source | None = None) -> tuple[Inventory, tuple[str, ...]]:
-    """The set with one definition of each object, and notes where one had to be chosen.
+    """Return the set with one definition of each object, and notes about each choice.
 
-    The nearest to ``source``, as ``lint`` chooses; without it, to the definition that was read last, which is what
-    applying one after the other leaves.
+    Chooses the definition nearest to ``source``, as ``lint`` does; without ``source``, nearest to the definition that
+    was read last, because applying all files in order keeps that one.
     """
     if not manifests.has_namesakes:
         return manifests, ()
@@ -159,14 +159,14 @@ def one_of_each(manifests: Inventory, source: Source | None = None) -> tuple[Inv
 
 
 def _nearest(items: Sequence[Any], source: Source | None, last: bool) -> Any:
-    """The definition that is ``source`` itself, else in its file, else in the folder that most of the path leads to."""
+    """The definition that is ``source``, else one in its file, else one with the longest common path of folders."""
     if source is None:
         return items[-1 if last else 0]
     work.spend(3 * len(items))
     near = [_nearness(item.source, source) for item in items]
     best = max(near)
     found = [item for item, closeness in zip(items, near, strict=True) if closeness == best]
-    # In one file the later definition replaces the earlier; in two files either may be meant.
+    # In one file the later definition replaces the earlier one; in two files either may be meant.
     where = found[-1 if last else 0].source.path
     return next(item for item in reversed(found) if item.source.path == where)
 
@@ -184,7 +184,7 @@ def _nearness(one: Source | None, other: Source) -> tuple[int, int, int]:
 
 
 def _written(items: Sequence[Any]) -> Sequence[Any]:
-    """Without what overlays make of one base: to define it anew is their purpose."""
+    """The items without rendered overlays, because overlays redefine their base on purpose."""
     return [item for item in items if getattr(item.source, "rendering", None) is None]
 
 
@@ -193,11 +193,11 @@ def _differ(items: Sequence[Any]) -> bool:
 
 
 def _key(item: Any) -> str:
-    """What definitions that do not differ share, and few others."""
+    """A hash key that equal definitions share."""
     value = getattr(item.source, "value", None)
     try:
         return json.dumps(value, sort_keys=True, default=str)
-    except (TypeError, ValueError):  # keys that are no strings, or an alias inside itself
+    except (TypeError, ValueError):  # keys that are not strings, or an alias inside itself
         return ""
 
 
@@ -205,9 +205,7 @@ def _taken(items: Sequence[Any], kept: set[int]) -> str:
     taken = next(item for item in items if id(item) in kept)
     others = [item for item in items if item is not taken and _differ((taken, item))]
     places = ", ".join(map(_place, others[:_MOST_NAMED])) + (", …" if len(others) > _MOST_NAMED else "")
-    return (
-        f"{_title(taken)} is defined more than once, and differently: taken as at {_place(taken)}, not as at {places}"
-    )
+    return f"{_title(taken)} is defined more than once, and differently: uses {_place(taken)}, not {places}"
 
 
 def _place(item: Any) -> str:

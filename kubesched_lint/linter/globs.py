@@ -1,4 +1,4 @@
-"""Patterns of paths, as people know them from ``.gitignore``: of names anywhere, or of places below one folder."""
+"""Path patterns as in ``.gitignore``: names anywhere, or paths below one folder."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kubesched_lint.record import record
 
 @record
 class Globs:
-    """``base`` is the folder that the patterns are written in; ``here`` the one that relative paths start from.
+    """Patterns; ``base`` is the folder of their file, ``here`` the folder that relative paths start from.
 
-    Both are absolute. A pattern without a slash names files and folders wherever they lie; ``**`` stands for any
-    number of folders. Whoever matches a folder matches all that lies in it.
+    Both are absolute. A pattern without a slash matches file and folder names at any depth; ``**`` matches any number
+    of folders. A pattern that matches a folder matches everything in it.
     """
 
     patterns: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ def _matches(pattern: tuple[str, ...], parts: tuple[str, ...]) -> bool:
 
 
 def _passing_stars(pattern: tuple[str, ...], reached: set[int]) -> set[int]:
-    """Also the places behind ``**``, which may stand for no folder at all."""
+    """``reached`` and the positions after each ``**``, because ``**`` may match no folder."""
     found = set(reached)
     for at in reached:
         while pattern[at] == "**" and at < len(pattern) - 1:

@@ -1,4 +1,4 @@
-"""What one rule says once it is judged: its severity, its finding and its fingerprint."""
+"""From a hazard to a finding: its severity, texts, places and fingerprint."""
 
 from __future__ import annotations
 
@@ -25,14 +25,18 @@ class Judged:
 
     @property
     def source(self) -> Source:
-        """The text of the workload, else of what the hazard blames."""
+        """The source of the workload, else of the hazard."""
         found = (self.workload and self.workload.source) or self.hazard.source
         assert found is not None, f"{self.rule.slug}: a hazard needs a place"
         return found
 
 
 def severity_of(rule: Rule, hazard: Hazard, wanted: Severity | None) -> Severity:
-    """``wanted`` is what the user set for the rule: it may raise the card's word, never what the check said."""
+    """Return the severity of a hazard.
+
+    ``wanted`` is the user's setting: it may be above the card's severity, but not above the check's own. Without a
+    proof or a policy, and in preview, an error becomes a warning.
+    """
     severity = wanted or rule.severity
     if hazard.severity is not None:
         severity = hazard.severity if wanted is None else min(wanted, hazard.severity)
@@ -58,7 +62,7 @@ def assuming(judged: Judged, premise: str) -> Judged:
 def finding_of(
     rule: Rule, hazard: Hazard, severity: Severity, workload: Workload | None = None, default: ObjectRef | None = None
 ) -> Finding:
-    """Words and places a hazard; ``default`` is the object where neither the workload nor the hazard gives one."""
+    """Return the finding of a hazard; ``default`` is its object if neither workload nor hazard has one."""
     source = hazard.source or (workload.source if workload else None)
     assert source is not None, f"{rule.slug}: a hazard needs a place"
     victim = hazard.victim or (workload.ref if workload else default)
@@ -91,7 +95,7 @@ def _standard_values(workload: Workload | None, victim: ObjectRef) -> Mapping[st
 
 
 def _related(places: Sequence[Place], default: Source) -> Iterator[Related]:
-    """Where a finding belongs to hundreds of places, the last one that is told says how many there are besides."""
+    """At most ``_MOST_RELATED`` places; the label of the last one counts those left out."""
     more = len(places) - _MOST_RELATED
     for at, place in enumerate(places[:_MOST_RELATED], start=1):
         label = f"{place.label} … and {more:,} more places" if more > 0 and at == _MOST_RELATED else place.label
@@ -99,7 +103,7 @@ def _related(places: Sequence[Place], default: Source) -> Iterator[Related]:
 
 
 def numbered(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Fingerprints survive moved lines: they hold the rule, the object and the count of its like, never a line."""
+    """Yield findings with fingerprint = hash(rule, object, ordinal), which is stable when lines move."""
     seen: dict[str, int] = {}
     for finding in findings:
         stem = f"{finding.rule}|{finding.object}"

@@ -1,4 +1,4 @@
-"""The pipeline on one page: a manifest set and a cluster go in, judged and placed findings come out."""
+"""The lint pipeline: from a manifest set and a cluster to findings with severity and place."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
     from kubesched_lint.analysis.worlds import WhatIf
     from kubesched_lint.linter.what_if import OfSet
 
-_TOO_MANY_NODES = "not examined: the pools could make more nodes for this set than are looked at"
+_TOO_MANY_NODES = "not checked: the pools could add more nodes for this set than the limit"
 _HAZARD_STEPS = 200
-"""What it costs to place and word one hazard."""
+"""Cost of turning one hazard into a finding, in steps of ``work``."""
 MOST_STEPS, STEPS_EACH, LEAST_STEPS = 8_000_000, 1_000, 20_000
-"""Of a run, for each of its documents, and of a rule when those are spent: see ``work``."""
+"""Step limits of ``work``: base of a run, added for each document, minimum for a rule when the others are spent."""
 
 
 def lint(
     manifests: ManifestSet, cluster: Cluster | None, options: Options, rules: Sequence[Rule]
 ) -> tuple[Report, tuple[Judged, ...]]:
-    """Runs the rules; waivers, baselines and reports come after. Pure."""
+    """Return the report and its findings with their rules and hazards, before waivers and baseline. Pure."""
     with work.within(MOST_STEPS + STEPS_EACH * len(manifests.documents)):
         return _lint(manifests, cluster, options, rules)
 
@@ -67,7 +67,7 @@ def _lint(
     if cluster is not None and cluster.passing:
         run.today(rules, World(manifests.inventory, cluster, premises), cluster)
     judged = tuple(_told_once(_not_ignored(run.judged, options), manifests))
-    if judged:  # a clean set never asks
+    if judged:  # saves the imports for a clean set
         from kubesched_lint.linter.unfilled import without_open_text
         from kubesched_lint.linter.yielding import without_yielding
 
@@ -92,7 +92,10 @@ def _lint(
                 *(run.of_set.notes() if run.of_set else ()),
                 *no_longer_served(manifests.unread, options.kubernetes_version),
                 *_lack_notes(world),
-                *work.tried(lambda: [*_pool_notes(without_suspended(world))], ["what the pools would add is left out"]),
+                *work.tried(
+                    lambda: [*_pool_notes(without_suspended(world))],
+                    ["not computed: the nodes that the pools would add"],
+                ),
             ),
         ),
     )
@@ -100,7 +103,7 @@ def _lint(
 
 
 def _lack_notes(world: World) -> Iterator[str]:
-    """Classes and volumes that nobody told us of."""
+    """A note about storage classes and volumes that neither manifests nor snapshot have."""
     if world.cluster is not None and world.manifests.workloads:
         from kubesched_lint.analysis.lacks import in_one_line
 
@@ -108,7 +111,7 @@ def _lack_notes(world: World) -> Iterator[str]:
 
 
 def _pool_notes(world: World) -> Iterator[str]:
-    """What the pools are and what they would add."""
+    """Notes about the node pools and the nodes that they would add."""
     if world.pools and world.cluster is not None:
         from kubesched_lint.analysis.pool_notes import pool_notes
 
@@ -116,7 +119,7 @@ def _pool_notes(world: World) -> Iterator[str]:
 
 
 class _Run:
-    """One pass over the rules, gathering what they say."""
+    """One pass over the rules that collects their findings, skips and failures."""
 
     def __init__(self, manifests: ManifestSet, options: Options) -> None:
         self.manifests = manifests
@@ -131,10 +134,10 @@ class _Run:
         self._heard: dict[tuple[object, ...], Sequence[Judged]] = {}
 
     def rules(self, rules: Iterable[Rule], world: World) -> None:
-        for rule in sorted(rules, key=lambda rule: rule.each != "document"):  # first what is refused
+        for rule in sorted(rules, key=lambda rule: rule.each != "document"):  # rejected objects first
             missing = lacking(rule, world)
             if rule.each == "waiver":
-                self.ran += 1  # linter.suppression runs it, when all others have spoken
+                self.ran += 1  # linter.suppression runs it after all other rules
             elif missing:
                 self.skipped.append(Skip(rule.slug, missing))
             else:
@@ -142,7 +145,7 @@ class _Run:
                 self._hear(rule, world)
 
     def _hear(self, rule: Rule, world: World) -> None:
-        """What a rule says within its share of the work: of what lies beyond it nothing is known."""
+        """Collect the findings of a rule; record a skip when its share of the work is spent."""
         try:
             with work.within(work.share(LEAST_STEPS)):
                 for judged in self._tested(rule, world):
@@ -156,7 +159,7 @@ class _Run:
             self.skipped.append(skip)
 
     def today(self, rules: Iterable[Rule], world: World, cluster: Cluster) -> None:
-        """What holds only while cordons and passing taints last is at most a warning that says so."""
+        """Run the rules on today's cluster: findings that need its cordons and passing taints are warnings."""
         from kubesched_lint.linter.what_if import passed
 
         self._passing = (passed(cluster.passing_premise, {identity_of(j) for j in self.judged}),)
@@ -165,7 +168,7 @@ class _Run:
                 self._hear(rule, world)
 
     def _tested(self, rule: Rule, world: World) -> Iterator[Judged]:
-        """What one rule says, as far as it would still hold in other worlds: see ``linter.what_if``."""
+        """The findings of one rule, each adjusted to whether it holds in other worlds; see ``linter.what_if``."""
         rows = self._passing
         found: Iterable[Judged]
         if rule.each not in ("workload", "set") or self.of_set is None:
@@ -179,7 +182,7 @@ class _Run:
                 yield left
 
     def _of_each_definition(self, rule: Rule, world: World) -> Iterator[Judged]:
-        """What one rule says of the set, then of each definition of an object where that is the only one."""
+        """The findings of one rule on the set, then on each duplicate definition as the only one of its object."""
         assert self.of_set is not None
         if rule.every_definition or not self.of_set.has_duplicates:
             yield from self._judgements(rule, world)
@@ -194,13 +197,13 @@ class _Run:
 
     @cached_property
     def refused(self) -> tuple[Workload, ...]:
-        """Workloads that the API server refuses, once the rules about documents have spoken: usually none."""
+        """Workloads that the API server rejects; known after the document rules ran, usually empty."""
         blamed = {id(j.hazard.source) for j in self.judged if j.rule.refuses and j.hazard.severity is None}
         return tuple(w for w in self.manifests.inventory.workloads if id(w.source) in blamed) if blamed else ()
 
     @cached_property
     def of_set(self) -> OfSet | None:
-        """What findings hang on because of the set; None where it is plain, which is usual."""
+        """Duplicate, suspended and rejected objects of the set; None without any, which is usual."""
         inventory = self.manifests.inventory
         if not (self.refused or inventory.has_namesakes or any(workload.held for workload in inventory.workloads)):
             return None
@@ -209,7 +212,7 @@ class _Run:
         return OfSet(inventory, self.refused)
 
     def _again(self, judged: Judged, world: World) -> Judged | None:
-        """The same finding, when its rule is asked of another world."""
+        """The same finding in another world; None if its rule does not report it there."""
         like = identity_of(judged)
         return next(
             (one for one in self._judged_in(judged.rule, judged.workload, world) if identity_of(one) == like), None
@@ -222,14 +225,14 @@ class _Run:
         return self._heard[key]
 
     def as_meant(self, judged: Judged, world: World) -> World:
-        """The world with one definition of each object, those that the finding is about among them."""
+        """The world with one definition of each object, including the finding's own."""
         return world if self.of_set is None else self.of_set.views(judged.source, world)[0]
 
     def _judgements(self, rule: Rule, world: World, only: Workload | None = None) -> Iterator[Judged]:
-        """What one rule says, of all workloads or of one. A check that raises is one error; the others still run."""
+        """The findings of one rule, for all workloads or for ``only`` one. A check that raises becomes one error."""
         subjects = self._subjects(rule, world) if only is None else (only,)
         if not subjects:
-            return  # most files have nothing that most rules look at: their checks are not even imported
+            return  # saves importing the check; most rules have no subject in most files
         params = {**rule.params, **self.options.params.get(rule.slug, {})}
         try:
             check = rule.check()
@@ -259,7 +262,7 @@ class _Run:
     def _asked(
         check: Check, subject: Workload | Document | None, world: World, params: Mapping[str, object]
     ) -> Iterator[Hazard]:
-        """What a check says of a workload, of a document, or of the set as a whole."""
+        """The hazards of a check for a workload, a document, or the whole set (None)."""
         if subject is None:
             return check(world, **params)
         return (
@@ -267,7 +270,7 @@ class _Run:
         )
 
     def _subjects(self, rule: Rule, world: World) -> Sequence[Workload | Document | None]:
-        """What a rule looks at, one by one; None for the set as a whole."""
+        """The subjects of a rule; (None,) for the whole set."""
         if rule.beside and world.kinds.isdisjoint(rule.beside):
             return ()
         if rule.each == "set":
@@ -279,7 +282,7 @@ class _Run:
         return tuple(document for document in self.manifests.documents if id(document) in world.refused)
 
     def _carriers(self, rule: Rule) -> Sequence[Workload]:
-        """The workloads that a rule looks at; rules that look at the same share the search."""
+        """The workloads with the kinds and features of a rule; rules with equal ones share the search."""
         key = (rule.kinds, rule.features)
         found = self._found.get(key)
         if found is None:
@@ -291,11 +294,11 @@ class _Run:
         return replace(hazard, source=hazard.source or document, victim=victim)
 
     def _failed(self, rule: Rule, workload: Workload | None, error: Exception) -> None:
-        """One error for a rule, however many workloads it fails on."""
+        """Record one error for a rule, even if it fails on several workloads."""
         if rule.slug not in self.failed:
             where = f" on {workload}" if workload else ""
             text = f"rule {rule.slug} failed{where} with {type(error).__name__}: {error}"
-            line = getattr(error, "line", 0)  # an expression knows where it stands in its card
+            line = getattr(error, "line", 0)  # errors of CEL expressions have their line in the card
             self.failed[rule.slug] = InputError(rule.card or f"rules/{rule.slug}.md", text, line, min(line, 1))
 
     def _judge(self, rule: Rule, workload: Workload | None, hazard: Hazard, world: World) -> Judged:
@@ -311,14 +314,14 @@ class _Run:
 
 
 def _not_ignored(judged: Iterable[Judged], options: Options) -> Iterator[Judged]:
-    """Without what an override leaves out, before others yield to it."""
+    """The findings that no override ignores; applied before rules yield to each other."""
     for one in judged:
         if not options.overrides or not options.ignores(one.rule.slug, one.finding.location.path):
             yield one
 
 
 def _told_once(judged: Iterable[Judged], manifests: ManifestSet) -> Iterator[Judged]:
-    """Without findings of document rules about what is an error of the input already, told in its own list."""
+    """The findings without those of document rules at a wrong type, which ``ManifestSet.errors`` reports."""
     undecoded = {id(document): paths for document, paths in manifests.undecoded}
     for one in judged:
         told = undecoded.get(id(one.hazard.source), ()) if one.rule.each == "document" else ()

@@ -1,4 +1,4 @@
-"""The whole linter on texts in memory: how examples of cards, tests and editors run it."""
+"""Lint texts in memory: for examples of cards and for tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kubesched_lint.rulebook.library import Rule, Rulebook
 
 
 def lint_example(example: Example, rules: Sequence[Rule], book: Rulebook) -> Report:
-    """Lints an example of a card; its texts are the files ``MANIFEST`` and ``CLUSTER``. See ``examples.Lint``."""
+    """Return the report for an example of a card; its files are ``MANIFEST`` and ``CLUSTER``. See ``examples.Lint``."""
     setting = example.setting
     options = Options(
         profile=setting.profile,

@@ -1,4 +1,4 @@
-"""From files to one manifest set: what was understood, what was counted, what was skipped and what is broken."""
+"""From documents to one manifest set: decoded, unread, skipped and invalid documents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kubesched_lint.world.world import Premises
 
 @record
 class ManifestSet:
-    """``documents`` are those of kinds we read, in reading order; ``undecoded`` those with wrong types, and where."""
+    """``documents`` have kinds that we read, in reading order; ``undecoded`` have wrong types at these paths."""
 
     inventory: Inventory = field(default_factory=Inventory)
     documents: tuple[Document, ...] = ()
@@ -29,23 +29,23 @@ class ManifestSet:
     skipped: tuple[Skipped, ...] = ()
     errors: tuple[InputError, ...] = ()
     refused: Mapping[int, Refusals] = field(default_factory=dict)
-    """What the API server of ``judged_for`` refuses of the documents, by their ``id``."""
+    """``id`` of a document → what the API server of version ``judged_for`` refuses in it."""
     judged_for: str = ""
-    """A version of Kubernetes; empty where nobody was asked yet."""
+    """Kubernetes version of ``refused``; empty if not computed."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether no document was met that makes pods which we cannot see."""
+        """Whether no document may create pods that we cannot see."""
         return not self.skipped and not self.errors and not any(u.wraps_pod_template for u in self.unread)
 
     def premises(self, options: Options) -> Premises:
-        """What is known beside the set and a cluster."""
+        """Apply order, version, and whether the set is complete."""
         is_complete = self.is_complete and not options.partial
         return Premises(options.apply_order, options.kubernetes_version, is_complete)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was met that could be checked or counted: no object that somebody would apply."""
+        """Whether the set has neither errors nor an object that somebody would apply."""
         return not (self.documents or self.errors or any(_is_applied(u) for u in self.unread))
 
     @property
@@ -58,7 +58,7 @@ class ManifestSet:
 
 
 _OF_CLUSTERS = frozenset({"ClusterSketch", "Node"})
-"""Kinds that a cluster is told by, and that nobody applies."""
+"""Kinds that describe a cluster and are not applied."""
 
 
 def tells_cluster(unread: Unread) -> bool:
@@ -66,7 +66,7 @@ def tells_cluster(unread: Unread) -> bool:
 
 
 def no_longer_served(unread: Iterable[Unread], version: str) -> Iterator[str]:
-    """A note for each kind of object that is not read and that a server of ``version`` does not know either."""
+    """Yield a note for each unread kind that Kubernetes ``version`` has removed."""
     found: dict[tuple[str, str], list[Unread]] = {}
     for one in unread:
         found.setdefault((one.api_version, one.kind), []).append(one)
@@ -79,7 +79,7 @@ def no_longer_served(unread: Iterable[Unread], version: str) -> Iterator[str]:
 
 
 def _is_applied(unread: Unread) -> bool:
-    """A kustomization that nothing could render says what is applied, and is not applied itself."""
+    """Whether somebody would apply the object; not so for a kustomization that could not be rendered."""
     return (
         bool(unread.kind)
         and not tells_cluster(unread)
@@ -102,7 +102,7 @@ _CLUSTER_WIDE = frozenset(
 
 
 def ref_of(document: Document, namespace: str) -> ObjectRef:
-    """The object of a document, decoded or not; ``namespace`` fills a missing one."""
+    """Return the object of a document, decoded or not; ``namespace`` is the default."""
     meta = document.meta
     name = meta.get("name") or meta.get("generateName") or ""
     home = "" if document.kind in _CLUSTER_WIDE else str(meta.get("namespace") or namespace)
@@ -110,7 +110,7 @@ def ref_of(document: Document, namespace: str) -> ObjectRef:
 
 
 def refused_of(document: Document, version: str) -> Refusals:
-    """What the API server of that version refuses of an object."""
+    """Return what the API server of that version refuses in an object."""
     return tuple(refusals(document.value, version))
 
 
@@ -120,10 +120,10 @@ def manifest_set(
     version: str = "",
     judge: Callable[[Document, str], Refusals] = refused_of,
 ) -> ManifestSet:
-    """Decodes every document; each wrong type is one error at that very value.
+    """Return the set of all documents, decoded; each wrong type is one error at its value.
 
-    With a ``version`` of Kubernetes each document is also judged as its API server would, while its values are still
-    in the processor's cache, and then released: later that costs a third more, and half of the memory.
+    With a Kubernetes ``version``, ``judge`` also validates each document as its API server would, and then releases
+    its values: later, out of the CPU cache, validation takes a third more time, and the values would take memory.
     """
     documents: list[Document] = []
     undecoded: list[tuple[Document, tuple[Path, ...]]] = []
@@ -137,7 +137,7 @@ def manifest_set(
             try:
                 objects.append(decode_object(entry.value, namespace, entry, len(documents)))
             except DecodeError as error:
-                from kubesched_lint.linter.wrong_types import decoded_anyway  # only few sets ever need it
+                from kubesched_lint.linter.wrong_types import decoded_anyway  # rarely needed
 
                 anyway = decoded_anyway(entry, error, namespace, len(documents))
                 if anyway.skipped is not None:
@@ -153,7 +153,7 @@ def manifest_set(
                 try:
                     found = judge(entry, version)
                 except Exception:
-                    version = ""  # a flaw of ours: the rule asks again, and its failure is told as that of any rule
+                    version = ""  # our bug: the rule validates again, and reports its failure like any rule
                     continue
                 if found:
                     refused[id(entry)] = found

@@ -1,6 +1,6 @@
-"""The last step before an error is printed: an exact run tries to beat the proof behind it.
+"""The last check of an error: exact runs of the scheduler's model try to refute its proof.
 
-What a run beats is no proof. It is shown as a warning that asks for a report, and under tests it raises.
+A refuted proof becomes a warning that asks for a bug report; under tests it raises.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from kubesched_lint.world.world import World
 
 ALONE_RUNS = 3
-"""Runs of the workload by itself: the orders in which its pods come before all others."""
+"""Runs with the workload's pods alone, each in another order."""
 FEW = 100
-"""So many errors are tried that often; further ones of the same report once each."""
+"""The first FEW errors of a report get ALONE_RUNS runs each; further errors get one."""
 SET_RUNS = 6
 """Runs of the whole set."""
 MOST_DECISIONS = 5_000
-"""Pods times nodes: larger sets are not run as a whole."""
+"""Limit of pods times nodes for a run of the whole set."""
 MOST_ALONE = 50_000
-"""Pods times nodes of one workload: a run of more would take too long."""
+"""Limit of pods times nodes for a run of one workload."""
 
 raising = False
-"""Set by tests: a refuted proof is a failure there."""
+"""Set by tests, where a refuted proof is a failure."""
 
 
 class RefutedError(AssertionError):
-    """A run of the model contradicts what was called proven."""
+    """A run of the model contradicts a proof."""
 
 
 def established(judged: Iterable[Judged], as_meant: Callable[[Judged], World]) -> Iterator[Judged]:
-    """The findings, errors that a run of the model beats as warnings; ``as_meant`` gives the world of a finding."""
+    """Yield the findings; an error that a run refutes becomes a warning. ``as_meant`` gives the world of a finding."""
     attempts: dict[int, _Attempts] = {}
     for one in judged:
         run = ""
@@ -57,7 +57,7 @@ def established(judged: Iterable[Judged], as_meant: Callable[[Judged], World]) -
                     world = as_meant(one)
                     run = attempts.setdefault(id(world), _Attempts(world)).against(one)
             except work.OutOfWorkError:
-                run = ""  # a run that is cut short says nothing
+                run = ""  # an unfinished run proves nothing
         if run and raising:
             raise RefutedError(f"{one.finding.rule} on {one.finding.object}: {one.finding.message}; yet {run}")
         yield _not_established(one, run) if run else one
@@ -72,20 +72,20 @@ def _is_tried(one: Judged) -> bool:
 
 def _not_established(one: Judged, run: str) -> Judged:
     said = one.finding.evidence
-    text = f"not established: {said.text}; yet {run}. Please report this: it is a fault of kubesched-lint"
+    text = f"not established: {said.text}; yet {run}. Please report this bug in kubesched-lint"
     evidence = pattern(text, assumes=said.assumes)
     return replace(one, finding=replace(one.finding, severity=Severity.WARNING, evidence=evidence, if_fixed=None))
 
 
 class _Attempts:
-    """Runs against the claims of one set on one cluster."""
+    """Runs that try to refute findings of one set on one cluster."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._tried = 0
 
     def against(self, one: Judged) -> str:
-        """What a run does that the finding says cannot be; empty where none is found."""
+        """What a run does although the finding says that it is impossible; empty if no run does."""
         self._tried += 1
         of = self._named(one)
         if not of or not all(is_followed(self._world.member(w)) for w in of):
@@ -118,7 +118,7 @@ class _Attempts:
                 if waiting < pending:
                     return f"in a run of the model {wanted - waiting} of {wanted} pods find a node"
                 if waiting == wanted and members is of:
-                    break  # not even the first pod has a choice
+                    break  # not even the first pod fits
         return ""
 
     @property
@@ -129,7 +129,7 @@ class _Attempts:
         return len(self._world.index) * sum(pods_wanted(self._world.member(w)) for w in members)
 
     def _whole(self, of: Sequence[Workload]) -> Sequence[Workload]:
-        """The whole set with these definitions, where others may help, and where it is small; else nothing."""
+        """The whole set with these definitions, if it is small and their affinity may need other pods; else ()."""
         if not any(w.pod.required_affinity for w in of):
             return ()
         refs = {w.ref for w in of}
@@ -137,7 +137,7 @@ class _Attempts:
 
     @cached_property
     def _set(self) -> Sequence[Workload]:
-        """The workloads that a run can place, in apply order; none where they are many."""
+        """The workloads that a run can place, in apply order; () if they are too many."""
         members = self._world.as_deployed
         if len(members) > MOST_DECISIONS or self._cost(members) > MOST_DECISIONS:
             return ()
@@ -148,12 +148,12 @@ class _Attempts:
             return ""
         setting = self._alone(workload)
         if quota_short(setting):
-            return ""  # the claim is about an update of pods that are all made
+            return ""  # the proof is about an update whose pods all exist
         for seed in range(self._alone_runs):
             deployed = story_of(setting, [0], expected=False, most_states=0, runs=1, seed=seed, preempting=True)
             ends = Telling(setting, [0], [deployed], ()).ends("deploy", 0)
             if not ends or any(end.lack for end in ends):
-                return ""  # the claim is about an update of pods that all run
+                return ""  # the proof is about an update whose pods all run
             ends = Telling(setting, [0], [deployed], ()).ends("rollout", 0)
             if ends and not all(is_stuck("rollout", end) for end in ends):
                 return "in a run of the model a rolling update of it ends"
@@ -170,9 +170,6 @@ class _Attempts:
 
 
 def _pending(one: Judged, wanted: int) -> int:
-    """How many pods the finding says wait: what its message calls ``pending``, else all that are wanted.
-
-    At least one: an error says that something is wrong.
-    """
+    """The number of pods that the finding says wait: its value ``pending``, else all wanted pods. At least one."""
     pending = one.hazard.values.get("pending", wanted)
     return max(pending, 1) if isinstance(pending, int) else wanted

@@ -1,4 +1,4 @@
-"""From waivers in the manifests to suppressed findings, and to what is to be said of the waivers themselves."""
+"""Apply waivers in the manifests: suppressed findings, and findings about the waivers themselves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kubesched_lint.rulebook.library import Rule, Rulebook
 def suppress(
     report: Report, manifests: ManifestSet, rulebook: Rulebook, rules: Sequence[Rule], options: Options
 ) -> Report:
-    """The report with waived findings marked as suppressed, and findings about stale and unexplained waivers."""
+    """Return the report with waived findings suppressed, and with findings about stale and unexplained waivers."""
     homes = dict(_waivers(manifests, options.namespace))
     waivers = tuple(homes)
     if not waivers:
@@ -38,7 +38,7 @@ def suppress(
 
 
 def _waivers(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, ObjectRef]]:
-    """Every waiver with the object that it is written on; items of one List share their text."""
+    """Every waiver and the object that it is on; items of one List share their text."""
     marked = [document for document in manifests.documents if MARKER in document.text]  # usually none
     for document in {(document.path, document.line): document for document in reversed(marked)}.values():
         for waiver in find_waivers(document.text, document.path, document.line):
@@ -53,7 +53,7 @@ def _waivers(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, O
 
 
 def _in_sources(manifests: ManifestSet, namespace: str) -> Iterator[tuple[Waiver, ObjectRef]]:
-    """Those in files that were rendered: Kustomize keeps no comments."""
+    """Waivers in the source files of rendered objects, because Kustomize drops comments."""
     homes: dict[str, ObjectRef] = {}
     texts: dict[str, str] = {}
     for document in manifests.documents:
@@ -83,5 +83,5 @@ def _about(
 
 
 def _ignored_somewhere(options: Options) -> frozenset[str]:
-    """Rules that some files are spared: a waiver of one of them may be needed where nothing was told."""
+    """Rules that an override ignores in some files; their waivers may be needed although nothing was reported."""
     return frozenset(slug for override in options.overrides for slug in override.ignore)

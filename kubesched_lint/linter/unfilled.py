@@ -1,4 +1,4 @@
-"""What hangs on text that a template leaves open cannot be judged: it is no finding, and counts as skipped."""
+"""Findings at a template's placeholder: the value is unknown, so the rule counts as skipped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def without_open_text(judged: Iterable[Judged]) -> tuple[tuple[Judged, ...], tuple[Skip, ...]]:
-    """The findings that stand, and the rules that could not be asked because of a placeholder."""
+    """Return the findings that are not at a placeholder, and a skip for each of the others."""
     kept: list[Judged] = []
     skips: list[Skip] = []
     for one in judged:
@@ -23,13 +23,13 @@ def without_open_text(judged: Iterable[Judged]) -> tuple[tuple[Judged, ...], tup
             kept.append(one)
         else:
             place = one.finding.location
-            reason = f"{place.path}:{place.span.line}: {text} is to be filled in, render it first"
+            reason = f"{place.path}:{place.span.line}: {text} is a placeholder, render the template first"
             skips.append(Skip(one.rule.slug, reason))
     return tuple(kept), tuple(dict.fromkeys(skips))
 
 
 def _left_open(judged: Judged) -> str | None:
-    """The placeholder at the place to blame. What warns of the text alone is right whatever fills it in."""
+    """The placeholder at the finding's place, or None; a warning about the text alone holds for any value."""
     if judged.finding.severity is not Severity.ERROR and judged.rule.needs == ("text",):
         return None
     at = judged.hazard.at
@@ -37,5 +37,5 @@ def _left_open(judged: Judged) -> str | None:
     if at[:1] == ("metadata",):
         return None  # an object may have any name
     if isinstance(source, Document) and source.is_plain and not may_be_open(source.text):
-        return None  # its values need not be read again
+        return None  # saves parsing the values again
     return unfilled(value_at(getattr(source, "value", None), at))

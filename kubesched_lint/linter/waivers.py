@@ -1,4 +1,4 @@
-"""Comments and annotations that say "we know": which findings they suppress, and which of them say nothing any more."""
+"""Waivers, in comments and annotations: the findings that they suppress, and which of them are stale."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 ANNOTATION = "ignore.kubesched-lint.io/"
 MARKER = "kubesched:"
-"""Stands in every comment that waives a rule."""
+"""Text in every comment that waives a rule."""
 
 Owner = Callable[[Location], ObjectRef | None]
-"""Which object's document a location lies in."""
+"""Function from a location to the object whose document contains it."""
 
 
 def find_waivers(text: str, path: str = "", first_line: int = 1) -> tuple[Waiver, ...]:
-    """The waivers in the comments of a YAML text that begins at ``first_line`` of the file ``path``.
+    """Return the waivers in the comments of a YAML text that starts at ``first_line`` of the file ``path``.
 
-    Text in quotes and block scalars is no comment. Text that is not YAML has none beyond the place where it breaks.
+    Text in quotes and block scalars is no comment. Invalid YAML has no comments after the error.
     """
     return tuple(_comment_waivers(text, path, first_line)) if MARKER in text else ()
 
@@ -35,7 +35,7 @@ def annotation_waivers(
     annotations: Mapping[str, object],
     source: Source,
 ) -> Iterator[Waiver]:
-    """The waivers among an object's annotations; each speaks for the whole document of the object."""
+    """Yield the waivers among an object's annotations; each covers the whole document of the object."""
     for name, value in annotations.items():
         if isinstance(name, str) and name.startswith(ANNOTATION):
             whole = source.span(())
@@ -46,7 +46,7 @@ def annotation_waivers(
 
 
 def owners(objects: Iterable[tuple[ObjectRef, Source]]) -> Owner:
-    """The owner of a location among objects, each given with its source; a file is measured when first asked about."""
+    """Return a function that finds the object at a location; it reads a file's spans on the first call for it."""
     sources: dict[str, list[tuple[ObjectRef, Source]]] = {}
     for ref, source in objects:
         sources.setdefault(source.path, []).append((ref, source))
@@ -65,10 +65,10 @@ def owners(objects: Iterable[tuple[ObjectRef, Source]]) -> Owner:
 def apply_waivers(
     findings: Iterable[Finding], waivers: Iterable[Waiver], known: Mapping[str, str], owner: Owner
 ) -> tuple[tuple[Finding, ...], frozenset[Waiver]]:
-    """Suppresses what somebody waived; returns all findings in their order, and the waivers that were needed.
+    """Return all findings in order, waived ones suppressed, and the waivers that were needed.
 
-    ``known`` maps every slug, and every slug that a rule had formerly, to the rule's slug of today. Where a finding's
-    place lies in another object than the one that suffers (symmetry of anti-affinity), a waiver on either counts.
+    ``known`` maps every current and former slug to the current slug. If a finding's place is in another object than
+    the one whose pods wait (symmetry of anti-affinity), a waiver on either object counts.
     """
     findings, waivers = tuple(findings), tuple(waivers)
     if not waivers:
@@ -80,7 +80,7 @@ def apply_waivers(
     hits = [[w for w in by_rule.get(f.rule, ()) if _waives(w, f, owner)] for f in findings]
     used = {waiver for its in hits for waiver in its}
     for number, finding in enumerate(findings):
-        if not hits[number]:  # a comment behind content speaks for the line below when its own needs none
+        if not hits[number]:  # a comment after content covers the line below if its own line needs no waiver
             its = [w for w in by_rule.get(finding.rule, ()) if w not in used and w.is_above(finding.location)]
             hits[number] = its
     used.update(waiver for its in hits for waiver in its)
@@ -95,10 +95,10 @@ def uses(
     ran: Collection[str],
     families: Collection[str] = (),
 ) -> Iterator[tuple[Waiver, WaiverUse]]:
-    """What became of each waiver: the arguments of the checks of rules about waivers.
+    """Yield (waiver, use) for the checks of rules about waivers.
 
-    ``ran`` holds the slugs of the rules that ran in this run: of a rule that was skipped, left out or not selected
-    nobody can say that its waivers are stale. Rules about waivers run later: waivers of theirs are never stale.
+    ``ran`` has the slugs of the rules that ran. Waivers of other rules are never stale, nor are waivers of the rules
+    about waivers, which run later.
     """
     for waiver in waivers:
         rule = known.get(waiver.rule)
@@ -112,10 +112,10 @@ def _waives(waiver: Waiver, finding: Finding, owner: Owner) -> bool:
     if waiver.covers(finding.location):
         return True
     if waiver.object is not None and waiver.object == finding.object and waiver.path.endswith(RENDERED):
-        return True  # the finding stands in one of the files that the annotated object was made from
+        return True  # the finding is in a source file of the annotated object
     if owner(finding.location) in (finding.object, None):
         return False
-    # The pod that stays Pending is another than the one whose term is to blame: it may carry the waiver as well.
+    # The pod that stays Pending may belong to another object than the term to blame; a waiver on it counts, too.
     if waiver.object:
         return waiver.object == finding.object
     return any(waiver.covers(r.location) and owner(r.location) == finding.object for r in finding.related)
@@ -144,7 +144,7 @@ def _guess(name: str, known: Collection[str], families: Collection[str]) -> str:
 
 
 def _reason(text: str) -> str:
-    """The words of a reason: punctuation alone explains nothing."""
+    """The text of a reason without leading punctuation; empty if it has no letter or digit."""
     text = " ".join(text.split()).lstrip(":-–— ").rstrip()
     return text if any(character.isalnum() for character in text) else ""
 
@@ -152,7 +152,7 @@ def _reason(text: str) -> str:
 def _comment_waivers(text: str, path: str, first_line: int) -> Iterator[Waiver]:
     import re
 
-    # Another word than ignore, with brackets, is a slip that must not pass in silence; without them it is prose.
+    # With brackets, another word than ignore is a mistake to report; without brackets, it is prose.
     directive = re.compile(r"#[ \t]*kubesched:[ \t]*(?P<verb>[\w-]*)[ \t]*(?:\[(?P<slugs>[^\]]*)\])?(?P<reason>.*)")
     for comment in comments_with(MARKER, text):
         found = directive.search(comment.text)
@@ -168,7 +168,7 @@ def _comment_waivers(text: str, path: str, first_line: int) -> Iterator[Waiver]:
 
 
 def _names(found: Match[str]) -> Iterator[tuple[str, int]]:
-    """The slugs of a directive and their offsets in the comment; one empty name when it names no rule to ignore."""
+    """(slug, offset in the comment) of each rule of a directive; one empty slug if it names no rule to ignore."""
     slugs = found["slugs"] if found["verb"] == "ignore" else None
     if not slugs or not slugs.strip(" \t,"):
         yield "", found.start()

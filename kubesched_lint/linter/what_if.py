@@ -1,7 +1,7 @@
-"""Would a finding still hold if …? One row for each thing that it may hang on; ``analysis.worlds`` has the loop.
+"""Would a finding still hold if …? One row for each condition that it may depend on; ``analysis.worlds`` has the loop.
 
-A finding that is found again in every other world goes on as it is there. Else it is at most a warning that says on
-what it stands; what rests on two definitions of one object side by side is no finding.
+A finding that every other world confirms continues as it is there. Otherwise it is at most a warning that names the
+condition. A finding that needs two definitions of one object is dropped.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from kubesched_lint.rulebook.rule import Rule
     from kubesched_lint.world.world import World
 
-_REPLACED = "this definition is applied alone: the file replaces it further down"
-_CHOSEN = "of what is defined more than once that definition is applied which leads to this"
-_MADE_ANEW = "its pods are made anew: those that run stay while the template is unchanged"
+_REPLACED = "only this definition is applied, although the same file replaces it below"
+_CHOSEN = "of the objects that are defined more than once, the definitions that cause this finding are applied"
+_MADE_ANEW = "its pods are recreated; running pods stay while the template is unchanged"
 
 
 def _row(
@@ -37,7 +37,7 @@ def _row(
     sentence: Callable[[Judged, World], str],
     worlds: Callable[[Judged, World], Sequence[World]] = lambda judged, world: (),
 ) -> WhatIf[Judged]:
-    """A row that makes a finding a warning with a premise, unless every other world confirms it."""
+    """Return a row that makes a finding a warning with a premise, unless every other world confirms the finding."""
 
     def judge(judged: Judged, world: World, again: Sequence[Judged | None]) -> Judged:
         found = _mildest(again)
@@ -49,7 +49,7 @@ def _row(
 
 
 def _with_premises_of(judged: Judged, found: Judged) -> Judged:
-    """A finding as another world has it, on what earlier rows have made it stand."""
+    """``found``, the finding of another world, with the premises that earlier rows added to ``judged``."""
     known = (*judged.hazard.evidence.assumes, *found.finding.evidence.assumes)
     for added in judged.finding.evidence.assumes:
         found = found if added in known else assuming(found, added)
@@ -60,7 +60,7 @@ def _mildest(again: Iterable[Judged | None]) -> Judged | None:
     return min((one for one in again if one is not None), key=lambda one: one.finding.severity, default=None)
 
 
-# -- errors: nobody can make the other world ---------------------------------------------------------------------------
+# -- errors: conditions that no other world can represent --------------------------------------------------------------
 
 
 def _has_own_scheduler(error: Judged, world: World) -> bool:
@@ -83,7 +83,7 @@ def _may_get_nodes(error: Judged, world: World) -> bool:
 
 
 def _unless_nodes_come(error: Judged, world: World, again: object) -> Judged:
-    """What pools may add is no matter of ``--fixed`` alone."""
+    """The error as a warning; with pools, ``--fixed`` alone would not make it an error."""
     assert world.cluster is not None
     lowered = assuming(error, world.cluster.elastic_premise)
     return replace(lowered, finding=replace(lowered.finding, if_fixed=None if world.pools else Severity.ERROR))
@@ -94,14 +94,14 @@ OF_ERRORS = (
     _row("its pods ran on as they are", _stands_already, lambda error, world: _MADE_ANEW),
     WhatIf("an autoscaler added a node", _may_get_nodes, _unless_nodes_come),
 )
-"""On what an error may hang in each world by itself."""
+"""Conditions that an error may depend on in every world."""
 
 
-# -- what is passing ---------------------------------------------------------------------------------------------------
+# -- temporary states: cordons and passing taints ----------------------------------------------------------------------
 
 
 def passed(premise_of_today: str, known: Container[object]) -> WhatIf[Judged]:
-    """The row for findings of today's cluster; ``known`` identifies those of the cluster when all has passed."""
+    """Return the row for findings of today's cluster; ``known`` has identities of findings that hold without it."""
 
     def judge(judged: Judged, world: World, again: object) -> Judged | None:
         return None if identity_of(judged) in known else assuming(judged, premise_of_today)
@@ -109,7 +109,7 @@ def passed(premise_of_today: str, known: Container[object]) -> WhatIf[Judged]:
     return WhatIf("what is passing today had passed", lambda judged, world: True, judge)
 
 
-# -- findings about pods: what the set brings --------------------------------------------------------------------------
+# -- findings about pods: conditions of the set ------------------------------------------------------------------------
 
 
 def _argues(judged: Judged) -> bool:
@@ -138,7 +138,7 @@ def _reads_one(judged: Judged, world: World) -> bool:
 
 
 class OfSet:
-    """What findings hang on because of the set: objects defined more than once, workloads suspended or refused."""
+    """Conditions of the set that findings depend on: duplicate objects, suspended and rejected workloads."""
 
     def __init__(self, manifests: Inventory, refused: Sequence[Workload]) -> None:
         self._manifests = manifests
@@ -150,7 +150,7 @@ class OfSet:
 
     @cached_property
     def rows(self) -> Sequence[WhatIf[Judged]]:
-        """The table, as far as the set has something for its rows."""
+        """The rows that the set needs."""
         once = WhatIf("each object were defined once", _reads_one, self._of_definitions, self._with_one)
         itself = _row("nobody resumed it", _is_held, _if_resumed)
         others = _row("nobody resumed the others", _is_not_held, self._if_others_are, _without_suspended)
@@ -159,7 +159,7 @@ class OfSet:
         return [row for row, is_needed in table if is_needed]
 
     def base(self, rule: Rule, world: World) -> World:
-        """The world in which a rule is asked first: one about the set as a whole counts no pods that are refused."""
+        """The world in which a rule runs first; a rule about the whole set does not count rejected pods."""
         return self._taken(world) if self._refused and rule.each == "set" and rests_on_nodes(rule) else world
 
     # -- one definition of each object
@@ -170,7 +170,7 @@ class OfSet:
         return self._manifests.has_namesakes
 
     def notes(self) -> Iterator[str]:
-        """What the reader must know of the set."""
+        """Notes for the footer about the set."""
         return self._duplicates.notes() if self.has_duplicates else iter(())
 
     def views(self, source: Source, world: World) -> Sequence[World]:
@@ -183,9 +183,9 @@ class OfSet:
         return self._views[key]
 
     def alone(self, workloads: Iterable[Workload], world: World) -> Iterator[tuple[Workload, World]]:
-        """Workloads that are defined more than once, each with the worlds in which it is defined once.
+        """(workload, world) for each duplicate workload and each world in which it is defined once.
 
-        A second copy of it is no other workload: beside it, nothing need be said of either.
+        A copy is not a second workload, so rules must not see both copies together.
         """
         for workload in workloads:
             if workload.source is not None and self._duplicates.defines_again(workload):
@@ -209,12 +209,12 @@ class OfSet:
         return premise_of_others(self._held)
 
     def _leans(self, judged: Judged, world: World) -> bool:
-        """Whether a finding may come from pods that are refused; what is said of these themselves does not."""
+        """Whether a finding may come from pods of rejected workloads; False for findings about these workloads."""
         itself = any(judged.workload is workload for workload in self._refused)
         return _argues(judged) and rests_on_nodes(judged.rule) and not itself
 
     def _if_mended(self, judged: Judged, world: World) -> str:
-        return f"what the API server refuses is mended: {', '.join(map(str, self._refused))}"
+        return f"the objects that the API server rejects are corrected: {', '.join(map(str, self._refused))}"
 
     def _without_refused(self, judged: Judged, world: World) -> Sequence[World]:
         return (self._taken(world),)
@@ -225,7 +225,7 @@ class OfSet:
         return self._parts[id(world)]
 
     def _part(self, manifests: Inventory, world: World) -> World:
-        """The world of a part of the set on the same nodes."""
+        """The world with the given part of the set and the same nodes."""
         key = (id(manifests), id(world))
         if key not in self._parts:
             self._parts[key] = world.with_manifests(manifests)

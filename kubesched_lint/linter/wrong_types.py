@@ -1,6 +1,6 @@
-"""All the wrong types of one document: each is set aside and the rest decoded again, until nothing stumbles.
+"""All wrong types of one document: drop each wrong value and decode the rest again, until decoding succeeds.
 
-A template's placeholder is no wrong type: what fills it in knows the right one.
+A template's placeholder is not a wrong type, because its value is not known yet.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 @record
 class Decoded:
-    """``object`` is there when a kustomization writes right what stands here; else ``errors``, or ``skipped``."""
+    """``object`` if a kustomization corrects all wrong types; else ``errors`` or ``skipped``."""
 
     object: tuple[str, Any] | None = None
     errors: tuple[InputError, ...] = ()
     paths: tuple[Path, ...] = ()
-    """Where the errors stand in the document."""
+    """Paths of the errors in the document."""
     skipped: Skipped | None = None
 
 
 def decoded_anyway(document: Document, first: DecodeError, namespace: str, order: int) -> Decoded:
-    """What becomes of a document whose decoding stumbled over ``first``."""
+    """Return the result for a document whose decoding failed with ``first``."""
     wrong, found = _all_wrong(document, first, namespace, order)
     if not wrong:
         return Decoded(object=found)
@@ -39,7 +39,7 @@ def decoded_anyway(document: Document, first: DecodeError, namespace: str, order
     filled = {error.path: text for span, error in places if (text := _to_fill_in(document, error, span.line))}
     if len(filled) == len(wrong):
         path, text = next(iter(filled.items()))
-        reason = f"a template, render it first: {text} is to be filled in, and nothing of this object was checked"
+        reason = f"a template, render it first: {text} is a placeholder, so this object was not checked"
         return Decoded(skipped=Skipped(document.path, document.span(path).line, reason))
     verdict = _verdict(document)
     told = sorted(
@@ -56,7 +56,7 @@ def decoded_anyway(document: Document, first: DecodeError, namespace: str, order
 def _all_wrong(
     document: Document, error: DecodeError, namespace: str, order: int
 ) -> tuple[list[DecodeError], tuple[str, Any] | None]:
-    """Every wrong type but those that a kustomization mends, and what decodes without them."""
+    """(wrong types that no kustomization corrects, object decoded without them or None)."""
     value = document.value
     met: list[Path] = []
     wrong: list[DecodeError] = []
@@ -78,7 +78,7 @@ def _all_wrong(
 
 
 def _as_rendered(document: Document, value: Any, path: Path) -> str | None:
-    """The text that Kustomize writes in place of a wrong type; None where it leaves the value as it is."""
+    """The text that Kustomize writes instead of a wrong type; None if it leaves the value as it is."""
     if not document.unrendered:
         return None
     span = document.span(path)
@@ -87,18 +87,18 @@ def _as_rendered(document: Document, value: Any, path: Path) -> str | None:
 
 
 def _to_fill_in(document: Document, error: DecodeError, line: int) -> str | None:
-    """The placeholder that stands where a wrong type was met, or Helm's on its line."""
+    """The placeholder at a wrong type, or Helm's placeholder on its line."""
     return placeholder_of(document.value, error.path) or braces(document.line_text(line))
 
 
 def _verdict(document: Document) -> ApiServerAnswer:
-    from kubesched_lint.validation.validate import validate  # only few sets ever need it
+    from kubesched_lint.validation.validate import validate  # rarely needed
 
     return validate(document.value)
 
 
 def _in_its_words(verdict: ApiServerAnswer, error: DecodeError) -> str:
-    """What is wrong with a value, and what the API server would say of it if it is the one that it stumbles over."""
+    """The error message of a value, with the API server's message if the server fails at the same value."""
     if verdict.code == 400 and verdict.causes and verdict.causes[0].path == error.path:
         words = verdict.causes[0].message
         return (

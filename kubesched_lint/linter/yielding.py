@@ -1,4 +1,4 @@
-"""One cause, one finding: a rule is silent where one that names the cause better has spoken on the same object."""
+"""One finding per cause: drop a finding if a rule that names the cause better has one on the same object."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 
 def without_yielding(judged: Sequence[Judged]) -> Iterator[Judged]:
-    """An error never yields to less: a note nearby does not explain it away. Nor does a trial yield to a rule that
-    explains fewer of the pods which it saw waiting.
+    """Yield the findings that no better one replaces.
+
+    An error never yields to a lower severity. A trial does not yield to findings that explain fewer waiting pods.
     """
     spoken: dict[tuple[str, ObjectRef], list[Judged]] = {}
     for one in judged:
@@ -27,9 +28,9 @@ def without_yielding(judged: Sequence[Judged]) -> Iterator[Judged]:
 
 
 def _saw_more(one: Judged, better: Sequence[Judged]) -> bool:
-    """Whether a trial left more pods over than all the better findings speak of; one that counts none means all."""
+    """Whether a trial left more pods waiting than all better findings explain; one without a count explains all."""
     if one.finding.evidence.kind != "witness":
-        return False  # a proof beside a better one would only name a second cause for the same pods
+        return False  # a second proof would only name another cause for the same pods
     seen = one.hazard.values.get("pending")
     explained = [said.hazard.values.get("pending") for said in better]
     counts = [count for count in explained if isinstance(count, int)]

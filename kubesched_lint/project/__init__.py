@@ -1,1 +1,1 @@
-"""What a repository says of itself: its configuration, its baseline, what git shows as changed."""
+"""The configuration of a repository, its baseline, and its changes in git."""

@@ -1,7 +1,7 @@
-"""Findings that a project knows and lives with: written down once, and from then on they do not fail.
+"""The baseline: a file of known findings that do not fail a run.
 
-A finding is known again by its rule, its object and its place inside the object: neither lines, nor comments, nor the
-order of documents, nor the names of files matter. One that has become worse than it was is not known.
+An entry matches a finding by rule, object and path inside the object. Lines, comments, the order of documents and
+file names do not matter. A finding that became more severe is not known.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from kubesched_lint.text import first_few, plural
 VERSION = 1
 _MARK = "kubesched-lint-baseline"
 _LARGEST = 64 << 20
-"""Bytes; an entry has some 200."""
+"""Bytes; an entry has about 200."""
 _FIELDS = {"rule": str, "severity": str, "kind": str, "namespace": str, "name": str, "at": str}
 
 
 @record
 class KnownFinding:
-    """What is known: ``at`` is the place inside the object without the numbers of list items."""
+    """An entry of a baseline; ``at`` is the path inside the object without list indices."""
 
     rule: str
     object: ObjectRef
@@ -40,7 +40,7 @@ class KnownFinding:
 
 @record
 class ComparedReport:
-    """What a baseline does to a report. ``gone`` holds entries that nothing matches any more."""
+    """A report with known findings marked; ``gone`` has the entries that no finding matches any more."""
 
     report: Report
     gone: tuple[KnownFinding, ...] = ()
@@ -48,7 +48,7 @@ class ComparedReport:
 
 @record
 class Change:
-    """One difference between two baselines. ``before`` is None for what is new, ``after`` for what is gone."""
+    """One difference between two baselines: ``before`` is None for a new entry, ``after`` for a removed one."""
 
     before: KnownFinding | None
     after: KnownFinding | None
@@ -60,7 +60,7 @@ class Change:
 
     @property
     def entry(self) -> KnownFinding:
-        """That of today, where there is one."""
+        """The entry after the change, or the removed one."""
         found = self.after or self.before
         assert found is not None
         return found
@@ -72,7 +72,7 @@ def entry_of(finding: Finding) -> KnownFinding:
 
 
 def entries_of(report: Report) -> tuple[KnownFinding, ...]:
-    """What a baseline of this report holds: every finding that nobody waived, in a stable order."""
+    """The baseline entries of a report: every finding that is not waived, in a stable order."""
     return _ordered(entry_of(f) for f in report.findings if f.suppressed is None or f.suppressed.known)
 
 
@@ -84,18 +84,17 @@ def held_against(
     ran: Collection[str] = (),
     objects: Callable[[], Collection[ObjectRef]] = tuple,
 ) -> ComparedReport:
-    """The report with what the entries know marked as known.
+    """Return the report with the findings of ``entries`` marked as known.
 
-    An entry matches as many findings as it is there times. It is gone when nothing matches it although its rule is
-    among those that ``ran`` and its object among the ``objects`` that were read; of others nobody can say. What was
-    read is asked for only when something is left over.
+    An entry matches one finding; a repeated entry matches several. An unmatched entry is gone if its rule ``ran`` and
+    its object is among the ``objects`` that were read. ``objects`` is called only when entries are unmatched.
     """
     room: dict[tuple[str, ObjectRef, str], list[Severity]] = {}
     for entry in entries:
         room.setdefault(entry.key, []).append(entry.severity)
     known = Suppression(f"known in {source}", known=True)
     findings = list(report.findings)
-    # The worst first, so that each takes the entry that is just bad enough for it.
+    # The most severe first, so that each takes the least severe entry that covers it.
     for number in sorted(range(len(findings)), key=lambda n: -findings[n].severity):
         finding = findings[number]
         left = room.get(entry_of(finding).key, ())
@@ -111,17 +110,17 @@ def held_against(
 
 
 def without(entries: Iterable[KnownFinding], gone: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
-    """The entries that are left when those are taken out."""
+    """The entries without those in ``gone``."""
     left = Counter(entries)
     left.subtract(Counter(gone))
     return _ordered(left.elements())
 
 
 def updated(entries: Iterable[KnownFinding], report: Report, gone: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
-    """What is known after this run: its findings, and the entries of which it can say nothing.
+    """The entries after this run: its findings, and the old entries that it could not check.
 
-    ``report`` is held against the entries, and ``gone`` are those that it leaves over. Of a rule that did not run and
-    of an object that was not read there are neither findings nor such entries.
+    ``report`` and ``gone`` come from ``held_against``. The run cannot check entries of a rule that did not run or of
+    an object that was not read.
     """
     now = entries_of(report)
     seen = {entry.key for entry in (*now, *gone)}
@@ -129,7 +128,7 @@ def updated(entries: Iterable[KnownFinding], report: Report, gone: Iterable[Know
 
 
 def changes(before: Collection[KnownFinding], after: Collection[KnownFinding]) -> Iterator[Change]:
-    """What differs between two baselines, in a stable order; an entry that has another severity is one change."""
+    """The differences of two baselines, in a stable order; a changed severity is one change."""
     rules, objects = {entry.rule for entry in before}, {entry.object for entry in before}
     old, new = Counter(before) - Counter(after), Counter(after) - Counter(before)
     left: dict[tuple[str, ObjectRef, str], list[KnownFinding]] = {}
@@ -139,7 +138,7 @@ def changes(before: Collection[KnownFinding], after: Collection[KnownFinding]) -
     for entry in _ordered(new.elements()):
         if there := left.get(entry.key):
             was = there.pop()
-            found.append(Change(was, entry, "worse than it was" if entry.severity > was.severity else "milder"))
+            found.append(Change(was, entry, "more severe" if entry.severity > was.severity else "less severe"))
         elif entry.object not in objects:
             found.append(Change(None, entry, "the object had no entry"))
         else:
@@ -150,7 +149,7 @@ def changes(before: Collection[KnownFinding], after: Collection[KnownFinding]) -
 
 
 def text_of(entries: Iterable[KnownFinding]) -> str:
-    """The file: JSON with one entry a line, sorted, so that a change of it reads well."""
+    """The text of the file: JSON with one entry per line, sorted, so that diffs are short."""
     lines = [json.dumps(_written(entry), ensure_ascii=False) for entry in _ordered(entries)]
     body = ",\n".join(lines)
     return f'{{"{_MARK}": {VERSION}, "findings": [\n{body}{chr(10) if lines else ""}]}}\n'
@@ -165,23 +164,23 @@ def read_baseline(path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:
     except OSError as error:
         raise BaselineError(f"{path}: cannot be read: {(error.strerror or str(error)).lower()}") from None
     if len(data) > _LARGEST:
-        raise BaselineError(f"{path}: larger than {_LARGEST >> 20} MiB: that is no baseline")
+        raise BaselineError(f"{path}: not a baseline: larger than {_LARGEST >> 20} MiB")
     return entries_in(data, path, rulebook)
 
 
 def entries_in(data: bytes, path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:
-    """The entries of a file; rules that were renamed since go by their names of today. Raises BaselineError."""
+    """The entries of a file, with the current names of renamed rules. Raises BaselineError."""
     try:
         content = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise BaselineError(f"{path}: not UTF-8, so it is no baseline") from None
+        raise BaselineError(f"{path}: not a baseline: not UTF-8") from None
     except json.JSONDecodeError as error:
-        hint = "; a conflict of a merge is in it" if b"\n<<<<<<< " in data or data.startswith(b"<<<<<<< ") else ""
+        hint = "; it has a merge conflict" if b"\n<<<<<<< " in data or data.startswith(b"<<<<<<< ") else ""
         raise BaselineError(f"{path}:{error.lineno}:{error.colno}: not JSON{hint}: {error.msg}") from None
     except RecursionError:
         raise BaselineError(f"{path}: nested too deeply for a baseline") from None
     except ValueError:
-        raise BaselineError(f"{path}: a number of too many digits, so it is no baseline") from None
+        raise BaselineError(f"{path}: not a baseline: a number of too many digits") from None
     if not isinstance(content, dict) or _MARK not in content:
         raise BaselineError(f"{path}: not a baseline; `kubesched-lint baseline write` makes one")
     version, findings = content[_MARK], content.get("findings")
@@ -190,7 +189,7 @@ def entries_in(data: bytes, path: str, rulebook: Rulebook) -> tuple[KnownFinding
         hint = "a newer kubesched-lint wrote it" if newer else "this kubesched-lint does not know it"
         raise BaselineError(f"{path}: a baseline of version {version!r}: {hint}")
     if not isinstance(findings, list):
-        raise BaselineError(f"{path}: a baseline has a list of findings, and this has none")
+        raise BaselineError(f"{path}: not a baseline: it has no list `findings`")
     return tuple(_entry(found, number, path, rulebook) for number, found in enumerate(findings, 1))
 
 
@@ -200,14 +199,14 @@ def _entry(found: object, number: int, path: str, rulebook: Rulebook) -> KnownFi
         raise BaselineError(f"{where} is not an object")
     for name, kind in _FIELDS.items():
         if not isinstance(found.get(name), kind):
-            raise BaselineError(f"{where} has no `{name}`, or one that is no string")
+            raise BaselineError(f"{where} needs `{name}`, a string")
     words: Mapping[str, Severity] = {severity.word: severity for severity in Severity}
     if found["severity"] not in words:
         raise BaselineError(f"{where} has the severity {found['severity']!r}: expected one of {', '.join(words)}")
     try:
         rule = rulebook.get(found["rule"]).slug
     except UnknownRuleError:
-        rule = found["rule"]  # of a rule that is gone, or of one's own that is not loaded: it matches nothing
+        rule = found["rule"]  # a removed rule, or an own rule that is not loaded: the entry matches nothing
     ref = ObjectRef(found["kind"], found["namespace"], found["name"])
     return KnownFinding(rule, ref, found["at"], words[found["severity"]])
 
@@ -233,8 +232,8 @@ def _ordered(entries: Iterable[KnownFinding]) -> tuple[KnownFinding, ...]:
 
 
 def told(held: ComparedReport, source: str) -> Iterator[str]:
-    """What is to be said of entries that are gone."""
+    """A note about entries that are gone, or nothing."""
     if held.gone:
         rules = sorted({entry.rule for entry in held.gone})
         many = f"{len(held.gone)} {plural(len(held.gone), 'entry no longer occurs', 'entries no longer occur')}"
-        yield f"{source}: {many} ({first_few(rules, 5)}); `kubesched-lint baseline prune` takes them out"
+        yield f"{source}: {many} ({first_few(rules, 5)}); `kubesched-lint baseline prune` removes them"

@@ -1,4 +1,4 @@
-"""Findings that a change touches: the whole set is read, and only what lies in changed lines or documents is told."""
+"""``--changed``: read the whole set, and report only findings in changed lines or documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubesched_lint.record import record, replace
 from kubesched_lint.text import plural
 
 HEAD = "HEAD"
-"""What is compared with unless a base is named: all that is not committed."""
+"""The default base: everything that is not committed counts as changed."""
 _WHOLE = (1, 1 << 60)
 
 Lines = tuple[tuple[int, int], ...]
@@ -23,14 +23,14 @@ Lines = tuple[tuple[int, int], ...]
 
 @record
 class Changes:
-    """``lines``: real path → changed lines. ``roots`` are the work trees that were compared, as real paths."""
+    """``lines``: real path → changed lines. ``roots``: real paths of the compared work trees."""
 
     base: str
     lines: Mapping[str, Lines]
     roots: tuple[str, ...]
 
     def touches(self, path: str, first: int, last: int) -> bool:
-        """Whether any line of a range has changed; what is in no work tree (standard input) always counts."""
+        """Whether any line of a range changed; always True for a path outside the work trees (standard input)."""
         real = os.path.realpath(path)
         if not any(real.startswith(f"{root.rstrip(os.sep)}{os.sep}") for root in self.roots):
             return True
@@ -38,9 +38,9 @@ class Changes:
 
 
 def only_changed(changes: Changes, report: Report, manifests: ManifestSet, namespace: str) -> Report:
-    """The report without findings whose places, and whose objects' documents, are as they were.
+    """Return the report without findings whose places and whose objects' documents are unchanged.
 
-    ``namespace`` is that of objects which name none.
+    ``namespace`` is the namespace of objects that have none.
     """
     documents = _spans(manifests, namespace)
     changed = {
@@ -51,14 +51,14 @@ def only_changed(changes: Changes, report: Report, manifests: ManifestSet, names
     kept = tuple(f for f in report.findings if f.object in changed or _is_touched(f, changes))
     hidden = sum(f.suppressed is None for f in report.findings) - sum(f.suppressed is None for f in kept)
     since = "the last commit" if changes.base == HEAD else changes.base
-    others = f"{hidden} {plural(hidden, 'finding')} elsewhere {plural(hidden, 'is', 'are')} left out"
-    note = f"only what changed since {since} is told; {others if hidden else 'there is no finding elsewhere'}"
+    others = f"{hidden or 'no'} {plural(hidden, 'finding')} elsewhere"
+    note = f"only what changed since {since} is reported; {others}{' not shown' if hidden else ''}"
     notes = (*report.summary.notes, note)
     return replace(report, findings=kept, summary=replace(report.summary, notes=notes))
 
 
 def _spans(manifests: ManifestSet, namespace: str) -> dict[ObjectRef, list[tuple[str, int, int]]]:
-    """Where the document of each object stands: path, first and last line."""
+    """The places of each object's documents: (path, first line, last line)."""
     found: dict[ObjectRef, list[tuple[str, int, int]]] = {}
     for document in manifests.documents:
         span = document.span(()) if document.prefix else None
@@ -83,7 +83,7 @@ def _is_touched(finding: Finding, changes: Changes) -> bool:
 
 
 def changes_since(base: str, paths: Sequence[str]) -> Changes:
-    """What differs between the work tree and the commit at which it left ``base``. Raises ChangedError."""
+    """Return the changes since the current branch left ``base``. Raises ChangedError."""
     try:
         trees = {tree.top: tree for tree in (WorkTree(path) for path in paths if path != "-")}
         lines: dict[str, Lines] = {}
@@ -92,7 +92,7 @@ def changes_since(base: str, paths: Sequence[str]) -> Changes:
             lines.update(_differences(tree, start))
             lines.update((path, (_WHOLE,)) for path in _untracked(tree))
     except NoWorkTreeError as error:
-        raise ChangedError(f"--changed: {error}, so nobody can tell what has changed") from None
+        raise ChangedError(f"--changed: {error}, so changes are unknown") from None
     except ProgramError as error:
         raise ChangedError(f"--changed: {error}") from None
     return Changes(base, lines, tuple(trees))
@@ -102,7 +102,7 @@ def _start(tree: WorkTree, base: str) -> str:
     """The commit to compare with: where the current branch left ``base``."""
     looked = tree.git("rev-parse", "--git-dir")
     if looked.code:
-        raise ChangedError(f"--changed: git does not look into {tree.top}: {looked.error.strip()}")
+        raise ChangedError(f"--changed: git cannot read {tree.top}: {looked.error.strip()}")
     if base == HEAD:
         head = tree.git("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         if head.code:  # no commit yet: everything is new
@@ -138,9 +138,9 @@ def _untracked(tree: WorkTree) -> Iterator[str]:
 
 
 def changed_lines(diff: Iterable[str]) -> Iterator[tuple[str, Lines]]:
-    """Path and lines of each file of a unified diff without context.
+    """(path, changed lines) of each file in a unified diff without context.
 
-    Where lines were only taken away, the lines on either side count as changed.
+    Where lines were only deleted, the lines before and after count as changed.
     """
     path, left = "", 0
     found: list[tuple[int, int]] = []
@@ -166,7 +166,7 @@ def _range(text: str) -> tuple[int, int]:
 
 
 def _unquoted(name: str) -> str:
-    """git writes odd names as C strings, and ends those with spaces by a tab."""
+    """The real name; git writes special names as C strings, and appends a tab to names with spaces."""
     if not name.startswith('"'):
         return name.removesuffix("\t")
     raw = name.strip("\t")[1:-1].encode("utf-8", "surrogateescape")

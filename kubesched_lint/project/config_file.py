@@ -1,4 +1,4 @@
-"""Where the configuration lies: in the folder of what is linted or above it, never beyond its git repository."""
+"""The search for the configuration file: in the folder of the manifests and above it, inside its git repository."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _MOST_PARTS = 1_000
 def find_config(paths: Sequence[str]) -> str | None:
     """The configuration for the first of ``paths``: the nearest ``kubesched.toml``, or pyproject.toml with our table.
 
-    Searched from that path's folder (the current one for standard input or no path) up to the root of its repository,
-    else up to the current folder: what lies above may be anybody's. Elsewhere only in that path's folder.
+    The search goes from that path's folder (the current folder for standard input or no path) up to the root of its
+    repository, else up to the current folder, else nowhere: other folders may belong to other users.
     """
     try:
         start = _start(paths)
         root = root_of(start)
-    except (OSError, ValueError):  # no current folder, or a path that is told as unreadable
+    except (OSError, ValueError):  # no current folder, or a path that is reported later as unreadable
         return None
     for folder in _upwards(start, root):
         own = os.path.join(folder, NAME)
-        if os.path.lexists(own) and not os.path.isdir(own):  # a link that leads nowhere is told, not passed over
+        if os.path.lexists(own) and not os.path.isdir(own):  # a broken link is an error later, not skipped
             return own
         shared = os.path.join(folder, SHARED)
         if os.path.isfile(shared) and _is_ours(shared):
@@ -46,7 +46,7 @@ def _start(paths: Sequence[str]) -> str:
 
 
 def _upwards(folder: str, root: str) -> Iterator[str]:
-    """The folder and those above it as far as ``root``; the folder alone where there is none."""
+    """The folder and those above it up to ``root``; the folder alone without a root."""
     yield folder
     while root and os.path.realpath(folder) != root and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
@@ -54,7 +54,7 @@ def _upwards(folder: str, root: str) -> Iterator[str]:
 
 
 def _is_ours(path: str) -> bool:
-    """Whether the text names our table: a pyproject.toml that does not is nobody's business here, broken or not."""
+    """Whether the text names our table; without it, a pyproject.toml is ignored even if it is broken."""
     try:
         data = _content(path)
     except OSError:
@@ -63,14 +63,14 @@ def _is_ours(path: str) -> bool:
 
 
 def read_config(path: str, rulebook: Rulebook) -> Config:
-    """What the file says. Raises ConfigError when it cannot be read or followed."""
+    """Return the configuration in the file. Raises ConfigError when it cannot be read or is invalid."""
     file = _as_seen(path)
     try:
         data = _content(path)
     except OSError as error:
         raise ConfigError([InputError(file, f"cannot be read: {(error.strerror or str(error)).lower()}")]) from None
     if len(data) > _LARGEST:
-        raise ConfigError([InputError(file, "larger than 1 MiB: that is no configuration")])
+        raise ConfigError([InputError(file, "not a configuration: larger than 1 MiB")])
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
         return _config_in(text, file, path, rulebook)
@@ -92,9 +92,9 @@ def _config_in(text: str, file: str, path: str, rulebook: Rulebook) -> Config:
         table: Any = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError([_syntax(file, str(error), text)]) from None
-    except ValueError:  # tomllib says this of nothing else
+    except ValueError:  # tomllib raises it only for this
         raise ConfigError([InputError(file, "not TOML: a number of too many digits")]) from None
-    top = _TABLE if os.path.basename(path).endswith(SHARED) else ()  # also of a copy: .pinned-pyproject.toml
+    top = _TABLE if os.path.basename(path).endswith(SHARED) else ()  # also in a copy, like .pinned-pyproject.toml
     for key in top:
         if not isinstance(table, dict) or key not in table:
             raise ConfigError([InputError(file, "has no table [tool.kubesched-lint]")])
@@ -106,12 +106,12 @@ def _config_in(text: str, file: str, path: str, rulebook: Rulebook) -> Config:
 
 
 def _check_keys(file: str, text: str) -> None:
-    """tomllib takes time with the square of the parts of a key."""
+    """Raises ConfigError for a key with too many parts, because tomllib needs quadratic time for it."""
     if text.count(".") <= _MOST_PARTS:
         return
     for number, line in enumerate(text.split("\n"), 1):
         if line.partition('"')[0].partition("'")[0].count(".") > _MOST_PARTS:
-            raise ConfigError([InputError(file, f"a key of more than {_MOST_PARTS:,} parts", number, 1)])
+            raise ConfigError([InputError(file, f"a key has more than {_MOST_PARTS:,} parts", number, 1)])
 
 
 def _content(path: str) -> bytes:
@@ -119,22 +119,22 @@ def _content(path: str) -> bytes:
 
 
 def _as_seen(path: str) -> str:
-    """As a person in the current folder would write it."""
+    """The shorter of the relative and the absolute path."""
     relative = os.path.relpath(path)
     return relative if len(relative) < len(os.path.abspath(path)) else os.path.abspath(path)
 
 
 _IN_WORDS = {
-    "Illegal character '\\n'": "the quote that opens on this line is not closed on it",
-    "Illegal character '\\r'": "the quote that opens on this line is not closed on it",
+    "Illegal character '\\n'": "a quote opens on this line and does not close",
+    "Illegal character '\\r'": "a quote opens on this line and does not close",
     "Unterminated string": "a quote is not closed",
     'Expected "\'"': "a quote is not closed",
 }
-"""What tomllib says of an unclosed quote names a character that nobody sees."""
+"""tomllib's messages for an unclosed quote → clearer ones; tomllib's name an invisible character."""
 
 
 def _syntax(file: str, message: str, text: str) -> InputError:
-    """tomllib ends its messages with ``(at line 3, column 5)`` or ``(at end of document)``."""
+    """The error of tomllib with its place; tomllib appends ``(at line 3, column 5)`` or ``(at end of document)``."""
     words, _, place = message.rpartition(" (at ")
     numbers = [int(n) for n in place.rstrip(")").replace(",", "").split() if n.isdecimal()]
     if len(numbers) != 2:

@@ -1,4 +1,4 @@
-"""From a table of the configuration to what it means, or to all that is wrong with it, each with its place."""
+"""Decoding of a configuration table into Config, or into all its errors with their places."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from kubesched_lint.text import did_you_mean
 
 @record
 class Where:
-    """The file as messages name it, its folder (absolute), the current folder, and where its keys stand."""
+    """The file as messages name it, its folder (absolute), the current folder, and the places of its keys."""
 
     file: str
     folder: str
@@ -49,14 +49,14 @@ class Where:
     top: Path = ()
     """The path of our table in the file: ``("tool", "kubesched-lint")`` in a pyproject.toml."""
     root: str = ""
-    """The repository that the file lies in, by its path without links: it names nothing outside. Empty for none."""
+    """Real path of the file's repository, or empty; the configuration may name no file outside it."""
 
     def spot(self, path: Path) -> Spot:
         return self.spots.get((*self.top, *path), Spot(1, 1, 1, 1))
 
 
 def config_of(table: Mapping[str, object], where: Where, rulebook: Rulebook) -> Config:
-    """What a table says. Raises ConfigError with every problem in it."""
+    """Return the configuration in a table. Raises ConfigError with every problem in it."""
     reading = _Reading(where, rulebook)
     config = reading.config(table)
     if reading.problems:
@@ -65,7 +65,7 @@ def config_of(table: Mapping[str, object], where: Where, rulebook: Rulebook) -> 
 
 
 class _Reading:
-    """One pass over a table, gathering what is wrong with it."""
+    """One pass over a table that collects its problems."""
 
     def __init__(self, where: Where, rulebook: Rulebook) -> None:
         self.where = where
@@ -74,7 +74,7 @@ class _Reading:
 
     def config(self, table: Mapping[str, object]) -> Config:
         values: dict[str, Given] = {}
-        # First of all: what the others say may be about rules of one's own.
+        # Load own rules first, because other keys may name them.
         for name, value in sorted(table.items(), key=lambda item: item[0] != OWN_RULES):
             if name in BY_NAME:
                 found = self._value(BY_NAME[name], value, (name,))
@@ -92,7 +92,7 @@ class _Reading:
         return Config(self.where.file, values, params, severities, overrides, globs, self.rulebook)
 
     def _value(self, key: ConfigKey, value: object, path: Path) -> object:
-        """The value as settings hold it; None when it is wrong, which has then been said."""
+        """The decoded value; None when it is invalid, after recording the problem."""
         if key.is_list:
             items = self._strings(value, path)
             wrong = [i for i, item in enumerate(items or ()) if not self._is_item(key, item, (*path, i))]
@@ -109,7 +109,7 @@ class _Reading:
 
     def _path(self, key: ConfigKey, value: str, path: Path) -> str | None:
         if key.name == "cluster" and (value == "live" or value.startswith("live:")):
-            self._wrong(path, "a configuration does not reach out to a cluster; ask for it with --cluster live")
+            self._wrong(path, "a configuration cannot connect to a live cluster; use --cluster live")
             return None
         problem = self._leaves_the_repository(value)
         if problem:
@@ -117,14 +117,14 @@ class _Reading:
         return None if problem else self._beside(value)
 
     def _leaves_the_repository(self, name: str) -> str:
-        """What a repository brings along may not have us read, and quote, what else there is on this machine."""
+        """The problem with a path outside the repository, or empty: a repository must not make us read other files."""
         real = os.path.realpath(os.path.join(self.where.folder, os.path.expanduser(name)))
         if is_within(real, self.where.root):
             return ""
-        return f"{shown(name)} lies outside {self.where.root}; name it with a flag if you mean it"
+        return f"{shown(name)} lies outside {self.where.root}; use a flag to name it"
 
     def _beside(self, name: str) -> str:
-        """A file name that is relative to the configuration, as the current folder sees it."""
+        """A file name relative to the configuration, changed to be relative to the current folder."""
         joined = os.path.normpath(os.path.join(os.path.dirname(self.where.file), os.path.expanduser(name)))
         return f".{os.sep}{joined}" if joined.partition(":")[0] == "live" else joined
 
@@ -133,12 +133,12 @@ class _Reading:
         return f"{name}={self._beside(file)}" if file not in ("", "-") else f"{name}{equals}{file}"
 
     def _is_item(self, key: ConfigKey, item: str, path: Path) -> bool:
-        """Whether an item of a list can be followed; says why when not."""
+        """Whether an item of a list is valid; records the problem if not."""
         problem = ""
         if not item:
-            problem = "an empty string names nothing"
+            problem = "the string is empty"
         elif "\0" in item:
-            problem = "the character U+0000 is in no name"
+            problem = "a name cannot have the character U+0000"
         elif key.kind == "rules":
             try:
                 self.rulebook.resolve(item)
@@ -153,14 +153,14 @@ class _Reading:
         return not problem
 
     def _leaves_the_folder(self, file: str) -> str:
-        """A configuration comes with the files of a project: it may not have reports written over those of others."""
+        """The problem with a report outside the folder, or empty: a project must not overwrite other files."""
         if file in ("", "-"):
             return ""
         folder = os.path.realpath(self.where.folder)
         real = os.path.realpath(os.path.join(folder, file))
         inside = os.path.relpath(real, folder).split(os.sep)
         if inside[0] == os.pardir or ".git" in inside:
-            return f"{file} is not below {folder}; a configuration has reports written nowhere else"
+            return f"{file} is not below {folder}; a configuration may write reports only there"
         return ""
 
     def _strings(self, value: object, path: Path) -> list[str] | None:
@@ -258,7 +258,7 @@ class _Reading:
 
 
 def _misfit(key: ConfigKey, value: object) -> str:
-    """What is wrong with the value of a key that takes no list; empty when nothing is."""
+    """The problem with the value of a key that is not a list; empty when it is valid."""
     if key.kind == "boolean":
         return "" if isinstance(value, bool) else f"expected true or false, found {shown(value)}"
     if not isinstance(value, str) or not value:

@@ -1,4 +1,4 @@
-"""What a user may set of a rule: its parameters, as its card describes them, and its severity."""
+"""Configure rules: their parameters, which their cards declare, and their severity."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubesched_lint.text import did_you_mean
 
 SEVERITY = "severity"
 TOO_LARGE = 1 << 63
-"""Of an integer: TOML has those of 64 bits."""
+"""Bound of an integer; TOML has 64 bits."""
 _WORDS = ("note", "warning", "error")
 _TYPES: Mapping[str, tuple[str, tuple[type, ...]]] = {
     "integer": ("a whole number", (int,)),
@@ -26,7 +26,7 @@ _TYPES: Mapping[str, tuple[str, tuple[type, ...]]] = {
 
 
 class SettingError(ValueError):
-    """Why a setting cannot be followed. ``at_key`` tells that its name is to blame rather than its value."""
+    """A setting is invalid. With ``at_key``, the problem is its name, not its value."""
 
     def __init__(self, message: str, *, at_key: bool = False) -> None:
         super().__init__(message)
@@ -34,9 +34,9 @@ class SettingError(ValueError):
 
 
 def rule_named(slug: str, rulebook: Rulebook) -> Rule:
-    """Raises SettingError, which tells a family from a word that nobody knows."""
+    """Return the rule. Raises SettingError for the name of a family or an unknown name."""
     if slug in rulebook.families and slug not in rulebook.rules:
-        raise SettingError(f"`{slug}` is a family; its settings belong to its rules, each by its name", at_key=True)
+        raise SettingError(f"`{slug}` is a family; set each of its rules by name", at_key=True)
     try:
         return rulebook.get(slug)
     except UnknownRuleError as error:
@@ -44,25 +44,25 @@ def rule_named(slug: str, rulebook: Rulebook) -> Rule:
 
 
 def severity_of(value: object, rule: Rule) -> Severity:
-    """The severity that a word means. Raises SettingError, also for an error that the rule could never prove."""
+    """Return the severity for a word. Raises SettingError, also for ``error`` when the rule never proves anything."""
     if value == "off":
-        raise SettingError(f"a severity is one of {', '.join(_WORDS)}; to switch the rule off, put it into `ignore`")
+        raise SettingError(f"expected one of {', '.join(_WORDS)}; to switch the rule off, add it to `ignore`")
     if not isinstance(value, str) or value not in _WORDS:
         hint = did_you_mean(value, _WORDS) if isinstance(value, str) else ""
         raise SettingError(f"expected one of {', '.join(_WORDS)}, found {shown(value)}{hint}")
     severity = Severity[value.upper()]
     if severity is Severity.ERROR and rule.preview:
-        raise SettingError(f"{rule.slug} is in preview: at most a warning; to fail on less than errors, use `fail-on`")
+        raise SettingError(f"{rule.slug} is in preview, so it is at most a warning; to fail on warnings, use `fail-on`")
     if severity is Severity.ERROR and not {"proof", "policy"} & set(rule.evidence):
         raise SettingError(
-            f"{rule.slug} never proves what it says ({' or '.join(rule.evidence)}), and only a proof backs an error; "
-            '`warning` is the most, and `fail-on = "warning"` fails on it'
+            f"{rule.slug} gives no proof (only {' or '.join(rule.evidence)}), and an error needs one; "
+            'use `warning`, and `fail-on = "warning"` to fail on it'
         )
     return severity
 
 
 def param_of(name: str, value: object, rule: Rule, rulebook: Rulebook) -> object:
-    """The value of a parameter as the check takes it. Raises SettingError."""
+    """Return the value of a parameter for the check; a list becomes a tuple. Raises SettingError."""
     if name not in rule.params:
         raise SettingError(_unknown_param(name, rule), at_key=True)
     param = card_params(rule, rulebook)[name]
@@ -75,7 +75,7 @@ def param_of(name: str, value: object, rule: Rule, rulebook: Rulebook) -> object
     if "enum" in param and value not in param["enum"]:
         hint = did_you_mean(str(value), map(str, param["enum"]))
         raise SettingError(f"expected one of {', '.join(map(str, param['enum']))}, found {shown(value)}{hint}")
-    # Not as floats: TOML knows integers that are too large for one.
+    # Not as floats: an integer of TOML may be too large for one.
     for bound, word, is_wrong in (("minimum", "at least", operator.lt), ("maximum", "at most", operator.gt)):
         if bound in param and is_wrong(cast("float", value), param[bound]):
             raise SettingError(f"expected {word} {param[bound]}, found {shown(value)}")
@@ -83,7 +83,7 @@ def param_of(name: str, value: object, rule: Rule, rulebook: Rulebook) -> object
 
 
 def param_in_words(name: str, text: str, rule: Rule, rulebook: Rulebook) -> object:
-    """The value of a parameter that a command line gives as text; items of a list stand between commas."""
+    """Return the value of a parameter from text of the command line; commas separate list items."""
     if name not in rule.params:
         raise SettingError(_unknown_param(name, rule), at_key=True)
     value: object = text
@@ -103,7 +103,7 @@ def param_in_words(name: str, text: str, rule: Rule, rulebook: Rulebook) -> obje
 
 
 def from_flags(texts: Iterable[str], rulebook: Rulebook) -> tuple[dict[str, dict[str, object]], dict[str, Severity]]:
-    """What ``--set RULE.PARAM=VALUE`` sets: parameters and severities by slug. Raises SettingError."""
+    """Return (parameters, severities) by slug from ``--set RULE.PARAM=VALUE``. Raises SettingError."""
     params: dict[str, dict[str, object]] = {}
     severities: dict[str, Severity] = {}
     for text in texts:
@@ -123,12 +123,12 @@ def from_flags(texts: Iterable[str], rulebook: Rulebook) -> tuple[dict[str, dict
 
 
 def card_params(rule: Rule, rulebook: Rulebook) -> Mapping[str, Mapping[str, Any]]:
-    """Type, default, description and bounds of each parameter. Raises CardError or OSError."""
+    """Return type, default, description and bounds of each parameter, by name. Raises CardError or OSError."""
     return cast("Mapping[str, Mapping[str, Any]]", rulebook.card(rule.slug).front.value.get("params", {}))
 
 
 def shown(value: object) -> str:
-    """A value as TOML would have it, cut short."""
+    """The value as TOML text of at most 60 characters."""
     match value:
         case bool():
             return str(value).lower()

@@ -1,4 +1,4 @@
-"""Where the keys and values of a TOML text stand: the one thing that tomllib does not tell."""
+"""Line and column of keys and values in a TOML text, which tomllib does not report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubesched_lint.record import record
 
 @record
 class Spot:
-    """Line and column of a key, or of an item of a list, and of its value; all count from 1."""
+    """Line and column of a key (or list item) and of its value, from 1."""
 
     line: int
     column: int
@@ -19,7 +19,7 @@ class Spot:
 
 
 def places(text: str) -> dict[Path, Spot]:
-    """Path → place, for a text that tomllib reads; tables of ``[[x]]`` have their number in the path."""
+    """Return path → place, for a text that tomllib accepts; a table of ``[[x]]`` has its index in the path."""
     scanner = _Scanner(text)
     scanner.run()
     starts = [0, *(at + 1 for at, character in enumerate(text) if character == "\n")]
@@ -32,7 +32,7 @@ def places(text: str) -> dict[Path, Spot]:
 
 
 class _Scanner:
-    """Walks over valid TOML once and notes offsets."""
+    """Walks over valid TOML once and records offsets."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -76,7 +76,7 @@ class _Scanner:
         self._value(path)
 
     def _key(self) -> list[tuple[str, int]]:
-        """The parts of a dotted key with their offsets; stands behind it afterwards."""
+        """The parts of a dotted key with their offsets; ``at`` is after the key then."""
         parts = []
         while True:
             self._skip("")
@@ -128,12 +128,12 @@ class _Scanner:
         while not self.text.startswith(mark, self.at):
             self.at += 2 if quote == '"' and self.text[self.at] == "\\" else 1
         self.at += len(mark)
-        if len(mark) == 3:  # up to two quotes may stand before the closing three
+        if len(mark) == 3:  # up to two more quotes may come before the closing three
             while self.text.startswith(quote, self.at):
                 self.at += 1
 
     def _skip(self, also: str) -> bool:
-        """Passes over blanks, what is in ``also``, and comments where lines may end; whether something is left."""
+        """Skip blanks and characters in ``also``, and comments if ``also`` is not empty; whether text is left."""
         while self.at < len(self.text):
             character = self.text[self.at]
             if character == "#" and also:

@@ -1,7 +1,7 @@
-"""One line for every report: which configuration was in force, and what makes the gate weaker than without it.
+"""The ``config`` line of every report: the configuration, and its settings that make the check weaker.
 
-A configuration, a baseline, waivers and often the sketch lie in the repository that is judged, so that who asks for a
-change may change them as well. Nobody is kept from that; but no report keeps it to itself.
+The configuration, the baseline, waivers and often the sketch are in the repository that is checked, so a change can
+edit them, too. This is allowed, but every report says so.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _WEAKER: Mapping[str, tuple[object, ...]] = {
     "partial": (True,),
     "render": (False,),
 }
-"""Keys of which only some values ask for less than the default does."""
+"""Key → its values that are weaker than the default."""
 _ANY = ("cluster", OWN_RULES, "select", "ignore", "kubernetes-version", "baseline", "exclude")
-"""Keys of which every value may."""
+"""Keys that may make the check weaker with any value."""
 _LONGEST = 60
-"""Characters of a name."""
+"""Maximum number of characters of a name."""
 
 
 def in_force(config: Config, values: Mapping[str, Given]) -> str:
-    """The configuration and what of it makes the gate weaker, unless a flag overrules it; empty where there is none."""
+    """The configuration and its weaker settings that no flag overrides; empty without a configuration."""
     if not config.file:
         return ""
     said = "; ".join(_parts(config, values))
@@ -43,7 +43,7 @@ def in_force(config: Config, values: Mapping[str, Given]) -> str:
 def _parts(config: Config, values: Mapping[str, Given]) -> Iterator[str]:
     for name, given in config.values.items():
         if values[name].origin.startswith("-") and name != OWN_RULES:
-            continue  # who runs us has said otherwise
+            continue  # a flag overrides it
         if given.value in _WEAKER.get(name, ()) or (name in _ANY and given.value != BY_NAME[name].default):
             yield _setting(name, given.value)
     lowered = [slug for slug, given in config.severities.items() if _is_lower(slug, given.value, config)]
@@ -77,7 +77,7 @@ def _short(name: str) -> str:
 
 
 def line(configuration: str, report: Report, baseline: str | None, edited: Sequence[str]) -> str:
-    """The whole line: also what waivers and the baseline keep quiet, and which of these files the change edits."""
+    """The whole line, with the numbers of waived and known findings, and which of these files the change edits."""
     known = sum(1 for finding in report.findings if finding.suppressed and finding.suppressed.known)
     waived = sum(1 for finding in report.findings if finding.suppressed) - known
     parts = []
@@ -86,14 +86,14 @@ def line(configuration: str, report: Report, baseline: str | None, edited: Seque
     if known:
         parts.append(f"{known} known from {baseline}")
     if edited:
-        parts.append(f"the change edits what judges it: {', '.join(edited)}")
+        parts.append(f"the change edits files that affect its own check: {', '.join(edited)}")
     if not parts:
         return configuration
     return "; ".join([configuration or "no configuration", *parts])
 
 
 def edited_by(changes: Changes, paths: Sequence[str | None]) -> tuple[str, ...]:
-    """Those of the files and folders that the change touches."""
+    """The given files and folders that the change touches."""
     return tuple(path for path in paths if path and _is_touched(os.path.realpath(path), changes))
 
 

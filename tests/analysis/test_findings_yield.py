@@ -76,7 +76,7 @@ def test_a_port_of_something_refused_takes_no_node_for_sure() -> None:
     refused = found(made("DaemonSet", "a", port=80, label="other") + made("DaemonSet", "b", port=80))
     (unsure,) = refused["hostport-cross-workload"]
     assert (sure.severity.word, unsure.severity.word) == ("error", "warning")
-    assert "what the API server refuses is mended: DaemonSet shop/a" in unsure.evidence.assumes
+    assert "the objects that the API server rejects are corrected: DaemonSet shop/a" in unsure.evidence.assumes
 
 
 def test_two_that_take_one_host_port_are_told_once() -> None:

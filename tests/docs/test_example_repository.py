@@ -75,7 +75,7 @@ def test_only_what_a_branch_changes_is_told(shop: Path) -> None:
     run(shop, "git", *identity, "commit", "-q", "-m", "more caches")
     done = lint(shop, "manifests/overlays/prod", "--changed")
     assert done.returncode == 0, done.stdout
-    assert "1 finding elsewhere is left out" in done.stdout
+    assert "1 finding elsewhere not shown" in done.stdout
 
 
 def test_what_it_shows_of_hooks_and_jobs_is_there(shop: Path) -> None:

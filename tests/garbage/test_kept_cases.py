@@ -43,9 +43,9 @@ CLUSTERS = {
 }
 CONFIGS = {
     "config-hexadecimal-without-end.toml": (1, 13, "expected a string, found about 2^19999"),
-    "config-key-of-many-parts.toml": (1, 1, "a key of more than 1,000 parts"),
+    "config-key-of-many-parts.toml": (1, 1, "a key has more than 1,000 parts"),
     "config-name-too-long.toml": None,
-    "config-nul-in-a-name.toml": (1, 12, "the character U+0000 is in no name"),
+    "config-nul-in-a-name.toml": (1, 12, "a name cannot have the character U+0000"),
     "config-number-no-float-holds.toml": (2, 11, "at most 64 bits, found about 2^1328"),
     "config-number-of-5000-digits.toml": (0, 0, MANY),
 }

@@ -214,7 +214,7 @@ def test_a_change_that_edits_what_judges_it_is_told(repository: Path, edited: st
             file.write("# more\n")
     done = lint(repository, "manifests", "--changed", "--format", "json")
     line = json.loads(done.stdout)["summary"]["configuration"]
-    assert line.endswith(f"; the change edits what judges it: {edited}") == bool(edited)
+    assert line.endswith(f"; the change edits files that affect its own check: {edited}") == bool(edited)
 
 
 # --- where it comes from --------------------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ def test_it_names_nothing_outside_the_repository(repository: Path, key: str, nam
     (repository / "way-out").symlink_to("../secret")
     value = f'["{name}"]' if key == "rule-folders" else f'"{name}"'
     (repository / "kubesched.toml").write_text(f"{key} = {value}\n")
-    with pytest.raises(ConfigError, match=r"kubesched\.toml:1:\d+: .*lies outside .*name it with a flag"):
+    with pytest.raises(ConfigError, match=r"kubesched\.toml:1:\d+: .*lies outside .*use a flag"):
         read_config("kubesched.toml", BOOK)
     done = lint(repository, "manifests")
     assert (done.returncode, done.stdout) == (2, "")

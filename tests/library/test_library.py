@@ -154,7 +154,7 @@ def test_what_the_caller_gets_wrong_is_raised(cluster: Cluster) -> None:
         ({"apply_order": "random"}, "apply_order: 'random' is not one of"),
         ({"kubernetes_version": "1.4"}, "kubernetes_version: '1.4' is not one of"),
         ({"severities": {RULE: "fatal"}}, "expected one of note, warning, error"),
-        ({"severities": {"no-spread-or-anti-affinity": "error"}}, "never proves what it says"),
+        ({"severities": {"no-spread-or-anti-affinity": "error"}}, "gives no proof"),
         ({"params": {RULE: {"reserve": "two"}}}, "expected a whole number"),
         ({"params": {RULE: {"unknown": 1}}}, "has no parameter `unknown`"),
         ({"elastic": True}, "elastic belongs to load_cluster"),

@@ -64,15 +64,14 @@ def test_a_workload_that_is_defined_twice_has_one_row_and_a_note() -> None:
     found = told({"a/web.yaml": deployment(2), "b/web.yaml": deployment(3)})
     assert texts(found) == [("web", "3/3 ok")]
     assert found.notes[0] == (
-        "Deployment shop/web is defined more than once, and differently: "
-        "taken as at b/web.yaml:3, not as at a/web.yaml:3"
+        "Deployment shop/web is defined more than once, and differently: uses b/web.yaml:3, not a/web.yaml:3"
     )
 
 
 def test_in_one_file_the_later_definition_replaces_the_earlier() -> None:
     found = told({"web.yaml": f"{deployment(3)}---\n{deployment(2)}"})
     assert texts(found) == [("web", "2/2 ok")]
-    assert "taken as at web.yaml:14, not as at web.yaml:3" in found.notes[0]
+    assert "uses web.yaml:14, not web.yaml:3" in found.notes[0]
 
 
 def test_of_two_that_say_the_same_nothing_is_said() -> None:
@@ -84,7 +83,7 @@ def test_of_two_that_say_the_same_nothing_is_said() -> None:
 def test_the_autoscaler_of_a_definition_that_is_not_taken_is_left_out_and_named() -> None:
     found = told({"a/web.yaml": f"{deployment(2)}---\n{SCALER}", "b/web.yaml": deployment(3)})
     assert texts(found) == [("web", "3/3 ok")]
-    assert "autoscalers of definitions that are not taken are left out: shop/web" in found.notes
+    assert "not used: autoscalers of other definitions: shop/web" in found.notes
     found = told({"b/web.yaml": deployment(3), "c/web.yaml": f"{deployment(2)}---\n{SCALER}"})
     assert texts(found) == [("web", "7/7 ok")]
 
@@ -121,7 +120,7 @@ def test_why_answers_for_a_name_that_is_defined_twice_and_says_for_which() -> No
     assert {n.labels["topology.kubernetes.io/zone"] for n in three_zones().inventory.nodes if n.name in fitting} == {
         "eu-west-1b"
     }
-    assert any("taken as at b/web.yaml:3" in note for note in found.notes)
+    assert any("uses b/web.yaml:3" in note for note in found.notes)
 
 
 def test_why_sees_the_rest_of_the_set_from_the_file_of_what_was_asked() -> None:
@@ -131,7 +130,7 @@ def test_why_sees_the_rest_of_the_set_from_the_file_of_what_was_asked() -> None:
         "b/web.yaml": deployment(3),
     }
     found = answer(Question("api"), read(files).inventory, three_zones())
-    assert any("taken as at a/web.yaml:3, not as at b/web.yaml:3" in note for note in found.notes)
+    assert any("uses a/web.yaml:3, not b/web.yaml:3" in note for note in found.notes)
 
 
 def test_a_set_without_namesakes_is_left_as_it_is() -> None:

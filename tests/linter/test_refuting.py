@@ -75,7 +75,7 @@ def test_what_a_run_beats_is_a_warning_that_asks_for_a_report(quiet):
     assert finding.evidence.kind == "pattern"
     assert finding.evidence.text == (
         "not established: 2 > 1; yet in a run of the model 2 of 2 pods find a node."
-        " Please report this: it is a fault of kubesched-lint"
+        " Please report this bug in kubesched-lint"
     )
 
 

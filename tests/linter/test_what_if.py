@@ -87,7 +87,7 @@ spec: {limits: [{type: Container, defaultRequest: {cpu: CPU}}]}
 """
 TWICE = {"a/defaults.yaml": DEFAULTS.replace("CPU", "100"), "b/defaults.yaml": DEFAULTS.replace("CPU", "1m")}
 REFUSED = deployment(1, name="wrong").replace("labels: {app: web}", "labels: {app: other}")
-CHOSEN = "of what is defined more than once that definition is applied which leads to this"
+CHOSEN = "of the objects that are defined more than once, the definitions that cause this finding are applied"
 
 
 def premises(found: Report, name: str) -> set[tuple[str, ...]]:

@@ -277,9 +277,9 @@ def test_what_hangs_on_text_still_to_be_filled_in_is_skipped_and_never_an_error(
     cluster = cluster_from([("c.yaml", SKETCH)], "c.yaml")
     report, _ = lint(read(OPEN), cluster, Options(), Rulebook.shipped().select("ci"))
     assert {f.rule for f in report.findings} == {"spread-selector-misses-self"}
-    skipped = {skip.rule: skip.reason for skip in report.skipped if "is to be filled in" in skip.reason}
+    skipped = {skip.rule: skip.reason for skip in report.skipped if "is a placeholder" in skip.reason}
     assert skipped.keys() >= {"api-would-reject", "affinity-selector-matches-nothing", "topology-key-missing-on-nodes"}
-    assert skipped["pvc-missing"] == "m.yaml:19: ${CLAIM} is to be filled in, render it first"
+    assert skipped["pvc-missing"] == "m.yaml:19: ${CLAIM} is a placeholder, render the template first"
 
 
 def test_filled_in_the_same_text_is_judged() -> None:

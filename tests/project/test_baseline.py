@@ -127,9 +127,9 @@ def test_the_file_has_a_sorted_line_for_each_and_reads_back() -> None:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"\xff", "b.json: not UTF-8"),
+        (b"\xff", "b.json: not a baseline: not UTF-8"),
         (b"{", "b.json:1:2: not JSON"),
-        (b'{"a": [\n<<<<<<< ours\n', "b.json:2:1: not JSON; a conflict of a merge is in it"),
+        (b'{"a": [\n<<<<<<< ours\n', "b.json:2:1: not JSON; it has a merge conflict"),
         (b"[" * 100_000, "b.json: nested too deeply"),
         (b"[]", "b.json: not a baseline; `kubesched-lint baseline write` makes one"),
         (b'{"version": 1, "findings": []}', "b.json: not a baseline"),
@@ -138,9 +138,9 @@ def test_the_file_has_a_sorted_line_for_each_and_reads_back() -> None:
             b'{"kubesched-lint-baseline": "x"}',
             "b.json: a baseline of version 'x': this kubesched-lint does not know it",
         ),
-        (b'{"kubesched-lint-baseline": 1, "findings": 3}', "b.json: a baseline has a list of findings"),
+        (b'{"kubesched-lint-baseline": 1, "findings": 3}', "b.json: not a baseline: it has no list `findings`"),
         (b'{"kubesched-lint-baseline": 1, "findings": [3]}', "b.json: finding 1 is not an object"),
-        (b'{"kubesched-lint-baseline": 1, "findings": [{"rule": 1}]}', "b.json: finding 1 has no `rule`"),
+        (b'{"kubesched-lint-baseline": 1, "findings": [{"rule": 1}]}', "b.json: finding 1 needs `rule`, a string"),
     ],
 )
 def test_a_file_that_is_no_baseline_is_one_message(data: bytes, why: str) -> None:
@@ -181,12 +181,12 @@ def test_changes_say_why_an_entry_is_new() -> None:
 
 def test_another_severity_is_one_change() -> None:
     mild, bad = finding(), finding(severity=Severity.ERROR)
-    assert told(Report((mild,)), Report((bad,))) == [("~", mild.rule, "worse than it was")]
-    assert told(Report((bad,)), Report((mild,))) == [("~", mild.rule, "milder")]
-    assert told(Report((bad, mild)), Report((mild, mild))) == [("~", mild.rule, "milder")]
+    assert told(Report((mild,)), Report((bad,))) == [("~", mild.rule, "more severe")]
+    assert told(Report((bad,)), Report((mild,))) == [("~", mild.rule, "less severe")]
+    assert told(Report((bad, mild)), Report((mild, mild))) == [("~", mild.rule, "less severe")]
     assert told(Report((bad,)), Report((mild, mild))) == [
         ("+", mild.rule, ""),
-        ("~", mild.rule, "milder"),
+        ("~", mild.rule, "less severe"),
     ]
 
 

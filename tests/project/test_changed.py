@@ -65,7 +65,7 @@ def test_nothing_changed_nothing_told(shop: Path) -> None:
     done = lint(shop, "--changed", ".", "--format", "json")
     assert done.returncode == 0
     assert findings(done) == []
-    assert "only what changed since the last commit is told; 4 findings elsewhere are left out" in done.stdout
+    assert "only what changed since the last commit is reported; 4 findings elsewhere not shown" in done.stdout
 
 
 def test_a_changed_document_brings_its_findings_and_no_other(shop: Path) -> None:
@@ -137,7 +137,7 @@ def test_outside_of_git_it_says_so(tmp_path: Path) -> None:
     shutil.copy(ROOT / "fixtures/shop/web.yaml", tmp_path / "web.yaml")
     done = lint(tmp_path, "web.yaml", "--changed")
     assert done.returncode == 2
-    assert done.stderr == ("error: --changed: web.yaml is in no git repository, so nobody can tell what has changed\n")
+    assert done.stderr == ("error: --changed: web.yaml is in no git repository, so changes are unknown\n")
 
 
 def test_a_base_that_is_not_there_is_named(shop: Path) -> None:

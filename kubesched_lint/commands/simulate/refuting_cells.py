@@ -47,7 +47,7 @@ def established_cells(rows: Sequence[Row], simulation: Simulation, world: World)
 
 
 def _not_established(cell: Cell, run: str) -> Cell:
-    missing = f"a proof: {cell.why}; yet {run}. Please report this: it is a fault of kubesched-lint"
+    missing = f"a proof: {cell.why}; yet {run}. Please report this bug in kubesched-lint"
     bound = Range(0, cell.wanted, "bound")
     return Cell(
         cell.event,

@@ -1,1 +1,1 @@
-"""Which pods are created at all, and how they are stored: what the API server's admission plugins do."""
+"""The API server's admission plugins: which pods are created, and how they are stored."""

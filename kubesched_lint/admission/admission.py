@@ -1,7 +1,7 @@
-"""The admission of one cluster: lint, simulate and why ask here what becomes of a pod that somebody creates.
+"""The admission of one cluster: lint, simulate and why ask it what happens to a pod on creation.
 
 The order is that of the API server (v1.36, ``kubeapiserver/options/plugins.go``): mutating plugins (LimitRanger,
-Priority, RuntimeClass), validation of what they made, validating plugins (LimitRanger, PodSecurity, RuntimeClass).
+Priority, RuntimeClass), validation of their result, validating plugins (LimitRanger, PodSecurity, RuntimeClass).
 ResourceQuota comes last and counts: see ``lifecycle.quotas``.
 """
 
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
 
 
 _STEPS = 4
-"""What it costs to ask what a quota wants said of one pod."""
+"""The cost in steps of one quota's check of one pod."""
 ENFORCE = "pod-security.kubernetes.io/enforce"
 
 
 class Admission:
-    """``objects`` are the manifests laid over the cluster; of the kinds in ``known`` the cluster has no others.
+    """``objects`` are the manifests laid over the cluster; the cluster has no other objects of the kinds in ``known``.
 
-    ``is_snapshot``: what a snapshot does not tell may exist or not. A sketch is assumed to have the classes that are
-    named, and no LimitRange more.
+    ``is_snapshot``: objects of other kinds may or may not exist. For a sketch, all named classes are assumed to exist,
+    and no further LimitRange.
     """
 
     def __init__(
@@ -61,14 +61,14 @@ class Admission:
         self.minor = int(kubernetes_version.split(".")[1])
 
     def stored(self, pod: Pod, extra_labels: Labels | None = None, source: Source | None = None) -> Pod:
-        """The pod as the API server stores it; ``extra_labels`` are those that its controller adds.
+        """Return the pod as the API server stores it; ``extra_labels`` are those that its controller adds.
 
-        ``source`` is that of its workload: LimitRanges of other worlds than its own are passed over. The same
-        question has the same object as its answer, because courses ask it again for each event.
+        ``source`` is its workload's: LimitRanges that belong to other sample folders are skipped. Equal calls return the
+        same object, because simulated runs repeat them for each event.
         """
         key = (id(pod), id(source), tuple(extra_labels.items()) if extra_labels else ())
         known = self._stored.get(key)
-        if known is None:  # pod and source are kept beside, so that their id() cannot come to mean others
+        if known is None:  # pod and source are kept with it, so that their id() is not reused
             found = admit(
                 pod,
                 extra_labels=extra_labels,
@@ -84,9 +84,9 @@ class Admission:
         return {}
 
     def decision(self, workload: Workload) -> Decision:
-        """Whether the pods of a workload are created, quotas aside."""
+        """Return whether the pods of a workload are created; quotas are not considered."""
         known = self._decided.get(id(workload))
-        if known is None:  # the workload is kept beside, so that its id() cannot come to mean another
+        if known is None:  # the workload is kept with it, so that its id() is not reused
             known = self._decided[id(workload)] = workload, self._decision(workload)
         return known[1]
 
@@ -113,7 +113,10 @@ class Admission:
         return Decision(unknown=tuple(unknown), assumed=assumed) if unknown or assumed else CREATED
 
     def _gone(self, source: Source | None) -> AdmissionRefusal | None:
-        """Why the server knows no objects of this kind and version; None where it does, or where nobody wrote it."""
+        """Return the refusal if the server does not serve this kind and version.
+
+        None if it does, or for no manifest.
+        """
         if not isinstance(source, Document):
             return None
         if not removed_in(source.api_version, source.kind, self.version):
@@ -134,7 +137,7 @@ class Admission:
 
     @cached_property
     def priority_classes(self) -> Mapping[str, PriorityClass]:
-        """By name, with Kubernetes' own two."""
+        """Name → class, with Kubernetes' own two."""
         return {**SYSTEM_PRIORITY_CLASSES, **self._given_classes}
 
     @cached_property
@@ -142,7 +145,7 @@ class Admission:
         return {c.name: c for c in self.objects.priority_classes}
 
     def _by_priority(self, pod: Pod) -> Iterator[AdmissionRefusal]:
-        """admitPod of ``plugin/pkg/admission/priority``."""
+        """Yield the refusals of admitPod in ``plugin/pkg/admission/priority``."""
         computed = self._priority_class_of(pod)
         if computed is None:
             if "PriorityClass" in self.known:
@@ -150,7 +153,7 @@ class Admission:
                 yield AdmissionRefusal("Priority", message, (*pod.path, "priorityClassName"))
             return
         if not pod.priority_class and not computed.name and "PriorityClass" not in self.known:
-            return  # a default class that we do not know of may say the same
+            return  # an unknown default class may have the same value
         if pod.priority is not None and pod.priority != computed.value:
             message = class_words.other_priority(pod.priority, computed.value)
             yield AdmissionRefusal("Priority", message, (*pod.path, "priority"))
@@ -160,12 +163,12 @@ class Admission:
             yield AdmissionRefusal("Priority", message, (*pod.path, "preemptionPolicy"))
 
     def _priority_class_of(self, pod: Pod) -> PriorityClass | None:
-        """The class that settles the pod's priority; None where it names one that we do not know of."""
+        """Return the class that sets the pod's priority; None if the pod names an unknown class."""
         return self.priority_classes.get(pod.priority_class) if pod.priority_class else self._default_class
 
     @cached_property
     def _default_class(self) -> PriorityClass:
-        """Of several, which only a race makes, the lowest (getDefaultPriorityClass)."""
+        """The default class; of several, which only a race creates, the lowest (getDefaultPriorityClass)."""
         defaults = [c for c in self._given_classes.values() if c.is_default]
         return min(defaults, key=lambda c: c.value) if defaults else PriorityClass("")
 
@@ -173,11 +176,11 @@ class Admission:
 
     @cached_property
     def runtime_classes(self) -> Mapping[str, RuntimeClass]:
-        """By name."""
+        """Name → class."""
         return {c.name: c for c in self.objects.runtime_classes}
 
     def _by_runtime_class(self, pod: Pod) -> Iterator[AdmissionRefusal]:
-        """prepareObjects, setOverhead and setScheduling of ``plugin/pkg/admission/runtimeclass``."""
+        """Yield what prepareObjects, setOverhead and setScheduling of ``plugin/pkg/admission/runtimeclass`` refuse."""
         if not pod.runtime_class:
             return
         found = self.runtime_classes.get(pod.runtime_class)
@@ -197,7 +200,7 @@ class Admission:
                 yield AdmissionRefusal("RuntimeClass", message, (*pod.path, "nodeSelector", key), found, at)
 
     def _by_overhead(self, pod: Pod) -> Iterator[AdmissionRefusal]:
-        """validateOverhead: only a class gives a pod its overhead."""
+        """Yield the refusal of validateOverhead: only a class may set a pod's overhead."""
         found = self.runtime_classes.get(pod.runtime_class)
         if pod.overhead and (found is not None or not pod.runtime_class) and not (found and found.overhead):
             yield AdmissionRefusal("RuntimeClass", class_words.OVERHEAD_WITHOUT_CLASS, (*pod.path, "overhead"), found)
@@ -205,7 +208,7 @@ class Admission:
     # --- LimitRanger ------------------------------------------------------------------------------------------------
 
     def limit_ranges_of(self, namespace: str, source: Source | None = None) -> tuple[LimitRange, ...]:
-        """Those that a workload of a namespace meets, by name."""
+        """Return the LimitRanges that apply to a workload of a namespace, by name."""
         found = self._limit_ranges.get(namespace, ())
         return tuple(r for r in found if is_in_reach(r.source, source)) if found else ()
 
@@ -217,7 +220,7 @@ class Admission:
         return found
 
     def _by_limits(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[AdmissionRefusal]:
-        """What validation says of the filled-in pod, then the first LimitRange that is broken."""
+        """Yield the refusal of validation for the pod with defaults, then of the first violated LimitRange."""
         from kubesched_lint.admission.limits import broken, broken_by_claim, invalid_by_default, together
         from kubesched_lint.validation.validate import in_brackets
 
@@ -243,7 +246,7 @@ class Admission:
 
     @cached_property
     def _enforcing(self) -> Mapping[str, tuple[Namespace, Policy]]:
-        """Namespaces that enforce a policy, by name."""
+        """Name → namespace and the policy that it enforces."""
         if not any(ENFORCE in n.labels for n in self.objects.namespaces):
             return {}
         from kubesched_lint.admission.podsecurity import policy_of
@@ -268,7 +271,7 @@ class Admission:
     # --- ResourceQuota ----------------------------------------------------------------------------------------------
 
     def quotas_of(self, workload: Workload, pod: Pod) -> tuple[ResourceQuota, ...]:
-        """Those that count the pods of a workload, by name; ``pod`` is the stored one."""
+        """Return the quotas that count the pods of a workload, by name; ``pod`` is the stored one."""
         here = self._quotas.get(workload.namespace, ())
         work.spend(len(here) // 2)
         found = [q for q in here if is_in_reach(q.source, workload.source)]
@@ -287,7 +290,7 @@ class Admission:
         return found
 
     def _by_quota(self, workload: Workload) -> Iterator[AdmissionRefusal]:
-        """What a quota wants every container to say, and one does not: then it refuses each pod."""
+        """Yield a quota's refusal if a container does not set a resource that the quota requires."""
         from kubesched_lint.model.quota import in_words, unsaid
 
         pod = self.stored(workload.pod, source=workload.source)
@@ -304,10 +307,10 @@ class Admission:
             sure = not self.assumes_no_limits
             yield AdmissionRefusal("ResourceQuota", message, at, quota, ("spec", "hard"), assumes, sure=sure)
 
-    # --- what nobody told us ----------------------------------------------------------------------------------------
+    # --- what is unknown --------------------------------------------------------------------------------------------
 
     def _untold_classes(self, pod: Pod) -> Iterator[tuple[str, str]]:
-        """Classes that a pod names and nobody told us of, each with what the model takes it to say."""
+        """Yield each unknown class that a pod names, with the values that the model assumes for it."""
         if pod.priority_class and pod.priority_class not in self.priority_classes:
             yield f"PriorityClass {pod.priority_class}", "and gives priority 0"
         if pod.runtime_class and pod.runtime_class not in self.runtime_classes:
@@ -316,36 +319,36 @@ class Admission:
     def _unknown(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[str]:
         for limits in ranges:
             if not isinstance(limits.source, Document) and any(map(_says_nothing, limits.items)):
-                yield f"which bounds LimitRange {limits.namespace}/{limits.name} sets, for the snapshot lacks them"
+                yield f"which bounds LimitRange {limits.namespace}/{limits.name} sets, because the snapshot lacks them"
         if workload.namespace in self._quotas and not self.knows_limits:
             for refusal in self._by_quota(workload):
                 yield f"whether a LimitRange of the namespace fills in what a quota asks for ({refusal.message})"
         namespace = self._enforcing.get(workload.namespace)
         if namespace is not None and not isinstance(written_template(workload), dict):
-            yield f"whether the pods keep to PodSecurity {namespace[1]}, for their template is not known"
+            yield f"whether the pods keep to PodSecurity {namespace[1]}, because their template is unknown"
 
 
 def _says_nothing(item: LimitItem) -> bool:
-    """Nobody writes such an item: snapshots of old left out maxLimitRequestRatio."""
+    """Return whether the item is empty: old snapshots left out maxLimitRequestRatio."""
     return not (item.min or item.max or item.ratio or item.default or item.default_request)
 
 
 def _stands(by: LimitRange | Namespace | ResourceQuota) -> tuple[str, ...]:
-    """What a refusal by an object of the set assumes."""
+    """Return the assumptions of a refusal by an object of the manifests."""
     if not isinstance(by.source, Document):
         return ()
     return (f"{type(by).__name__} {by.name} is there before the pods, as it is whenever they are made anew",)
 
 
-# --- Which objects of a manifest set are meant for which workloads: two sample folders are two worlds -----------------
+# --- Which objects of a manifest set apply to which workloads: two sample folders are two worlds ----------------------
 
 
 def is_in_reach(policy: Source | None, workload: Source | None, namespace: str = "") -> bool:
-    """Whether somebody who applies the workload applies the policy too, both being of one namespace.
+    """Return whether a user who applies the workload also applies the policy; both are of one namespace.
 
-    What the cluster holds is there. In the set they belong together where one stands in a folder around
-    the other, or where both write the name of their namespace: folders side by side that leave it out are samples,
-    each to be tried by itself. ``namespace``: the policy is the Namespace of this name.
+    Objects of the cluster always apply. Manifests belong together if one is in a folder around the other, or if both
+    set the name of their namespace: folders side by side without it are samples, each to try separately. ``namespace``:
+    the policy is the Namespace of this name.
     """
     if not (isinstance(policy, Document) and isinstance(workload, Document)) or policy.path == workload.path:
         return True
@@ -357,7 +360,7 @@ def is_in_reach(policy: Source | None, workload: Source | None, namespace: str =
 
 
 def _folder(path: str) -> str:
-    """With a slash at the end; empty for a file without a folder."""
+    """Return the folder with a slash at the end; empty for a file without a folder."""
     head, slash, _ = path.rpartition("/")
     return head + slash
 

@@ -1,4 +1,4 @@
-"""What becomes of the pods that a controller, or somebody, creates from one template."""
+"""The result of admission for the pods of one template."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubesched_lint.record import record
 
 VALIDATION = "validation"
 OBJECT = "object"
-"""The workload itself is refused, so that no controller makes pods of it."""
+"""The workload itself is refused, so no controller makes pods from it."""
 
 
 @record
@@ -19,20 +19,20 @@ class AdmissionRefusal:
     plugin: str
     """``Priority``, ``RuntimeClass``, ``LimitRanger``, ``PodSecurity``, ``ResourceQuota``, or one of those above."""
     message: str
-    """What it says after the pod's name: ``no PriorityClass with name none-such was found``."""
+    """The API server's text after the pod's name: ``no PriorityClass with name none-such was found``."""
     at: Path
     """The place to blame in the workload."""
     by: LimitRange | Namespace | ResourceQuota | RuntimeClass | None = None
-    """The object that refuses; None where one is missing."""
+    """The object that refuses; None if the refusal is for a missing object."""
     by_at: Path = ()
     assumes: tuple[str, ...] = ()
     claim: str = ""
-    """The claim that is refused, so that its StatefulSet makes no pod; empty where the pod itself is."""
+    """The refused claim, because of which its StatefulSet creates no pod; empty if the pod itself is refused."""
     sure: bool = True
-    """False where it assumes that there is no object of a kind which the cluster file does not tell."""
+    """False if it assumes that no object of a kind exists that the cluster file does not list."""
 
     def said_of(self, workload: Workload) -> str:
-        """What the API server answers to whoever creates a pod of the workload, or the workload itself."""
+        """Return the API server's answer to the creation of a pod of the workload, or of the workload itself."""
         if self.plugin == OBJECT:
             return self.message
         if self.claim:
@@ -41,7 +41,7 @@ class AdmissionRefusal:
 
 
 def about_pod(workload: Workload, message: str, ordinal: int = 0, *, is_invalid: bool = False) -> str:
-    """``pods "web-*" is forbidden: …``: names end in random characters, but of StatefulSets and bare pods."""
+    """Return ``pods "web-*" is forbidden: …``: only names in StatefulSets and of bare pods are not random."""
     suffix = {"Pod": "", "StatefulSet": f"-{ordinal}"}.get(workload.kind, "-*")
     if is_invalid:
         return f'Pod "{workload.name}{suffix}" is invalid: {message}'
@@ -50,13 +50,13 @@ def about_pod(workload: Workload, message: str, ordinal: int = 0, *, is_invalid:
 
 @record
 class Decision:
-    """``refusal`` holds whatever is unknown; without one, the pods are created where ``unknown`` is empty."""
+    """``refusal`` holds even if something is unknown; without one, the pods are created if ``unknown`` is empty."""
 
     refusal: AdmissionRefusal | None = None
     unknown: tuple[str, ...] = ()
-    """What nobody told us and the creation hangs on, ``whether RuntimeClass gvisor exists``."""
+    """Unknown facts on which the creation depends: ``whether RuntimeClass gvisor exists``."""
     assumed: tuple[str, ...] = ()
-    """The same where the cluster file leaves whole kinds out: ``RuntimeClass gvisor exists, …``."""
+    """The same if the cluster file leaves out whole kinds: ``RuntimeClass gvisor exists, …``."""
 
 
 CREATED = Decision()

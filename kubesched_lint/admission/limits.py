@@ -1,4 +1,4 @@
-"""What LimitRanges refuse: bounds of containers, pods and claims, in the words of the API server.
+"""The refusals of LimitRanges: bounds of containers, pods and claims, in the words of the API server.
 
 Mirrors ``plugin/pkg/admission/limitranger/admission.go`` (v1.36).
 """
@@ -24,7 +24,7 @@ _POD_LEVEL = ("cpu", "memory")
 
 
 class Broken(NamedTuple):
-    """A bound that is not met: what the API server says, and the place of what is too little or too much."""
+    """A violated bound: the API server's message, and the place of the amount that is too small or too large."""
 
     message: str
     at: Path
@@ -32,18 +32,18 @@ class Broken(NamedTuple):
 
 
 class _Sized(NamedTuple):
-    """A container with what it asks for, as written, else as a LimitRange gives it."""
+    """A container with its amounts as written, else from a LimitRange."""
 
     path: Path
     requests: dict[str, Quantity]
     limits: dict[str, Quantity]
     is_sidecar: bool
     defaulted: frozenset[str]
-    """Resources whose limit a LimitRange gave."""
+    """Resources whose limit comes from a LimitRange."""
 
 
 def invalid_by_default(pod: Pod, template: object, ranges: Sequence[LimitRange]) -> Iterator[Cause]:
-    """Why the pod is invalid once LimitRanges have filled it in: their default limit is below what is asked for."""
+    """Yield why the pod is invalid after LimitRange defaults: a default limit is below the request."""
     for group, containers in (("containers", pod.containers), ("initContainers", pod.init_containers)):
         for i, sized in enumerate(_sized(containers, pod, template, ranges)):
             if not sized.defaulted:
@@ -57,7 +57,7 @@ def invalid_by_default(pod: Pod, template: object, ranges: Sequence[LimitRange])
 
 
 def broken(pod: Pod, template: object, ranges: Sequence[LimitRange], limits: LimitRange) -> Iterator[Broken]:
-    """Every bound of ``limits`` that the pod does not meet, once all ``ranges`` have filled it in."""
+    """Yield every bound of ``limits`` that the pod violates after the defaults of all ``ranges``."""
     containers = _sized(pod.containers, pod, template, ranges)
     init_containers = _sized(pod.init_containers, pod, template, ranges)
     for item in limits.items:
@@ -73,7 +73,7 @@ def broken(pod: Pod, template: object, ranges: Sequence[LimitRange], limits: Lim
 
 
 def broken_by_claim(claim: Claim, limits: LimitRange) -> Iterator[Broken]:
-    """PersistentVolumeClaimValidateLimitFunc: bounds of what a claim requests."""
+    """Yield the bounds that a claim's requests violate (PersistentVolumeClaimValidateLimitFunc)."""
     value = {} if claim.source is None else getattr(claim.source, "value", {})
     written = value_at(value, (*claim.path, "spec", "resources", "requests"))
     requests = _amounts(written) if isinstance(written, dict) else _plain({"storage": claim.request})
@@ -87,7 +87,7 @@ def broken_by_claim(claim: Claim, limits: LimitRange) -> Iterator[Broken]:
 
 
 def together(found: Sequence[Broken]) -> str:
-    """``utilerrors.NewAggregate``: each message once, in brackets when there are several."""
+    """Return ``utilerrors.NewAggregate``: each message once, in brackets if there are several."""
     messages = tuple(dict.fromkeys(b.message for b in found))
     return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
 
@@ -96,7 +96,7 @@ def together(found: Sequence[Broken]) -> str:
 
 
 def _amounts(written: Mapping[str, object]) -> dict[str, Quantity]:
-    """A quantity that does not parse is left out: validation tells of it."""
+    """Return the quantities; one that does not parse is left out, because validation reports it."""
     found = {}
     for name, text in written.items():
         try:
@@ -113,7 +113,7 @@ def _sized(
 
 
 def _inside(path: Path, pod: Pod) -> Path:
-    """A path of the object as a path of its template."""
+    """Return a path of the object as a path of its template."""
     return path[max(len(pod.path) - 1, 0) :]
 
 
@@ -134,7 +134,7 @@ def _sized_one(container: Container, written: Any, ranges: Sequence[LimitRange])
 
 
 def _plain(amounts: Resources) -> dict[str, Quantity]:
-    """Decoded integers: millicores of cpu, whole units of all else."""
+    """Return decoded integers as quantities: millicores of cpu, whole units of all else."""
     return {
         name: Quantity(n * _MILLI) if name == "cpu" else Quantity(n * _GIGA, "DecimalSI" if n % 1024 else "BinarySI")
         for name, n in amounts.items()
@@ -142,7 +142,7 @@ def _plain(amounts: Resources) -> dict[str, Quantity]:
 
 
 def _of_pod(running: Sequence[Amounts], init_containers: Sequence[_Sized], level: Any, key: str) -> dict[str, Quantity]:
-    """podRequests and podLimits of limitranger: without overhead."""
+    """Return podRequests or podLimits of limitranger: without overhead."""
     total: dict[str, Quantity] = {}
     for amounts in running:
         _add(total, amounts)
@@ -180,7 +180,7 @@ def _raise_to(peak: dict[str, Quantity], other: Amounts) -> None:
 
 
 def _not_met(item: LimitItem, requests: Amounts, limits: Amounts, at: Path) -> Iterator[Broken]:
-    """Go walks maps in any order; here resources go by name."""
+    """Yield the violated bounds; Go walks maps in random order, here resources are in name order."""
     bounds: tuple[tuple[Mapping[str, object], Callable[..., str]], ...] = (
         (item.min, _least),
         (item.max, _most),

@@ -1,7 +1,7 @@
-"""What the API server adds to a pod that is created: the difference between what a user wrote and what is scheduled.
+"""The API server's changes to a created pod: from what a user wrote to what is scheduled.
 
 Mirrors, in the order in which they run (v1.36): ``plugin/pkg/admission/{limitranger,priority,defaulttolerationseconds,
-runtimeclass}`` and ``pkg/registry/core/pod/strategy.go``. Defaults of single fields are the decoder's work.
+runtimeclass}`` and ``pkg/registry/core/pod/strategy.go``. The decoder sets defaults of single fields.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def admit(
     runtime_classes: Mapping[str, RuntimeClass] | None = None,
     limit_ranges: Iterable[LimitRange] = (),
 ) -> Pod:
-    """The pod as the API server would store it. Idempotent.
+    """Return the pod as the API server would store it. Idempotent.
 
-    ``extra_labels`` are those its controller adds (``pod-template-hash``). A class that is not among the given ones
-    is unknown: the pod keeps what it says itself. LimitRanges of other namespaces are passed over.
+    ``extra_labels`` are those that its controller adds (``pod-template-hash``). For a class that is not given, the pod
+    keeps its own values. LimitRanges of other namespaces are skipped.
     """
     pod = _with_limit_ranges(pod, limit_ranges)
-    # One copy for all three: of thousands of pods, copies are most of what admission costs.
+    # One copy for all three: with thousands of pods, copies are most of the cost of admission.
     pod = replace(
         pod,
         labels={**pod.labels, **extra_labels} if extra_labels else pod.labels,
@@ -54,7 +54,7 @@ def admit(
 
 
 def _with_limit_ranges(pod: Pod, limit_ranges: Iterable[LimitRange]) -> Pod:
-    """Containers take what they lack from every LimitRange in turn (mergePodResourceRequirements)."""
+    """Return the pod with the missing values of its containers from each LimitRange (mergePodResourceRequirements)."""
     for limits in limit_ranges:
         if limits.namespace == pod.namespace:
             pod = replace(
@@ -83,19 +83,19 @@ def _with_requests(pod: Pod) -> Pod:
 
 
 def _priority(pod: Pod, classes: Mapping[str, PriorityClass]) -> dict[str, Any]:
-    """The fields of the pod that its class settles."""
+    """Return the fields of the pod that its class sets."""
     if pod.priority_class:
         found = classes.get(pod.priority_class) or SYSTEM_PRIORITY_CLASSES.get(pod.priority_class)
         if found is None:
             return {}
     else:
-        # Several defaults cannot arise but by a race; upstream then takes the lowest.
+        # Only a race can create several defaults; upstream then takes the lowest.
         defaults = [c for c in classes.values() if c.is_default]
         found = min(defaults, key=lambda c: c.value) if defaults else None
     if found is None:
         priority, policy, name = pod.priority or 0, "PreemptLowerPriority", pod.priority_class
     elif pod.priority is not None and not pod.priority_class:
-        return {}  # stored already, before there was a default class
+        return {}  # stored before there was a default class
     else:
         priority, policy, name = found.value, found.preemption_policy, found.name
     return {
@@ -109,7 +109,7 @@ def _priority(pod: Pod, classes: Mapping[str, PriorityClass]) -> dict[str, Any]:
 
 
 def with_default_tolerations(tolerations: tuple[Toleration, ...]) -> tuple[Toleration, ...]:
-    """Pods stay for 300 s on a node that is not ready or unreachable, unless they say otherwise."""
+    """Return the tolerations with the defaults: pods stay 300 s on a node that is not ready or unreachable."""
     if not tolerations:
         return _EVICTED_LATE
     added = tuple(
@@ -124,7 +124,10 @@ def with_default_tolerations(tolerations: tuple[Toleration, ...]) -> tuple[Toler
 
 
 def _with_runtime_class(pod: Pod, runtime_class: RuntimeClass) -> Pod:
-    """Overhead, selector and tolerations of the class. Conflicting selectors are the API server's to refuse."""
+    """Return the pod with its class's overhead, selector and tolerations.
+
+    The API server refuses conflicting selectors.
+    """
     tolerations = pod.tolerations + tuple(t for t in runtime_class.tolerations if t not in pod.tolerations)
     pod = replace(
         pod,
@@ -139,9 +142,9 @@ def _with_runtime_class(pod: Pod, runtime_class: RuntimeClass) -> Pod:
 
 
 def _with_label_keys(pod: Pod) -> Pod:
-    """matchLabelKeys become ``key in (value)`` of the selectors beside them, mismatchLabelKeys ``key notin (value)``.
+    """Return the pod with matchLabelKeys as ``key in (value)`` in their selectors, mismatchLabelKeys as ``key notin``.
 
-    Keys that the pod does not carry are ignored, and a null selector stays null.
+    Keys that the pod does not have are ignored, and a null selector stays null.
     """
     terms = (*pod.required_affinity, *pod.required_anti_affinity)
     weighted = (*pod.preferred_affinity, *pod.preferred_anti_affinity)

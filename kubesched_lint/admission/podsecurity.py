@@ -1,7 +1,7 @@
-"""What the PodSecurity admission plugin refuses, by the ``enforce`` label of a namespace.
+"""The refusals of the PodSecurity admission plugin, by the ``enforce`` label of a namespace.
 
 Mirrors ``k8s.io/pod-security-admission`` (v1.36): ``policy/check_*.go``, ``policy/registry.go`` (order and versions of
-checks) and ``api/helpers.go`` (labels). Pods are plain values, for no rule of scheduling reads a security context.
+checks) and ``api/helpers.go`` (labels). Pods are plain values, because no scheduling rule reads a security context.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from kubesched_lint.validation.causes import quoted
 LEVEL = "pod-security.kubernetes.io/enforce"
 VERSION = f"{LEVEL}-version"
 _NEWEST = 35
-"""The minor version in which a check changed last: later ones are judged by its checks (registry.go, maxVersion)."""
+"""The last minor version in which a check changed; later versions use its checks (registry.go, maxVersion)."""
 
 
 class Policy(NamedTuple):
@@ -60,10 +60,10 @@ class Policy(NamedTuple):
 
 
 def policy_of(labels: Mapping[str, str]) -> Policy | None:
-    """What a namespace enforces; None where it enforces nothing.
+    """Return the policy that a namespace enforces; None if it enforces nothing.
 
-    PolicyToEvaluate: a level that is none counts as restricted, a version that is none as latest. What the API server
-    enforces where no label says it is privileged, unless its configuration file says otherwise.
+    PolicyToEvaluate: an invalid level counts as restricted, an invalid version as latest. Without a label the API
+    server enforces privileged, unless its configuration file says otherwise.
     """
     level = labels.get(LEVEL, "privileged")
     if level == "privileged":
@@ -74,7 +74,7 @@ def policy_of(labels: Mapping[str, str]) -> Policy | None:
 
 
 def violation(policy: Policy, template: Value, minor: int = _NEWEST) -> str:
-    """What the pods of a template are forbidden for; empty where they are not. ``minor`` is Kubernetes' own.
+    """Return why the pods of a template are forbidden; empty if they are not. ``minor`` is Kubernetes' own.
 
     The words are those of the API server: ``violates PodSecurity "restricted:latest": privileged (container …)``.
     """
@@ -92,7 +92,7 @@ def violation(policy: Policy, template: Value, minor: int = _NEWEST) -> str:
 
 
 def _checks(level: str, minor: int) -> Iterator[Check]:
-    """Those of a policy, sorted by their upstream ID: baseline first, without those that restricted ones replace."""
+    """Yield a policy's checks by upstream ID: baseline first, without those that restricted ones replace."""
     restricted = level == "restricted"
     yield app_armor
     if not (restricted and minor >= 22):
@@ -133,7 +133,8 @@ def _restricted_checks(minor: int) -> Iterator[Check]:
         yield exempt(seccomp_restricted)
 
 
-# --- The checks that the restricted policy adds to baseline, and who is exempt from them ------------------------------
+# --- The checks that the restricted policy adds to baseline, and their exemptions
+# ----------------------------------------
 
 
 def escalation(pod: CheckedPod) -> Told:
@@ -191,7 +192,7 @@ def restricted_volumes(pod: CheckedPod) -> Told:
     bad = []
     for volume in volumes(pod):
         given = {key for key, value in volume.items() if value is not None and key != "name"}
-        # A volume that says no source is an emptyDir (SetDefaults_Volume).
+        # A volume without a source is an emptyDir (SetDefaults_Volume).
         if given and given.isdisjoint(_FREE_VOLUMES):
             bad.append((str(volume.get("name", "")), next((v for v in _VOLUMES if v in given), "unknown")))
     if not bad:

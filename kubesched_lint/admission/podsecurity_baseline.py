@@ -1,4 +1,4 @@
-"""The checks of the baseline policy, and how they tell which part of a pod is against one.
+"""The checks of the baseline policy; each returns the offending part of the pod.
 
 Mirrors ``policy/check_*.go`` of ``k8s.io/pod-security-admission`` (v1.36).
 """
@@ -19,7 +19,7 @@ class CheckedPod(NamedTuple):
     annotations: Value
     spec: Value
     containers: tuple[Value, ...]
-    """Init containers first, as visitContainers goes."""
+    """Init containers first, in the order of visitContainers."""
 
     @property
     def security(self) -> Value:
@@ -34,7 +34,7 @@ class CheckedPod(NamedTuple):
         return at(self.spec, "os").get("name") == "windows"
 
     def setters(self, is_bad: Callable[[Value], bool]) -> list[str]:
-        """``pod`` and ``containers "a", "b"``: whose securityContext is bad."""
+        """Return ``pod`` and ``containers "a", "b"``: those with a bad securityContext."""
         found = ["pod"] if is_bad(self.security) else []
         names = self.named(lambda c: is_bad(at(c, "securityContext")))
         return [*found, containers_named(names)] if names else found
@@ -44,7 +44,7 @@ class CheckedPod(NamedTuple):
 
 
 Told = tuple[str, str] | None
-"""Reason and detail; None where the check has nothing against the pod."""
+"""Reason and detail; None if the pod passes the check."""
 Check = Callable[[CheckedPod], Told]
 
 
@@ -160,7 +160,7 @@ def host_ports(pod: CheckedPod) -> Told:
     shared = pod.spec.get("hostNetwork") is True
 
     def ports(container: Value) -> list[int]:
-        """With hostNetwork a port without hostPort gets that of the container (SetDefaults_PodSpec)."""
+        """Return the ports; with hostNetwork a port without hostPort gets its containerPort (SetDefaults_PodSpec)."""
         written = [p for p in items_of(container, "ports") if isinstance(p, dict)]
         found = [p.get("hostPort") or (p.get("containerPort") if shared else 0) for p in written]
         return [p for p in found if isinstance(p, int) and p]
@@ -271,7 +271,7 @@ _SYSCTLS = {
     "net.ipv4.tcp_keepalive_probes",
     32: "net.ipv4.tcp_rmem net.ipv4.tcp_wmem",
 }
-"""Allowed since a minor version."""
+"""Minor version → sysctls allowed since then."""
 
 
 def sysctls(minor: int) -> Check:

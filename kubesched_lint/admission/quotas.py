@@ -1,4 +1,4 @@
-"""Which ResourceQuotas count the pods of a workload, and what each pod counts for.
+"""Which ResourceQuotas count the pods of a workload, and each pod's usage.
 
 Mirrors ``pkg/quota/v1/evaluator/core/{pods,persistent_volume_claims}.go`` (v1.36): podMatchesScopeFunc and, for the
 claims that a StatefulSet makes with each pod, pvcEvaluator.Usage.
@@ -18,7 +18,7 @@ _OF_CLASS = ".storageclass.storage.k8s.io/"
 
 
 def counts(quota: ResourceQuota, pod: Pod, template: object = None) -> bool | None:
-    """Whether a quota counts a stored pod by its scopes; None where the pod's deadline decides and is not known."""
+    """Return whether a quota's scopes count a stored pod; None if this depends on the pod's unknown deadline."""
     found = [_matches(scope, pod, template) for scope in quota.scopes]
     return False if False in found else None if None in found else True
 
@@ -51,7 +51,7 @@ def _has_class(scope: QuotaScope, name: str) -> bool:
 
 
 def _is_best_effort(pod: Pod) -> bool:
-    """GetPodQOS: no container asks for cpu or memory, or limits it."""
+    """Return whether no container requests or limits cpu or memory (GetPodQOS)."""
     amounts = [a for c in (*pod.containers, *pod.init_containers) for a in (c.requests, c.limits)]
     amounts.append(pod.pod_requests or {})
     return not any(a.get("cpu") or a.get("memory") for a in amounts)
@@ -63,7 +63,7 @@ def _terms(pod: Pod) -> tuple[PodAffinityTerm, ...]:
 
 
 def asked_with_claims(pod: Pod, claims: tuple[Claim, ...], entry: str) -> int:
-    """What one pod counts for under an entry, with the claims that come with it."""
+    """Return one pod's usage under an entry, with the claims made for it."""
     if entry in _CLAIMS:
         return len(claims)
     if entry == _STORAGE:
@@ -76,5 +76,5 @@ def asked_with_claims(pod: Pod, claims: tuple[Claim, ...], entry: str) -> int:
 
 
 def is_of_claims(entry: str) -> bool:
-    """Whether an entry counts claims."""
+    """Return whether an entry counts claims."""
     return entry in _CLAIMS or entry == _STORAGE or _OF_CLASS in entry

@@ -1,4 +1,4 @@
-"""What binding a pod to a node changes: the pod's topology labels, and the claims that waited for it."""
+"""Bind a pod to a node: set its topology labels, and bind the claims that wait for it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from kubesched_lint.scheduler.plugins.volume_binding import (
 from kubesched_lint.scheduler.quirks import POD_TOPOLOGY_LABELS, has
 
 MADE_AT_ONCE = "kubesched-lint/made-at-once"
-"""Our mark on a volume that ``settle`` made: where it lies nobody knows."""
+"""Our mark on a volume that ``settle`` made: its location is unknown."""
 
 
 def bind(pod: Pod | BoundPod, position: int, state: ClusterState) -> Placement:
-    """Place a pod as the scheduler would: labelled with its node's zone and region, its waiting claims bound.
+    """Place a pod as the scheduler would: with its node's zone and region labels, and its waiting claims bound.
 
-    A claim that is provisioned gets a volume that reaches as far as its driver does (see ``provisioned``).
+    A provisioned claim gets a volume that is reachable as far as its driver allows (see ``provisioned``).
     """
     plain = pod.pod if isinstance(pod, BoundPod) else pod
     labelled = with_topology_labels(plain, state.index.nodes[position], state)
@@ -41,7 +41,7 @@ def bind(pod: Pod | BoundPod, position: int, state: ClusterState) -> Placement:
 
 
 def with_topology_labels(pod: Pod, node: Node, state: ClusterState) -> Pod:
-    """The pod with the zone and region labels of its node; labels that it has already are kept.
+    """Return the pod with the zone and region labels of its node; existing labels are kept.
 
     Mirrors ``plugin/pkg/admission/podtopologylabels`` and the binding of ``pkg/registry/core/pod/storage`` (v1.36).
     """
@@ -52,7 +52,7 @@ def with_topology_labels(pod: Pod, node: Node, state: ClusterState) -> Pod:
         return pod
     known = state.labelled.get((id(pod), added))
     if known is None:
-        # Kept beside the original, so that its id() cannot come to mean another pod.
+        # Kept with the original, so that its id() is not reused.
         known = state.labelled[id(pod), added] = (pod, replace(pod, labels={**pod.labels, **dict(added)}))
     return known[1]
 
@@ -83,10 +83,10 @@ def _bound_claim(claim: Claim, volume: PersistentVolume) -> Claim:
 
 
 def provisioned(claim: Claim, node: Node, storage: Storage) -> PersistentVolume:
-    """The volume a driver makes for a claim of a pod on ``node``.
+    """Return the volume that a driver makes for a claim of a pod on ``node``.
 
-    It reaches the nodes that share the driver's topology keys (CSINode), else the node's zone, else, where nodes have
-    no zones, every node.
+    It is reachable from the nodes that share the driver's topology keys (CSINode), else from the node's zone, else, if
+    nodes have no zones, from every node.
     """
     storage_class = storage.class_of(claim)
     driver = storage_class.provisioner if storage_class is not None else ""
@@ -107,13 +107,12 @@ def provisioned(claim: Claim, node: Node, storage: Storage) -> PersistentVolume:
 
 
 def settle(storage: Storage, contested: Collection[str] = ()) -> Storage:
-    """The storage once the volume controller has seen it: Immediate claims bound, or provisioned where they may.
+    """Return the storage after the volume controller ran: Immediate claims are bound, or provisioned if possible.
 
-    A claim is bound to the smallest volume that matches, whatever its node affinity; one that a driver provisions
-    gets a volume that every node reaches, for nobody can tell beforehand where it will be made. Claims of a class that
-    does not exist, or that provisions nothing, stay as they are. So do claims that compete for the volumes of a class,
-    with each other or with those of ``contested`` classes that are still to be made: which is bound to which hangs on
-    the order in which the controller sees them.
+    A claim is bound to the smallest matching volume, whatever its node affinity. A provisioned claim gets a volume that
+    every node reaches, because its future location is unknown. Claims of a class that does not exist, or that
+    provisions nothing, stay unchanged. So do claims that compete for the volumes of a class, with each other or with
+    future claims of ``contested`` classes: their binding depends on the order in which the controller sees them.
     """
     waiting = [(c, _class_name(c, storage)) for c in storage.claims.values() if _binds_at_once(c, storage)]
     counts = Counter(name for _, name in waiting)
@@ -143,7 +142,7 @@ def _is_reserved(volume: PersistentVolume, claim: Claim) -> bool:
 
 
 def candidates(claim: Claim, storage_class: str, storage: Storage) -> list[PersistentVolume]:
-    """Volumes that the controller may bind a claim to, the one that it takes first: reserved ones, then the smallest.
+    """Return the volumes that the controller may bind a claim to, its first choice first: reserved, then smallest.
 
     Mirrors FindMatchingVolume of ``component-helpers/storage/volume/pv_helpers.go`` without a node (v1.36).
     """

@@ -1,7 +1,7 @@
-"""How many more pods of one kind a node can hold at most: a bound by counting, true for every order.
+"""Upper bounds on how many more pods of one kind a node can hold, true for every scheduling order.
 
-Only what is necessary is counted (requests, the pod limit, host ports, hostname anti-affinity to itself), so the
-truth may be less, never more.
+Only necessary conditions are counted (requests, the pod limit, host ports, hostname anti-affinity to itself), so the
+real number may be smaller, never larger.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kubesched_lint.record import record
 
 @record
 class Shortage:
-    """A resource of which no node offers enough; ``largest`` is what the best one (``node``) has."""
+    """A resource that no node has enough of; ``largest`` is the amount on the best node, ``node``."""
 
     resource: str
     wanted: int
@@ -27,9 +27,9 @@ class Shortage:
 
 
 def shortage(pod: Pod, index: NodeIndex, among: NodeSet) -> Shortage | None:
-    """The resource that bars the most nodes, by bare allocatable; None where each resource fits somewhere.
+    """Return the resource that excludes the most nodes, by bare allocatable; None if each resource fits on some node.
 
-    A pod may also be barred by two resources, one on each half of the nodes: the rarer one is named.
+    If two resources each exclude a part of the nodes, the one that excludes more is returned.
     """
     worst: tuple[int, str] | None = None
     for resource, amount in pod.requests.items():
@@ -45,7 +45,7 @@ def shortage(pod: Pod, index: NodeIndex, among: NodeSet) -> Shortage | None:
 
 
 def too_small(pod: Pod, index: NodeIndex, among: NodeSet) -> Iterator[tuple[Shortage, NodeSet]]:
-    """Nodes of ``among`` whose bare allocatable never holds the pod, parted by the resource that lacks."""
+    """Yield the nodes of ``among`` whose bare allocatable never holds the pod, grouped by the lacking resource."""
     while (short := shortage(pod, index, among)) is not None:
         lacking = among & index.short_of(short.resource, short.wanted)
         amounts = index.allocatable(short.resource)
@@ -55,7 +55,7 @@ def too_small(pod: Pod, index: NodeIndex, among: NodeSet) -> Iterator[tuple[Shor
 
 
 def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator[tuple[int, int]]:
-    """Position and upper bound (0 to ``most``) of further pods like this one, per node of ``among``."""
+    """Yield position and upper bound (0 to ``most``) of further pods like this one, per node of ``among``."""
     limits = [(state.ledger.free(PODS), 1)]
     limits += [(state.ledger.free(name), amount) for name, amount in pod.requests.items() if amount > 0]
     taken = 0
@@ -75,12 +75,12 @@ def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator
 
 
 def stands_alone(pod: Pod, index: NodeIndex) -> bool:
-    """Whether no two pods like this one share a node: by host ports, or by anti-affinity per node."""
+    """Return whether no two pods like this one share a node, because of host ports or anti-affinity per node."""
     return bool(pod.host_ports) or _repels_itself_per_node(pod, index)
 
 
 def total_copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> int:
-    """Upper bound over all nodes of ``among``, at most ``most``."""
+    """Return the upper bound over all nodes of ``among``, at most ``most``."""
     total = 0
     for _, room in copies(pod, state, among, most):
         total += room
@@ -90,7 +90,7 @@ def total_copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> in
 
 
 def tightest_resource(pod: Pod, state: ClusterState, among: NodeSet) -> str:
-    """The resource of which ``among`` hold the fewest pods like this one; ``pods`` when it requests nothing."""
+    """Return the resource that limits pods like this one on ``among`` most; ``pods`` if it requests nothing."""
     free = {PODS: sum(max(0, state.ledger.free(PODS)[i]) for i in positions(among))}
     for name, amount in pod.requests.items():
         if amount > 0:

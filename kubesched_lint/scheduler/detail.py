@@ -1,4 +1,4 @@
-"""What lies behind a rejection: the taint, the numbers, the pods. Words for people; what decides is in the plugins."""
+"""Explain a rejection to users: the taint, the numbers, the pods. The plugins make the decisions."""
 
 from __future__ import annotations
 
@@ -19,24 +19,27 @@ from kubesched_lint.scheduler.tolerance import first_untolerated
 from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains
 from kubesched_lint.scheduler.verdict import Rejection
 
-# Labels that controllers and binding add, which say nothing of the kind of pod.
+# Labels that controllers and binding add; they do not identify the kind of pod.
 _ADDED = ("pod-template-hash", "controller-revision-hash", "statefulset.kubernetes.io/", "topology.kubernetes.io/")
 
 
 class _Spread(NamedTuple):
-    """How the pods that one constraint counts stand now."""
+    """The current numbers of pods that one constraint counts."""
 
     counts: Mapping[str, int]
     """Pods per counted domain."""
     emptiest: str | None
-    """None while there are too few domains: then the least is 0."""
+    """The domain with the fewest pods; None while there are too few domains: then the least is 0."""
     least: int
     itself: int
-    """1 when the pod adds to the count."""
+    """1 if the pod itself is counted."""
 
 
 class Details:
-    """Tells about the rejections of one pod, found in ``state`` as it stands; what domains share is counted once."""
+    """Explain the rejections of one pod, found in the current ``state``.
+
+    Numbers shared by a domain are computed once.
+    """
 
     def __init__(self, pod: Pod, state: ClusterState) -> None:
         self._pod = pod
@@ -53,7 +56,7 @@ class Details:
         }
 
     def of(self, rejection: Rejection, position: int) -> str:
-        """Why, more closely, the node at ``position`` was turned down; empty where there is no more to tell."""
+        """Return the details of the rejection of the node at ``position``; empty if there are none."""
         tell = self._tell.get(rejection.plugin)
         return tell(rejection.reason, position) if tell else ""
 
@@ -75,7 +78,7 @@ class Details:
         return f"asks for {show(resource, asked)}, {show(resource, free)} of {show(resource, have)} left"
 
     def _labels(self, reason: str, position: int) -> str:
-        """What the node lacks; of several terms, any of which would do, none is singled out."""
+        """Return what the node lacks; with several alternative terms, none of them is singled out."""
         node = self._state.index.nodes[position]
         missing = [_unlike(Requirement(k, "In", (v,)), node.labels) for k, v in self._pod.node_selector.items()]
         terms = self._pod.required_node_terms or ()
@@ -142,7 +145,10 @@ class Details:
         return "no pods that match all its terms are in its domains"
 
     def _whom(self, classes: ClassSet, key: str, position: int) -> str:
-        """Who of these classes is in the node's domain: ``2 pods like shop/{app=db} in zone=a``; empty for nobody."""
+        """Return which pods of these classes are in the node's domain:
+
+        ``2 pods like shop/{app=db} in zone=a``; else empty.
+        """
         value = self._state.index.nodes[position].labels.get(key)
         if value is None:
             return ""

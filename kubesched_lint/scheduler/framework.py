@@ -1,4 +1,4 @@
-"""One scheduling attempt: which nodes pass every filter, and which plugin turned each other node away first.
+"""One scheduling attempt: the nodes that pass every filter, and the first plugin that rejects each other node.
 
 Mirrors ``pkg/scheduler/schedule_one.go`` and ``pkg/scheduler/framework/types.go`` (v1.36): findNodesThatFitPod and
 FitError.
@@ -51,36 +51,36 @@ FILTERS: tuple[Plugin, ...] = (
     node_declared_features,
 )
 KUBELET_FILTERS: tuple[Plugin, ...] = (node_name, taint_toleration, node_affinity, node_ports, node_resources_fit)
-"""What the kubelet looks at when a pod names its node."""
+"""The checks of the kubelet for a pod that names its node."""
 PREFILTERS: tuple[PreFilterPlugin, ...] = (node_affinity, volume_restrictions, volume_binding, volume_zone)
 
 _STEPS = 40
-"""What it costs to ask all plugins of a pod."""
+"""The cost in steps to run all plugins for a pod."""
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
 
 
 @record
 class Diagnosis:
-    """Why a pod fits where it fits and nowhere else.
+    """Why a pod fits on some nodes and not on others.
 
     Every node is in exactly one of: ``feasible``; the nodes of ``rejections``, where only NodeResourcesFit and
-    VolumeBinding name one node twice; ``outside``. With a ``refusal`` no node was looked at.
+    VolumeBinding list a node twice; ``outside``. With a ``refusal`` no node was checked.
     """
 
     total: int
-    """Nodes in the cluster."""
+    """Number of nodes in the cluster."""
     feasible: NodeSet
     rejections: tuple[Rejection, ...] = ()
     outside: NodeSet = EMPTY
-    """Nodes that a PreFilter left out, by ``pinned_by``."""
+    """Nodes that a PreFilter excluded, by ``pinned_by``."""
     pinned_by: tuple[str, ...] = ()
     refusal: PreFilterRefusal | None = None
     gated: bool = False
-    """The pod has scheduling gates: the scheduler does not look at it."""
+    """The pod has scheduling gates: the scheduler ignores it."""
 
     @property
     def resolvable(self) -> NodeSet:
-        """Nodes where taking pods away might make room: the candidates of preemption."""
+        """Nodes on which removing pods might make room: the candidates of preemption."""
         maybe = never = EMPTY
         for rejection in self.rejections:
             if rejection.resolvable:
@@ -90,12 +90,12 @@ class Diagnosis:
         return maybe & ~never
 
     def reasons(self, position: int) -> Iterator[Rejection]:
-        """Why one node was turned away."""
+        """Return why one node was rejected."""
         return (r for r in self.rejections if r.nodes >> position & 1)
 
 
 def diagnose(pod: Pod, state: ClusterState) -> Diagnosis:
-    """Runs every default filter plugin over all nodes of ``state``; changes nothing."""
+    """Return the result of all default filter plugins over all nodes of ``state``, which is not changed."""
     index = state.index
     total = len(index)
     if pod.scheduling_gates:
@@ -114,10 +114,10 @@ def diagnose(pod: Pod, state: ClusterState) -> Diagnosis:
 
 
 def _admitted(pod: Pod, state: ClusterState, among: NodeSet) -> tuple[NodeSet, list[Rejection]]:
-    """A pod that names its node is not scheduled: the node's kubelet looks at what concerns the node alone.
+    """Return the result for a pod that names its node: the kubelet, not the scheduler, checks the node alone.
 
-    Neither spread nor pod affinity, of its own or of others, nor NoSchedule taints, cordons and volumes keep it away.
-    Mirrors generalFilter of ``pkg/kubelet/lifecycle/predicate.go`` (v1.36), which looks at NoExecute taints besides.
+    Spread, pod affinity (its own and others'), NoSchedule taints, cordons and volumes do not keep it away. Mirrors
+    generalFilter of ``pkg/kubelet/lifecycle/predicate.go`` (v1.36), which checks NoExecute taints too.
     """
     feasible, rejections = _filter(_as_kubelet_sees(pod), state, among, KUBELET_FILTERS)
     return feasible, [r._replace(resolvable=False) for r in rejections]
@@ -131,16 +131,16 @@ _ANY_NO_SCHEDULE = Toleration(operator="Exists", effect="NoSchedule")
 
 
 def as_checked(pod: Pod) -> Pod:
-    """The pod without the conditions of its own that nobody checks, where it names its node."""
+    """Return the pod; if it names its node, without those conditions of its own that are then not checked."""
     if not pod.node_name:
         return pod
     return replace(pod, required_affinity=(), required_anti_affinity=(), spread=())
 
 
 def _prefilter(pod: Pod, state: ClusterState) -> tuple[NodeSet, tuple[str, ...], PreFilterRefusal | None]:
-    """The nodes to look at, and the plugins that narrowed them; or the refusal that ends the attempt.
+    """Return the nodes to check and the plugins that narrowed them; or the refusal that ends the attempt.
 
-    Mirrors RunPreFilterPlugins: an unresolvable refusal ends at once, a resolvable one waits for the others.
+    Mirrors RunPreFilterPlugins: an unresolvable refusal ends at once, a resolvable one waits for the other plugins.
     """
     looked_at = state.index.all
     pinned_by: list[str] = []
@@ -162,7 +162,7 @@ def _prefilter(pod: Pod, state: ClusterState) -> tuple[NodeSet, tuple[str, ...],
 def _filter(
     pod: Pod, state: ClusterState, among: NodeSet, filters: tuple[Plugin, ...] = FILTERS
 ) -> tuple[NodeSet, list[Rejection]]:
-    """Per node the first plugin that rejects wins (RunFilterPlugins)."""
+    """Return feasible nodes and rejections; on each node the first plugin that rejects it counts (RunFilterPlugins)."""
     work.spend(_STEPS + len(state.index) // 64)
     rejections: list[Rejection] = []
     for plugin in filters:
@@ -179,7 +179,7 @@ def _filter(
 
 
 def _filter_beside_nominated(pod: Pod, state: ClusterState, among: NodeSet) -> tuple[NodeSet, list[Rejection]]:
-    """As ``_filter``, with the nodes that preemption set aside for other pods judged one by one."""
+    """Return the same as ``_filter``, but check the nodes nominated for other pods one by one."""
     feasible, rejections, aside = EMPTY, [], EMPTY
     for name in state.nominated:
         position = state.index.positions.get(name)
@@ -194,10 +194,11 @@ def _filter_beside_nominated(pod: Pod, state: ClusterState, among: NodeSet) -> t
 
 
 def filter_node(pod: Pod, state: ClusterState, position: int) -> list[Rejection]:
-    """Why one node is turned away; empty when it passes.
+    """Return why one node is rejected; empty if it passes.
 
-    A node set aside for pods of equal or higher priority must take this pod with them there, and without them.
-    Mirrors RunFilterPluginsWithNominatedPods. A pod that names its node meets the kubelet alone, as in ``diagnose``.
+    A node nominated for pods of equal or higher priority must accept this pod both with and without them. Mirrors
+    RunFilterPluginsWithNominatedPods. For a pod that names its node, only the kubelet's checks apply, as in
+    ``diagnose``.
     """
     if pod.node_name:
         return _admitted(pod, state, only(position))[1]
@@ -224,7 +225,7 @@ def _guests(pod: Pod, state: ClusterState, position: int) -> list[BoundPod]:
 
 
 def message(diagnosis: Diagnosis, postfilter: str = "") -> str:
-    """The text of the PodScheduled condition; ``postfilter`` is what preemption adds. Mirrors FitError.Error."""
+    """Return the text of the PodScheduled condition; ``postfilter`` is preemption's part. Mirrors FitError.Error."""
     if diagnosis.gated:
         return GATED
     if not diagnosis.total:
@@ -240,7 +241,7 @@ def message(diagnosis: Diagnosis, postfilter: str = "") -> str:
 
 
 def counted_reasons(histogram: dict[str, int]) -> str:
-    """``2 Insufficient cpu, 3 node(s) were unschedulable``: sorted as strings, so 10 comes before 2."""
+    """Return ``2 Insufficient cpu, 3 node(s) were unschedulable``: sorted as strings, so 10 comes before 2."""
     return ", ".join(sorted(f"{count} {reason}" for reason, count in histogram.items()))
 
 
@@ -253,22 +254,26 @@ def _histogram(diagnosis: Diagnosis) -> Iterator[tuple[str, int]]:
     return iter(counts.items())
 
 
-# --- what no other pod influences -----------------------------------------------------------------------------------
+# --- what other pods do not affect
+# -------------------------------------------------------------------------------------
 
 
 class Reach(NamedTuple):
-    """How far the bare nodes let a pod in, each set inside the one before."""
+    """The nodes open to a pod when they are empty; each set is a subset of the one before."""
 
     matching: NodeSet
-    """nodeName, nodeSelector and required node affinity agree."""
+    """nodeName, nodeSelector and required node affinity match."""
     tolerated: NodeSet
     """… and the pod tolerates the taints."""
     usable: NodeSet
-    """… and the node is not cordoned and its bare allocatable holds the pod: what any replica may ever use."""
+    """… and the node is not cordoned and its bare allocatable holds the pod: any replica may use it at some time."""
 
 
 def static_reach(pod: Pod, index: NodeIndex) -> Reach:
-    """How far the bare nodes let a pod in. A cordon and NoSchedule taints are nothing to a pod that names its node."""
+    """Return the nodes open to a pod when they are empty.
+
+    A pod that names its node ignores cordons and NoSchedule taints.
+    """
     pod = _as_kubelet_sees(pod)
     matching = index.matching(pod.node_selector, pod.required_node_terms)
     if pod.node_name:
@@ -285,10 +290,10 @@ def static_reach(pod: Pod, index: NodeIndex) -> Reach:
 
 
 def static_feasible(pod: Pod, index: NodeIndex) -> NodeSet:
-    """Nodes that no filter bars for good: what any replica may ever use, whatever other pods do."""
+    """Return the nodes that no filter excludes permanently: any replica may use them at some time."""
     return static_reach(pod, index).usable
 
 
 def untolerated_taint(pod: Pod, node: Node) -> Taint | None:
-    """The first taint of the node that keeps the pod off."""
+    """Return the first taint of the node that excludes the pod."""
     return first_untolerated(pod.tolerations, node.taints)

@@ -1,4 +1,4 @@
-"""Pods of one kind, one after another, each on a node where the scheduler could put it.
+"""Place pods of one kind one after another, each on a node that the scheduler could choose.
 
 Mirrors schedulePod and selectHost of ``pkg/scheduler/schedule_one.go`` (v1.36).
 """
@@ -19,10 +19,10 @@ from kubesched_lint.scheduler.scoring import Scoring
 
 
 class Placer:
-    """Places copies of one admitted pod; what scores need is kept from one to the next.
+    """Place copies of one admitted pod; data for scoring is kept between copies.
 
     Other pods may come and go in ``state`` in between. ``owner`` is the selector of the pods' controller (see
-    ``scoring.owner_selector``). Equal seeds over equal states give equal draws.
+    ``scoring.owner_selector``). Equal seeds over equal states give equal choices.
     """
 
     def __init__(self, pod: Pod, state: ClusterState, owner: Selector | None = None, *, seed: int = 0) -> None:
@@ -32,21 +32,21 @@ class Placer:
         self._random = Random(seed)
 
     def diagnosis(self) -> Diagnosis:
-        """What every filter says of the next copy."""
+        """Return the result of every filter for the next copy."""
         return diagnose(self.pod, self.state)
 
     def options(self, diagnosis: Diagnosis | None = None) -> NodeSet:
-        """Every node that the scheduler may choose for the next copy: those of the highest total.
+        """Return every node that the scheduler may choose for the next copy: those of the highest total.
 
-        Where more nodes fit than the scheduler scores, any of them may be among the scored and win.
+        If more nodes fit than the scheduler scores, any of them may be among the scored ones and win.
         """
         found = diagnosis or self.diagnosis()
         return found.feasible if is_sampled(found) else self._best(found.feasible)
 
     def choose(self, diagnosis: Diagnosis | None = None) -> int | None:
-        """The position of one node, drawn as the scheduler draws; None where nothing fits.
+        """Return the position of one node, chosen at random as the scheduler does; None if no node fits.
 
-        A sample that is large enough from a random start, then one of the best of the sample.
+        First a large enough sample from a random start, then one of the best nodes of the sample.
         """
         found = diagnosis or self.diagnosis()
         feasible = found.feasible
@@ -58,7 +58,7 @@ class Placer:
         return self._random.choice(list(positions(best))) if best else None
 
     def place(self, bound: BoundPod | None = None) -> Placement | None:
-        """Binds the next copy to the node that ``choose`` draws; None where nothing fits.
+        """Bind the next copy to the node that ``choose`` returns; None if no node fits.
 
         ``bound`` gives the copy a name, an age and an owner; its pod must be equal to ``self.pod``.
         """
@@ -66,7 +66,7 @@ class Placer:
         return None if position is None else bind(bound or self.pod, position, self.state)
 
     def place_all(self, copies: int) -> Iterator[Placement]:
-        """At most ``copies`` placements, ending with the first copy that fits nowhere."""
+        """Yield at most ``copies`` placements; stop at the first copy that fits nowhere."""
         for _ in range(copies):
             placement = self.place()
             if placement is None:
@@ -80,7 +80,7 @@ class Placer:
 
 
 def in_turn(nodes: NodeSet, start: int, most: int, width: int) -> NodeSet:
-    """The first ``most`` of ``nodes`` counting from position ``start`` and on from 0 after position ``width - 1``."""
+    """Return the first ``most`` of ``nodes`` from position ``start`` on, then from 0 on; ``width`` nodes exist."""
     above = nodes >> start << start
     missing = most - above.bit_count()
     if missing > 0:
@@ -89,7 +89,7 @@ def in_turn(nodes: NodeSet, start: int, most: int, width: int) -> NodeSet:
 
 
 def _first_members(nodes: NodeSet, most: int, width: int) -> NodeSet:
-    """The ``most`` lowest members."""
+    """Return the ``most`` lowest members."""
     if most <= 0:
         return EMPTY
     low, high = 0, width

@@ -1,4 +1,4 @@
-"""Which pods would have to go for a pod that fits nowhere, and where it would then go.
+"""Find which pods must be evicted for a pod that fits nowhere, and on which node it then fits.
 
 Mirrors ``pkg/scheduler/framework/preemption/preemption.go`` and
 ``pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go`` (v1.36).
@@ -22,53 +22,53 @@ NO_VICTIMS = "No preemption victims found for incoming pod"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NEVER = "not eligible due to preemptionPolicy=Never."
 
-# DefaultPreemptionArgs: fewer potential nodes than this are all tried; of more, only some from a random start.
+# DefaultPreemptionArgs: fewer potential nodes than this are all tried; otherwise only some, from a random start.
 _STEPS = 5
-"""What it costs to try one node."""
+"""The cost in steps to try one node."""
 MIN_CANDIDATES = 100
 MIN_CANDIDATES_PERCENT = 10
 
 
 @record
 class Candidate:
-    """A node, and its least set of pods that have to go; the most important of them first."""
+    """A node, and its smallest set of pods to evict, the most important first."""
 
     position: int
     victims: tuple[Placement, ...]
     violations: int
-    """How many victims a disruption budget would have kept."""
+    """Number of victims that a disruption budget protects."""
 
     @property
     def is_freed(self) -> bool:
-        """Whether all victims go once they are deleted: the pod waits for one that a finalizer holds."""
+        """Whether all victims disappear after their deletion; the pod has to wait for a victim with a finalizer."""
         return not any(victim.bound is not None and victim.bound.held for victim in self.victims)
 
 
 @record
 class Preemption:
-    """What the PostFilter plugins say. ``chosen`` None: nothing can be evicted that helps."""
+    """The result of the PostFilter plugins. ``chosen`` None: no eviction helps."""
 
     message: str = ""
-    """Their part of the PodScheduled message; empty when a node was nominated."""
+    """Their part of the PodScheduled message; empty if a node was nominated."""
     chosen: Candidate | None = None
     equals: tuple[Candidate, ...] = ()
-    """Candidates that no criterion tells from ``chosen``, itself included: upstream takes any of them."""
+    """Candidates that no criterion distinguishes from ``chosen``, itself included: upstream may choose any of them."""
     sampled: bool = False
-    """So many nodes might be freed that upstream tries only some, from a random start: any candidate may be chosen."""
+    """Upstream tries only some of very many nodes, from a random start, so it may choose any candidate."""
 
 
 def preempt(pod: Pod, diagnosis: Diagnosis, state: ClusterState, *, offset: int = 0) -> Preemption:
-    """Dry-runs preemption for a pod that ``diagnose`` found no node for. ``state`` is as before when this returns.
+    """Return the result of a preemption dry run for a pod that fits on no node. ``state`` is restored at the end.
 
-    ``offset`` is where among the nodes that might be freed the search begins; upstream draws it. It matters only
-    where they are more than are tried (``sampled``).
+    ``offset`` is the start of the search among the potential nodes; upstream draws it at random. It matters only if not
+    all of them are tried (``sampled``).
     """
     prefix = "no new claims to deallocate, " if has(state.kubernetes_version, DYNAMIC_RESOURCES) else ""
     if diagnosis.gated or not diagnosis.total:
         return Preemption()
     if diagnosis.refusal is not None and prefix:
-        # PreFilter ended before DynamicResources had its turn, so its PostFilter lacks its own state: an error, and
-        # DefaultPreemption is not asked.
+        # PreFilter ended before DynamicResources ran, so its PostFilter finds no state of its own: an error, and
+        # DefaultPreemption does not run.
         return Preemption("not found")
     if pod.preemption_policy == "Never":
         return Preemption(f"{prefix}preemption: {NEVER}")
@@ -92,9 +92,9 @@ def preempt(pod: Pod, diagnosis: Diagnosis, state: ClusterState, *, offset: int 
 def _dry_run(
     pod: Pod, potential: Sequence[int], wanted: int, state: ClusterState
 ) -> tuple[list[Candidate], Mapping[int, Sequence[str]]]:
-    """Candidates, and for each other node that was tried the reasons why evicting does not help there.
+    """Return candidates, and for each other tried node the reasons why eviction does not help there.
 
-    The search ends with ``wanted`` candidates, provided that one of them violates no budget (DryRunPreemption).
+    The search ends with ``wanted`` candidates if one of them violates no budget (DryRunPreemption).
     """
     budgets = state.objects.budgets
     everyone = [p.bound for p in state.placements() if p.bound is not None] if budgets else []
@@ -119,10 +119,9 @@ def _dry_run(
 
 
 def victims_on(pod: Pod, position: int, ranked: Sequence[Placement], state: ClusterState) -> Candidate | None:
-    """Whom the pod would drive from one node, where no budget is at stake; ``state`` is as before when this returns.
+    """Return the victims of the pod on one node, without disruption budgets. ``state`` is restored at the end.
 
-    ``ranked`` are the pods of the node that might have to go, the most important first, for when their ages are the
-    caller's to choose.
+    ``ranked`` lists the node's pods of lower priority, the most important first, if the caller chooses their ages.
     """
     mark = state.mark()
     try:
@@ -134,7 +133,7 @@ def victims_on(pod: Pod, position: int, ranked: Sequence[Placement], state: Clus
 
 
 def cost(candidate: Candidate) -> tuple[int, int, int, int]:
-    """What pickOneNodeForPreemption compares, in its order, before it looks at ages: the least wins."""
+    """Return what pickOneNodeForPreemption compares before ages, in its order: the smallest wins."""
     return tuple(criterion(candidate) for criterion in _CRITERIA)  # type: ignore[return-value]  # four of them
 
 
@@ -145,7 +144,7 @@ def _select_victims(
     state: ClusterState,
     ranked: Sequence[Placement] | None = None,
 ) -> Candidate | Sequence[str]:
-    """Take away every pod of lower priority, then give back, most important first, all that the pod can live with."""
+    """Remove each pod of lower priority, then put back, most important first, each one beside which the pod fits."""
     ours = pod.priority or 0
     potential = [p for p in state.pods_on(position) if (p.pod.priority or 0) < ours]
     if not potential:
@@ -176,9 +175,9 @@ def _take(placement: Placement, state: ClusterState) -> None:
 
 
 def importance(placement: Placement) -> tuple[int, bool, str]:
-    """Ascending: the most important pod first, by priority, then by age (MoreImportantPod).
+    """Return a sort key: the most important pod first, by priority, then by age (MoreImportantPod).
 
-    A pod that has no start time counts as starting now.
+    A pod without a start time counts as starting now.
     """
     start = placement.bound.start_time if placement.bound is not None else ""
     return -(placement.pod.priority or 0), not start, start
@@ -187,7 +186,7 @@ def importance(placement: Placement) -> tuple[int, bool, str]:
 def _by_budget(
     ordered: Sequence[Placement], budgets: Sequence[tuple[DisruptionBudget, int]]
 ) -> tuple[list[Placement], list[Placement]]:
-    """Pods whose eviction would exceed a budget, and the others (filterPodsWithPDBViolation)."""
+    """Return the pods whose eviction would exceed a budget, and the others (filterPodsWithPDBViolation)."""
     left = [allowed for _, allowed in budgets]
     protected: list[Placement] = []
     free: list[Placement] = []
@@ -203,7 +202,7 @@ def _by_budget(
 
 
 def _best(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those that win every criterion of pickOneNodeForPreemption, in its order; several are equal to upstream."""
+    """Return the winners of all criteria of pickOneNodeForPreemption, in its order; several are equal for upstream."""
     left = list(candidates)
     for criterion in _CRITERIA:
         least = min(map(criterion, left))
@@ -221,7 +220,7 @@ def _highest_priority(candidate: Candidate) -> int:
 
 
 def _sum_of_priorities(candidate: Candidate) -> int:
-    # Made positive, lest a few pods of negative priority weigh more than many.
+    # Made positive, so that a few pods of negative priority do not outweigh many.
     return sum((p.pod.priority or 0) + (1 << 31) for p in candidate.victims)
 
 
@@ -233,26 +232,27 @@ _CRITERIA = (_violations, _highest_priority, _sum_of_priorities, _count)
 
 
 def _earliest_start(candidate: Candidate) -> tuple[bool, str]:
-    """Of the victims of highest priority; unknown starts count as now."""
+    """Return the earliest start among the victims of highest priority; unknown starts count as now."""
     highest = _highest_priority(candidate)
     return min(importance(p)[1:] for p in candidate.victims if (p.pod.priority or 0) == highest)
 
 
-# --- How many of a PodDisruptionBudget's pods may be taken away right now ---------------------------------------------
+# --- How many of a PodDisruptionBudget's pods may be evicted right now
+# ----------------------------------------------------
 
 
 def covers(budget: DisruptionBudget, pod: BoundPod) -> bool:
-    """A budget without selector, or with an empty one, covers nothing that preemption asks about."""
+    """Return whether the budget covers the pod; for preemption, one with no or an empty selector covers nothing."""
     if budget.selector is None or budget.selector.is_empty or budget.namespace != pod.namespace:
         return False
     return budget.selector.matches(pod.pod.labels)
 
 
 def allowed_disruptions(budget: DisruptionBudget, pods: Iterable[BoundPod]) -> int:
-    """``status.disruptionsAllowed`` where the snapshot has it, else as the disruption controller would compute it.
+    """Return ``status.disruptionsAllowed`` of the snapshot, else the number that the disruption controller computes.
 
-    Percentages and maxUnavailable are taken of the scale of the pods' controllers, for which we take the pods they
-    have. Pods without a controller count for nothing there: such a budget allows no disruption at all.
+    Percentages and maxUnavailable refer to the scale of the pods' controllers; we use the number of their pods. Pods
+    without a controller do not count there, so such a budget allows no disruption at all.
     """
     if budget.disruptions_allowed is not None:
         return budget.disruptions_allowed
@@ -271,7 +271,7 @@ def allowed_disruptions(budget: DisruptionBudget, pods: Iterable[BoundPod]) -> i
 
 
 def resolved(bound: int | str, total: int) -> int:
-    """An IntOrPercent of ``total``, rounded up; text that is neither counts as 0."""
+    """Return an IntOrPercent of ``total``, rounded up; other text counts as 0."""
     if isinstance(bound, int):
         return bound
     share = go_int(bound[:-1]) if bound.endswith("%") and bound[:-1].isdigit() else None

@@ -1,4 +1,4 @@
-"""Where kube-scheduler's behaviour differs by Kubernetes version, one row a difference, with the upstream issue."""
+"""Differences of kube-scheduler between Kubernetes versions, one entry each, with the upstream issue."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DEFAULT_VERSION = "1.36"
 
 @record
 class Quirk:
-    """``since`` is the first minor version that has it; ``until`` the first that has not (None: none known)."""
+    """``since`` is the first minor version with the behaviour, ``until`` the first without it (None: none known)."""
 
     name: str
     since: tuple[int, int]
@@ -88,14 +88,14 @@ QUIRKS = (
 
 
 def has(version: str, quirk: Quirk) -> bool:
-    """Whether a Kubernetes version, ``1.36`` or ``v1.36.2``, behaves so."""
+    """Return whether a Kubernetes version, ``1.36`` or ``v1.36.2``, has the behaviour."""
     minor = parse(version)
     return quirk.since <= minor and (quirk.until is None or minor < quirk.until)
 
 
 @lru_cache(maxsize=64)
 def parse(version: str) -> tuple[int, int]:
-    """``(major, minor)`` of ``v1.36.2``, ``1.36+`` or ``1.36``. Raises ValueError."""
+    """Return ``(major, minor)`` of ``v1.36.2``, ``1.36+`` or ``1.36``. Raises ValueError."""
     parts = version.lstrip("v").split(".")
     try:
         return int(parts[0]), int(parts[1].rstrip("+"))

@@ -1,6 +1,6 @@
-"""Recorded cases decided anew: what our model says of each pod, made without a look at the recorded answers.
+"""Decide recorded cases again: predict each pod's result without reading the recorded answers.
 
-A case is one JSON object of ``../shared/conformance`` or of docs/verify.md: a cluster, and pods that met it in order.
+A case is one JSON object of the conformance recordings or of docs/verify.md: a cluster, and pods in order of arrival.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Case = Mapping[str, Any]
 
 @record
 class Prediction:
-    """One line of ``--predictions``. ``scores`` and ``total`` only where two or more nodes are feasible."""
+    """One line of ``--predictions``. ``scores`` and ``total`` are set only if two or more nodes are feasible."""
 
     case: str
     pod: str
@@ -43,13 +43,13 @@ class Prediction:
     nominated: str | None = None
     victims: tuple[str, ...] = ()
     equals: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Node and victims of every outcome that upstream may choose as well: equals by every criterion it has."""
+    """(node, victims) of every result that upstream may choose as well, because all its criteria are equal."""
     diagnosis: Diagnosis | None = None
     index: NodeIndex | None = None
-    """To explain the prediction with; None for a rejected pod."""
+    """The index for explaining the prediction; None for a rejected pod."""
 
     def reasons(self, node: str) -> tuple[str, ...]:
-        """Why the model turned a node away, each with its plugin; empty where it did not."""
+        """Return why the model rejected a node, each reason with its plugin; empty if it did not."""
         if self.diagnosis is None or self.index is None or node not in self.index.positions:
             return ()
         if self.diagnosis.refusal is not None:
@@ -73,17 +73,17 @@ class Prediction:
 
 
 Refuse = Callable[[Mapping[str, Any]], str]
-"""The API server's refusal of a pod as applied, ``Pod "p4" is invalid: …``; empty where it is accepted."""
+"""Returns the API server's refusal of a pod as applied, ``Pod "p4" is invalid: …``; empty if it accepts the pod."""
 
 
 def replay(
     case: Case, *, refuse: Refuse = lambda pod: "", kubernetes_version: str | None = None
 ) -> Iterator[tuple[Mapping[str, Any], Prediction]]:
-    """Every decision record of a case with our prediction, in order.
+    """Yield every decision record of a case with our prediction, in order.
 
-    Of a record only ``pod`` is read to predict; ``node``, ``victims``, ``volumes_after`` and ``started`` serve to go
-    on to the next one, and where ``node`` is missing altogether we go on with our own choice. Raises DecodeError,
-    and ValueError for a version that is none.
+    A prediction reads only ``pod`` of its record; ``node``, ``victims``, ``volumes_after`` and ``started`` only set the
+    state for the next record. If ``node`` is missing, our own choice is used. Raises DecodeError, and ValueError for an
+    invalid version.
     """
     version = kubernetes_version or str(case.get("kubernetes") or DEFAULT_VERSION)
     parse(version)
@@ -107,7 +107,7 @@ def replay(
         prediction = predict(pod, state, case=str(case.get("id", "")), name=shown)
         yield recorded, prediction
         if "rejected" in recorded:
-            continue  # the API server refused what we would admit: there is no pod to go on with
+            continue  # the API server refused a pod that we would admit: there is no pod to continue with
         node = recorded["node"] if "node" in recorded else _own_choice(prediction)
         _evict(recorded, prediction, state)
         if node is not None:
@@ -116,7 +116,7 @@ def replay(
 
 
 def predict(pod: Pod, state: ClusterState, *, case: str = "", name: str = "") -> Prediction:
-    """The scheduler's first answer for one admitted pod."""
+    """Return the scheduler's first answer for one admitted pod."""
     diagnosis = diagnose(pod, state)
     names = state.index.names
     if diagnosis.feasible:
@@ -166,7 +166,7 @@ def _state(case: Case, version: str) -> tuple[ClusterState, dict[str, str]]:
     pods = tuple(
         replace(pod, start_time=pod.start_time or started.get(pod.name, ""))
         for pod in map(decode_bound_pod, case.get("pods", ()))
-        # The taint manager evicts what does not tolerate NoExecute before the first decision is made.
+        # The taint manager evicts pods that do not tolerate NoExecute before the first decision.
         if first_untolerated(pod.pod.tolerations, taints.get(pod.node, ())) is None
     )
     objects = replace(objects, nodes=nodes, pods=pods, namespaces=tuple(_namespaces(case)))
@@ -174,11 +174,11 @@ def _state(case: Case, version: str) -> tuple[ClusterState, dict[str, str]]:
 
 
 def _namespaces(case: Case) -> Iterator[Namespace]:
-    """Namespaces with the labels that the scheduler saw.
+    """Yield namespaces with the labels that the scheduler saw.
 
-    The API server gives every namespace the label kubernetes.io/metadata.name. Without it an object is what somebody
-    meant to apply, not what the API server stored, and its labels prove nothing: in the shared recordings no decision
-    out of 6,074 knows the labels written there, on either side of a term (docs/verify.md has the counts).
+    The API server sets the label kubernetes.io/metadata.name on every namespace. An object without it is what a user
+    applied, not what the API server stored, and its labels prove nothing: none of the 6,074 decisions in the shared
+    recordings depends on the labels written there, on either side of a term (docs/verify.md has the counts).
     """
     for value in case.get("namespaces", ()):
         found = decode_namespace(value, "", None)
@@ -187,7 +187,7 @@ def _namespaces(case: Case) -> Iterator[Namespace]:
 
 
 def _own_choice(prediction: Prediction) -> str | None:
-    """The best node, the first of equals; a nominated one counts as reached."""
+    """Return the best node, the first of equals; a nominated node counts as reached."""
     if prediction.total:
         return max(prediction.total, key=lambda node: prediction.total[node])
     return prediction.feasible[0] if prediction.feasible else prediction.nominated
@@ -201,7 +201,7 @@ def _evict(record: Mapping[str, Any], prediction: Prediction, state: ClusterStat
 
 
 def _renew_volumes(record: Mapping[str, Any], state: ClusterState) -> None:
-    """Claims and volumes as the binding left them."""
+    """Update claims and volumes to their state after the binding."""
     after = record.get("volumes_after")
     if after:
         renewed: Inventory = gather(

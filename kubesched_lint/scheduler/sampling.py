@@ -1,4 +1,4 @@
-"""Which nodes the scheduler may choose: on large clusters it scores only some of those that fit.
+"""Which nodes the scheduler may choose: on large clusters it scores only some of the feasible ones.
 
 Mirrors numFeasibleNodesToFind of ``pkg/scheduler/schedule_one.go`` (v1.36).
 """
@@ -12,9 +12,9 @@ LEAST_PERCENTAGE = 5
 
 
 def nodes_to_find(looked_at: int, percentage: int = 0) -> int:
-    """After how many feasible nodes the search stops, of ``looked_at`` nodes.
+    """Return the number of feasible nodes, out of ``looked_at``, after which the search stops.
 
-    ``percentage`` is percentageOfNodesToScore; 0 is its default, 50 less one for every 125 nodes, at least 5.
+    ``percentage`` is percentageOfNodesToScore; 0 is its default: 50 minus one per 125 nodes, at least 5.
     """
     if looked_at < FEW_NODES:
         return looked_at
@@ -24,10 +24,10 @@ def nodes_to_find(looked_at: int, percentage: int = 0) -> int:
 
 
 def is_sampled(diagnosis: Diagnosis, percentage: int = 0) -> bool:
-    """Whether some feasible nodes are left unscored: which ones depends on where the last search stopped.
+    """Return whether some feasible nodes are not scored; which ones depends on where the last search stopped.
 
-    Then the pod may land on every feasible node, not only on those of the highest total over all of them: scores are
-    normalised over the sample, so that even the ranking of two nodes can depend on the others in it.
+    Then the pod may land on every feasible node, not only on those of the highest total: scores are normalised over the
+    sample, so even the order of two nodes can depend on the other nodes in it.
     """
     looked_at = diagnosis.total - diagnosis.outside.bit_count()
     return diagnosis.feasible.bit_count() > nodes_to_find(looked_at, percentage)

@@ -1,8 +1,8 @@
-"""Which of the nodes that fit the scheduler likes best: every default score plugin, weighed and added up.
+"""Score the feasible nodes: the weighted sum of every default score plugin.
 
 Mirrors RunScorePlugins of ``pkg/scheduler/framework/runtime/framework.go`` and the weights of
-``pkg/scheduler/apis/config/v1/default_plugins.go`` (v1.36). Other versions are scored as 1.36 is: what differs among
-them is a matter of taste, not of what fits.
+``pkg/scheduler/apis/config/v1/default_plugins.go`` (v1.36). Other versions are scored like 1.36: their differences
+change preferences, not which nodes fit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ POD_TEMPLATE_HASH = "pod-template-hash"
 
 
 class Scorer(Protocol):
-    """One score plugin for one pod. It reads the state anew at each call, and keeps only what cannot have changed."""
+    """One score plugin for one pod. It reads the state at each call, and caches only data that cannot change."""
 
     @property
     def name(self) -> str: ...
@@ -39,13 +39,16 @@ class Scorer(Protocol):
     def weight(self) -> int: ...
 
     def levels(self, feasible: NodeSet) -> Levels | None:
-        """Normalised scores of the nodes that passed all filters, 0 to 100; None where the plugin skips the pod."""
+        """Return normalised scores, 0 to 100, of the nodes that passed all filters.
+
+        None if the plugin skips the pod.
+        """
         ...
 
 
 @record
 class Scores:
-    """What each plugin gives each feasible node, normalised and multiplied by its weight."""
+    """The score of each feasible node by each plugin, normalised and multiplied by the plugin's weight."""
 
     index: NodeIndex
     feasible: NodeSet
@@ -71,22 +74,22 @@ class Scores:
 
     @property
     def best(self) -> NodeSet:
-        """The nodes of the highest total. Where they are several the scheduler draws."""
+        """The nodes of the highest total; the scheduler draws one of them."""
         return highest([*self.levels.values()], self.feasible)[1]
 
 
 def score(pod: Pod, state: ClusterState, feasible: NodeSet, owner: Selector | None = None) -> Scores:
-    """Scores of the nodes that passed all filters, as the scheduler finds them in this state.
+    """Return the scores of the nodes that passed all filters, as the scheduler computes them in this state.
 
-    ``owner`` is the selector of the pod's controller (see ``owner_selector``): with the Services of
-    ``state.objects`` it decides whether the system's default spread constraints apply. The scheduler itself scores
-    only where two or more nodes are feasible.
+    ``owner`` is the selector of the pod's controller (see ``owner_selector``): with the Services of ``state.objects``
+    it decides whether the system's default spread constraints apply. The scheduler itself scores only if two or more
+    nodes are feasible.
     """
     return Scoring(pod, state, owner).scores(feasible)
 
 
 class Scoring:
-    """All score plugins for one pod, kept ready while pods come and go in ``state``."""
+    """All score plugins for one pod, reusable while pods come and go in ``state``."""
 
     def __init__(self, pod: Pod, state: ClusterState, owner: Selector | None = None) -> None:
         self._index = state.index
@@ -111,10 +114,10 @@ class Scoring:
 
 
 def owner_selector(workload: Workload, labels: Labels) -> Selector | None:
-    """The selector of the controller that owns a workload's pods, which carry ``labels``.
+    """Return the selector of the controller that owns a workload's pods, which have ``labels``.
 
-    A Deployment's pods are owned by a ReplicaSet, whose selector adds the pod-template-hash. Pods of DaemonSets and
-    Jobs are not spread by their owner (``plugins/helper/spread.go``, DefaultSelector): None, as for a null selector.
+    A ReplicaSet owns a Deployment's pods; its selector adds the pod-template-hash. Pods of DaemonSets and Jobs are not
+    spread by their owner (``plugins/helper/spread.go``, DefaultSelector): None, as for a null selector.
     """
     if workload.selector is None or workload.kind not in SCALED:
         return None
@@ -124,5 +127,5 @@ def owner_selector(workload: Workload, labels: Labels) -> Selector | None:
 
 
 def _named(index: NodeIndex, levels: Levels) -> dict[str, int]:
-    """Scores by node name, in the order of the nodes."""
+    """Return scores by node name, in the order of the nodes."""
     return {index.names[position]: value for position, value in sorted(by_position(levels))}

@@ -22,7 +22,7 @@ CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 
 
 def tolerates(toleration: Toleration, taint: Taint, *, comparison: bool = False) -> bool:
-    """Whether one toleration covers one taint; ``comparison`` turns Gt and Lt on (see scheduler.quirks)."""
+    """Return whether a toleration covers a taint; ``comparison`` enables Gt and Lt (see scheduler.quirks)."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:
@@ -38,7 +38,10 @@ def tolerates(toleration: Toleration, taint: Taint, *, comparison: bool = False)
 
 
 def _compares(toleration: Toleration, value: str) -> bool:
-    """``Lt``: the taint's value is below the toleration's. Both must be plain decimal integers of 64 bits."""
+    """Return whether the comparison holds; ``Lt``: the taint's value is below the toleration's.
+
+    Both must be plain decimal integers of 64 bits.
+    """
     bound, found = _decimal(toleration.value), _decimal(value)
     if bound is None or found is None:
         return False
@@ -46,7 +49,7 @@ def _compares(toleration: Toleration, value: str) -> bool:
 
 
 def _decimal(text: str) -> int | None:
-    """content.IsDecimalInteger: no sign but a minus, no leading zeros."""
+    """Return the number if content.IsDecimalInteger accepts it: at most a minus sign, no leading zeros."""
     number = go_int(text)
     return number if number is not None and str(number) == text else None
 
@@ -58,7 +61,7 @@ def tolerates_any(tolerations: Iterable[Toleration], taint: Taint, *, comparison
 def first_untolerated(
     tolerations: Sequence[Toleration], taints: Iterable[Taint], *, comparison: bool = False
 ) -> Taint | None:
-    """The first taint of NoSchedule or NoExecute effect that nothing tolerates."""
+    """Return the first taint of NoSchedule or NoExecute effect that no toleration covers."""
     keyed = _by_key(tolerations)
     for taint in taints:
         if taint.effect in FILTERING and not tolerates_any(_about(keyed, taint), taint, comparison=comparison):
@@ -74,7 +77,7 @@ def _by_key(tolerations: Iterable[Toleration]) -> Mapping[str, Sequence[Tolerati
 
 
 def _about(keyed: Mapping[str, Sequence[Toleration]], taint: Taint) -> Sequence[Toleration]:
-    """Those that may cover the taint: of its key, and of none, which means any."""
+    """Return the tolerations that may cover the taint: those of its key, and those without a key, which match any."""
     return (*keyed.get(taint.key, ()), *keyed.get("", ()))
 
 
@@ -85,7 +88,7 @@ def repelled(
     comparison: bool = False,
     effects: Collection[str] = FILTERING,
 ) -> NodeSet:
-    """Nodes with at least one taint of these effects, NoSchedule or NoExecute, that the tolerations do not cover."""
+    """Return the nodes with a taint of these effects (NoSchedule or NoExecute) that the tolerations do not cover."""
     alone, beside = index.tainted(frozenset(effects))
     covered = {
         taint for t in tolerations for taint in _covered(index, t, comparison=comparison) if taint.effect in effects
@@ -96,13 +99,13 @@ def repelled(
 
 
 def dedicated_to(index: NodeIndex, toleration: Toleration) -> NodeSet:
-    """Nodes with a NoSchedule or NoExecute taint that this toleration covers."""
+    """Return the nodes with a NoSchedule or NoExecute taint that this toleration covers."""
     found = (taint for taint in _covered(index, toleration) if taint.effect in FILTERING)
     return reduce(or_, (index.taints[taint] for taint in found), EMPTY)
 
 
 def _covered(index: NodeIndex, toleration: Toleration, *, comparison: bool = False) -> Iterator[Taint]:
-    """The taints of the nodes that a toleration covers; few of the others are looked at."""
+    """Yield the nodes' taints that a toleration covers; the index skips most others."""
     value = toleration.value if toleration.operator in ("", "Equal") else None
     for taint in index.taints_of(toleration.key, value) if toleration.key else index.taints:
         if tolerates(toleration, taint, comparison=comparison):

@@ -1,6 +1,6 @@
-"""Which nodes count for a topology spread constraint, and how many pods its domains let in.
+"""Nodes that count for a topology spread constraint, and the number of pods that its domains accept.
 
-The filter and score plugins, the rules and the bounds of ``simulate`` all ask here. Mirrors ``common.go`` and
+The filter and score plugins, the rules and the bounds of ``simulate`` all use this module. Mirrors ``common.go`` and
 ``filtering.go`` of ``pkg/scheduler/framework/plugins/podtopologyspread`` (v1.36).
 """
 
@@ -16,7 +16,7 @@ from kubesched_lint.scheduler.tolerance import repelled
 
 
 def labelled_nodes(constraints: Iterable[SpreadConstraint], index: NodeIndex) -> NodeSet:
-    """Nodes that carry the keys of all the constraints: no others count for any of them."""
+    """Return the nodes with the keys of all the constraints: no other node counts for any of them."""
     nodes = index.all
     for constraint in constraints:
         nodes &= index.with_key(constraint.topology_key)
@@ -24,9 +24,9 @@ def labelled_nodes(constraints: Iterable[SpreadConstraint], index: NodeIndex) ->
 
 
 def eligible_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex, version: str = DEFAULT_VERSION) -> NodeSet:
-    """Nodes that the constraint's inclusion policies let count (matchNodeInclusionPolicies).
+    """Return the nodes that the constraint's inclusion policies include (matchNodeInclusionPolicies).
 
-    Room does not matter: a node that the pod tolerates counts even where it is too small or cordoned.
+    Free room does not matter: a node that the pod tolerates counts even if it is too small or cordoned.
     """
     nodes = index.all
     if constraint.node_affinity_policy == "Honor":
@@ -37,7 +37,7 @@ def eligible_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex, ver
 
 
 def counted_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex, version: str = DEFAULT_VERSION) -> NodeSet:
-    """Nodes that count for one hard constraint of a pod: its policies agree, and all hard keys are there."""
+    """Return the nodes that count for one hard constraint of a pod: included by its policies, with all hard keys."""
     hard = (c for c in pod.spread if c.is_hard)
     return labelled_nodes(hard, index) & eligible_nodes(pod, constraint, index, version)
 
@@ -45,18 +45,18 @@ def counted_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex, vers
 def counted_domains(
     pod: Pod, constraint: SpreadConstraint, index: NodeIndex, version: str = DEFAULT_VERSION, without: NodeSet = 0
 ) -> dict[str, NodeSet]:
-    """Domain value → its nodes that count; domains without such a node are no domains. ``without`` are gone."""
+    """Return domain value → its counted nodes; a value without such a node is no domain. ``without``: removed nodes."""
     counted = counted_nodes(pod, constraint, index, version) & ~without
     return {v: nodes & counted for v, nodes in index.domains(constraint.topology_key).items() if nodes & counted}
 
 
 def is_short_of_domains(constraint: SpreadConstraint, domains: int) -> bool:
-    """Whether so many domains are fewer than ``minDomains``, so that the least count is taken as 0 (minMatchNum)."""
+    """Return whether there are fewer domains than ``minDomains``, so that the least count is 0 (minMatchNum)."""
     return domains < (constraint.min_domains or 1)
 
 
 def least_count(constraint: SpreadConstraint, counts: Collection[int]) -> int:
-    """The global minimum over the pods of each domain that counts: 0 where there are too few domains."""
+    """Return the minimum over the pods of each counted domain; 0 if there are too few domains."""
     return 0 if is_short_of_domains(constraint, len(counts)) else min(counts, default=0)
 
 
@@ -66,11 +66,11 @@ def let_in(
     others: Mapping[str, int] | None = None,
     least: int | None = None,
 ) -> dict[str, int]:
-    """Per domain the most pods of one workload that its constraint lets in, for every order.
+    """Return per domain the most pods of one workload that its constraint accepts, in every order.
 
-    ``capacity`` is how many of them each domain that counts can hold, ``others`` how many further pods it has that
-    the constraint counts. Every placement keeps others[i] + x[i] <= min(others + x) + maxSkew, and that minimum never
-    exceeds min(others + capacity). ``least`` replaces it where some domains hold nobody down.
+    ``capacity`` is how many of them each counted domain can hold, ``others`` the number of other pods in it that the
+    constraint counts. Every placement keeps others[i] + x[i] <= min(others + x) + maxSkew, and that minimum never
+    exceeds min(others + capacity). ``least`` replaces that minimum if some domains must not lower it.
     """
     others = others or {}
     if least is None:

@@ -1,4 +1,4 @@
-"""What a filter says: these nodes, for this reason; and whether taking pods away could change it."""
+"""The result of a filter: nodes, the reason, and whether evicting pods could change it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Rejection(NamedTuple):
 
 
 class PreFilterRefusal(NamedTuple):
-    """A PreFilter that turns the pod away before any node is looked at: upstream gives all nodes the same status."""
+    """A PreFilter rejects the pod before any node is checked: upstream gives all nodes the same status."""
 
     plugin: str
     message: str
@@ -35,9 +35,9 @@ class Plugin(Protocol):
     def NAME(self) -> str: ...  # noqa: N802
 
     def reject(self, pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
-        """Those of ``among`` that the pod cannot use. Only NodeResourcesFit and VolumeBinding give one node several.
+        """Yield rejections of nodes in ``among``. Only NodeResourcesFit and VolumeBinding give one node several.
 
-        ``nodes`` may reach beyond ``among``; the caller cuts.
+        ``nodes`` may reach beyond ``among``; the caller intersects them.
         """
         ...
 
@@ -47,5 +47,5 @@ class PreFilterPlugin(Protocol):
     def NAME(self) -> str: ...  # noqa: N802
 
     def prefilter(self, pod: Pod, state: ClusterState) -> PreFilterRefusal | NodeSet | None:
-        """A refusal, or the only nodes worth a look, or None: nothing to say."""
+        """Return a refusal, or the only nodes to check, or None for no restriction."""
         ...

@@ -1,1 +1,1 @@
-"""The world that every question is asked of: manifests laid over a cluster, and each workload in it."""
+"""The world in which every question is answered: manifests laid over a cluster, and each workload in it."""

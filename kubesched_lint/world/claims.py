@@ -1,4 +1,4 @@
-"""The claims of a workload, and where their volumes can be reached."""
+"""The claims of a workload, and the nodes that can reach their volumes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 def claim_named(world: World, namespace: str, name: str) -> Claim | None:
-    """A claim of the set, else of the cluster."""
+    """Return a claim of the manifests, else of the cluster; None if neither has it."""
     return _claims_by_name(world).get((namespace, name))
 
 
 @once_per_world
 def _claims_by_name(world: World) -> Mapping[tuple[str, str], Claim]:
-    """Of several claims of one name the first."""
+    """Return (namespace, name) → claim; of several claims with one name, the first."""
     found: dict[tuple[str, str], Claim] = {}
     for claim in _claims(world):
         found.setdefault((claim.namespace, claim.name), claim)
@@ -37,8 +37,9 @@ def _claims_by_name(world: World) -> Mapping[tuple[str, str], Claim]:
 
 
 def told_ordinals(it: Member) -> list[int]:
-    """Ordinals of a StatefulSet that have a claim, or a volume that is kept for one: of others, which may be billions,
-    nothing is known.
+    """Return the ordinals of a StatefulSet that have a claim, or a volume reserved for one.
+
+    Nothing is known of the other ordinals, of which there may be billions.
     """
     home, most = it.workload.namespace, it.replicas
     names = {claim.name for claim in _claims(it.world) if claim.namespace == home}
@@ -51,19 +52,19 @@ def told_ordinals(it: Member) -> list[int]:
 
 
 def nearest_claim(world: World, namespace: str, name: str) -> str:
-    """A claim of the namespace whose name reads like ``name``; empty without one."""
+    """Return the claim of the namespace whose name is most similar to ``name``; empty if none is."""
     return closest(name, (c.name for c in _claims(world) if c.namespace == namespace), 0.75)
 
 
 def storage_class_of(world: World, claim: Claim) -> StorageClass | None:
-    """The class of a claim, the default one where it names none; None when it is not known."""
+    """Return the class of a claim, the default class if it names none; None if it is unknown."""
     if claim.storage_class is None:
         return default_class(_classes(world))
     return next((c for c in _classes(world) if c.name == claim.storage_class), None)
 
 
 def bound_volume(world: World, namespace: str, name: str) -> PersistentVolume | None:
-    """The volume that a claim is bound to, or asks for by name."""
+    """Return the volume that a claim is bound to, or requests by name; None if there is none."""
     claim, known = claim_named(world, namespace, name), _volumes_by(world)
     named = None if claim is None else known.name.get(claim.volume_name)
     found = [at for at in (named, known.claim.get((namespace, name))) if at is not None]
@@ -71,9 +72,9 @@ def bound_volume(world: World, namespace: str, name: str) -> PersistentVolume | 
 
 
 def unbound_claims(it: Member) -> Iterator[tuple[Claim, Path]]:
-    """Claims whose volume is still to be made, those of templates and ephemeral volumes included, each with its place.
+    """Yield the claims without a volume yet, with those of templates and ephemeral volumes, each with its place.
 
-    The place is a claim's spec, or what names a claim.
+    The place is a claim's spec, or the field that names a claim.
     """
     for template in it.workload.claim_templates:
         if not template.volume_name:
@@ -90,7 +91,7 @@ def unbound_claims(it: Member) -> Iterator[tuple[Claim, Path]]:
 
 
 def nodes_of_volume(it: Member, volume: Volume) -> NodeSet:
-    """Usable nodes from which a volume of the pod is reachable, as VolumeBinding and VolumeZone decide."""
+    """Return the usable nodes from which a volume of the pod is reachable, as VolumeBinding and VolumeZone decide."""
     from kubesched_lint.scheduler.plugins import volume_binding, volume_zone
 
     alone = replace(it.pod, volumes=(volume,))
@@ -102,7 +103,7 @@ def nodes_of_volume(it: Member, volume: Volume) -> NodeSet:
 
 
 def topology_nodes(world: World, topologies: Sequence[Mapping[str, tuple[str, ...]]]) -> NodeSet:
-    """Nodes within a class's allowedTopologies: any term, all of its keys."""
+    """Return the nodes within a class's allowedTopologies: any term, all of its keys."""
     found = 0
     for term in topologies:
         here = world.index.all
@@ -113,7 +114,7 @@ def topology_nodes(world: World, topologies: Sequence[Mapping[str, tuple[str, ..
 
 
 def has_free_volume(world: World, storage_class: str) -> bool:
-    """Whether a volume of the class waits for a claim: then nothing need be made."""
+    """Return whether a volume of the class waits for a claim: then none needs to be provisioned."""
     return any(v.storage_class == storage_class and v.claim_ref is None for v in _volumes(world))
 
 
@@ -122,31 +123,31 @@ _MOST_ORDINALS = 200
 
 @record
 class Fate:
-    """What becomes of a claim, as far as we know.
+    """What is known about the binding of a claim.
 
-    ``modelled``: the scheduler's plugins judge it. Else it is left out, as if every node reached its volume.
+    ``modelled``: the scheduler's plugins judge it. Otherwise it is left out, as if every node reached its volume.
     """
 
     modelled: bool
     lack: str = ""
-    """What is not known; empty where all is."""
+    """What is unknown; empty if nothing is."""
     assumed: str = ""
-    """What is assumed where ``lack`` is nobody's fault."""
+    """The assumption made for ``lack``."""
     kind: str = ""
-    """The kind of the objects that would tell; empty where no snapshot can."""
+    """The kind of objects that would answer it; empty if no snapshot can."""
     narrows: bool = True
-    """What is not known can only keep pods from nodes."""
+    """The unknown part can only exclude nodes, never add any."""
 
 
 _JUDGED = Fate(True)
 
 
 def fate(world: World, claim: Claim) -> Fate:
-    """The fate of a claim: of the set, of the cluster, of a StatefulSet's template or of an ephemeral volume.
+    """Return the fate of a claim: of the manifests, the cluster, a StatefulSet's template or an ephemeral volume.
 
-    The volume controller binds a claim of an Immediate class, or of no class, to a volume that matches, or asks the
-    class's provisioner for one (``pkg/controller/volume/persistentvolume/pv_controller.go``, syncUnboundClaim, v1.36).
-    Where neither is possible the claim stays unbound, and its pods Pending.
+    The volume controller binds a claim of an Immediate class, or of no class, to a matching volume, or asks the class's
+    provisioner for one (``pkg/controller/volume/persistentvolume/pv_controller.go``, syncUnboundClaim, v1.36). If
+    neither is possible, the claim stays unbound and its pods Pending.
     """
     from kubesched_lint.scheduler.binding import MADE_AT_ONCE
     from kubesched_lint.scheduler.plugins.volume_binding import NO_PROVISIONER, is_bound
@@ -186,13 +187,13 @@ def _of_class(named: str | None) -> str:
 
 
 def _elsewhere(lack: str, kind: str) -> Fate:
-    return Fate(False, lack, f"every node reaches its volume: nobody tells {lack}", kind)
+    return Fate(False, lack, f"every node reaches its volume: it is unknown {lack}", kind)
 
 
 def _made_at_once(storage_class: str) -> Fate:
-    """The provisioner chooses a zone before the pod has a node."""
+    """Return the fate of a claim whose provisioner chooses a zone before the pod has a node."""
     lack = f"where StorageClass {storage_class}, which binds at once, makes its volume"
-    return Fate(False, lack, f"every node reaches its volume: nobody tells {lack}")
+    return Fate(False, lack, f"every node reaches its volume: it is unknown {lack}")
 
 
 def _no_others(what: str) -> Fate:
@@ -201,7 +202,7 @@ def _no_others(what: str) -> Fate:
 
 
 def _has_candidate(claim: Claim, storage_class: str, storage: Storage) -> bool:
-    """Whether a volume is free that the claim may be bound to; ``settled_storage`` has bound what was certain."""
+    """Return whether the claim may be bound to some free volume; ``settled_storage`` has made the certain bindings."""
     from kubesched_lint.scheduler.binding import candidates
 
     return bool(candidates(claim, storage_class, storage))
@@ -209,9 +210,9 @@ def _has_candidate(claim: Claim, storage_class: str, storage: Storage) -> bool:
 
 @once_per_world
 def settled_storage(world: World) -> Storage:
-    """Claims, volumes and classes of the set and of the cluster, once the volume controller has seen them.
+    """Return the claims, volumes and classes of manifests and cluster, after the volume controller ran.
 
-    What is live wins: it knows to which volume a claim is bound.
+    Live objects win, because they show to which volume a claim is bound.
     """
     from kubesched_lint.scheduler.binding import settle
 
@@ -227,7 +228,7 @@ def settled_storage(world: World) -> Storage:
 
 
 def _classes_of_templates(world: World, storage: Storage) -> Iterator[str]:
-    """Classes that claims ask for which nobody has made yet: they compete for the volumes of the class."""
+    """Yield the classes of future claims, which compete for the volumes of the class."""
     for workload in world.manifests.workloads:
         for claim in (*workload.claim_templates, *(c for _, c in ephemeral_claims(workload))):
             storage_class = storage.class_of(claim)
@@ -235,7 +236,7 @@ def _classes_of_templates(world: World, storage: Storage) -> Iterator[str]:
 
 
 def ephemeral_claims(workload: Workload) -> Iterator[tuple[Volume, Claim]]:
-    """The generic ephemeral volumes of a pod, each with the claim that its controller makes."""
+    """Yield the generic ephemeral volumes of a pod, each with the claim that its controller makes."""
     from kubesched_lint.scheduler.plugins.volume_binding import ephemeral_claim
 
     for volume in workload.pod.volumes:
@@ -246,7 +247,7 @@ def ephemeral_claims(workload: Workload) -> Iterator[tuple[Volume, Claim]]:
 
 
 def volume_fate(it: Member, volume: Volume) -> Fate:
-    """The fate of what one volume of a pod asks for; a claim template takes the place of a volume of its name."""
+    """Return the fate of one volume of a pod; a claim template replaces the volume of the same name."""
     if any(volume.name == template.name for template in it.workload.claim_templates):
         return Fate(False)
     if volume.kind == "ephemeral":
@@ -263,7 +264,7 @@ def volume_fate(it: Member, volume: Volume) -> Fate:
 
 
 def _of_ephemeral(world: World, claim: Claim) -> Fate:
-    """Like any claim's, but which of several volumes it takes is not followed."""
+    """Return the fate of an ephemeral claim; which one of several free volumes it gets is not modelled."""
     found = fate(world, claim)
     storage_class = settled_storage(world).class_of(claim)
     if (
@@ -276,7 +277,7 @@ def _of_ephemeral(world: World, claim: Claim) -> Fate:
 
 
 def fates(it: Member) -> Iterator[tuple[str, Fate]]:
-    """What its pods mount, as ``claim data``, with the fate of each."""
+    """Yield each volume that its pods mount, as ``claim data``, with its fate."""
     for template in it.workload.claim_templates:
         yield f"claim template {template.name}", fate(it.world, template)
     for volume in it.workload.pod.volumes:
@@ -285,7 +286,7 @@ def fates(it: Member) -> Iterator[tuple[str, Fate]]:
 
 
 def without_unknown_storage(it: Member) -> Workload:
-    """The workload without the claims of which nobody can tell where they bind; ``fates`` tells which these are."""
+    """Return the workload without the claims whose binding is unknown; ``fates`` lists them."""
     if not it.workload.claim_templates and not it.workload.pod.volumes:
         return it.workload
     templates = tuple(c for c in it.workload.claim_templates if fate(it.world, c).modelled)
@@ -295,7 +296,7 @@ def without_unknown_storage(it: Member) -> Workload:
 
 
 def modelled_templates(it: Member) -> tuple[Claim, ...]:
-    """The claim templates whose claims can be followed one by one; none where there would be too many."""
+    """Return the claim templates whose claims are modelled one by one; none if there would be too many claims."""
     if not it.workload.claim_templates or it.replicas > _MOST_ORDINALS:
         return ()
     return tuple(c for c in it.workload.claim_templates if fate(it.world, c).modelled)
@@ -303,12 +304,12 @@ def modelled_templates(it: Member) -> tuple[Claim, ...]:
 
 @once_per_world
 def storage_to_be(world: World) -> Storage:
-    """``settled_storage`` with the claims that controllers make for the pods of StatefulSets."""
+    """Return ``settled_storage`` with the claims that controllers make for the pods of StatefulSets."""
     return settled_storage(world).with_objects(claims_to_be_made(world))
 
 
 def claims_to_be_made(world: World) -> Iterator[Claim]:
-    """The claims that controllers make for the pods of StatefulSets, where they can be followed."""
+    """Yield the claims that controllers make for the pods of StatefulSets, if they are modelled."""
     from kubesched_lint.controllers.statefulset import claims_of
 
     for workload in world.manifests.workloads:
@@ -320,12 +321,12 @@ def claims_to_be_made(world: World) -> Iterator[Claim]:
 
 
 def is_known(it: Member, volume: Volume) -> bool:
-    """Whether the model can tell where a volume of the pod binds, or that it never does."""
+    """Return whether the model knows where a volume of the pod binds, or that it never does."""
     return volume_fate(it, volume).modelled
 
 
 def _storage_state(world: World) -> ClusterState:
-    """Nodes without pods, with the storage objects of the set and of the cluster."""
+    """Return the nodes without pods, with the storage objects of manifests and cluster."""
     from kubesched_lint.cluster.state import ClusterState
 
     state = ClusterState(world.index)
@@ -340,7 +341,7 @@ def _claims(world: World) -> Iterator[Claim]:
 
 
 class _VolumesBy(NamedTuple):
-    """The first volume of each name, and of each claim that volumes name."""
+    """Volume name, and claim named by a volume → position of the first such volume."""
 
     name: Mapping[str, int]
     claim: Mapping[tuple[str, str], int]
@@ -379,7 +380,7 @@ def _by_stable_keys(term: NodeSelectorTerm, names: Mapping[str, str]) -> NodeSel
 
 @once_per_world
 def place_names(world: World) -> Mapping[str, str]:
-    """Other names of zone and region that no node of a sketch tells → the stable ones, which stand for them."""
+    """Return other names of zone and region that no node of a sketch has → the stable names that replace them."""
     if world.cluster is None or world.cluster.origin != "sketch":
         return {}
     from kubesched_lint.model.node import PLACE_LIKE

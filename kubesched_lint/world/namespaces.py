@@ -1,4 +1,4 @@
-"""Which namespaces a pod affinity term looks at, when some namespaces' labels are unknown."""
+"""The namespaces that a pod affinity term selects, even if some namespaces' labels are unknown."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _NAME_LABEL = "kubernetes.io/metadata.name"
 
 @record
 class Namespaces:
-    """Labels of the namespaces that the manifests or the snapshot describe; of others only the name is known."""
+    """Labels of the namespaces in manifests and snapshot; of others only the name is known."""
 
     labels: Mapping[str, Labels]
 
     @classmethod
     def of(cls, *groups: Iterable[Namespace]) -> Namespaces:
-        """Later groups override earlier ones."""
+        """Return the namespaces of all groups; later groups override earlier ones."""
         return cls({namespace.name: namespace.labels for group in groups for namespace in group})
 
     def reaches(self, term: PodAffinityTerm, holder: str, other: str, *, unknown: bool) -> bool:
-        """Whether a term of a pod in namespace ``holder`` looks at namespace ``other``.
+        """Return whether a term of a pod in namespace ``holder`` selects namespace ``other``.
 
-        ``unknown`` is the answer where it hangs on labels that nobody told us.
+        ``unknown`` is the answer if it depends on unknown labels.
         """
         if term.namespace_selector is None:
             return other in term.namespaces if term.namespaces else other == holder
@@ -45,7 +45,7 @@ class Namespaces:
         return unknown or all(r.key == _NAME_LABEL for r in requirements)
 
     def selects(self, term: PodAffinityTerm, holder: str, other: Pod, *, unknown: bool) -> bool:
-        """Whether a term of a pod in namespace ``holder`` selects the pod ``other``, or one that it stands for."""
+        """Return whether a term of a pod in namespace ``holder`` selects ``other``, or a replica that it represents."""
         return (
             term.selector is not None
             and _matches(term.selector, other, unknown=unknown)

@@ -1,4 +1,4 @@
-"""What running pods, and the other workloads of the set, do to a workload's choice of nodes."""
+"""The effects of running pods, and of other workloads of the manifests, on a workload's choice of nodes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def others_selected(it: Member, selector: Selector) -> Iterator[Workload]:
-    """Other workloads of the set in the same namespace whose pods a selector selects."""
+    """Yield other workloads of the manifests in the same namespace whose pods a selector selects."""
     term = PodAffinityTerm("", selector)
     return (w for w in it.world.selection.selected_by(term, it.workload.namespace) if w is not it.workload)
 
 
 def repelled_by_running(it: Member, others: RunningPods) -> tuple[NodeSet, tuple[BoundPod, ...]]:
-    """Nodes where some of ``others`` forbid this workload's pods, and these pods.
+    """Return the nodes where some of ``others`` forbid this workload's pods, and these pods.
 
     Mirrors existingAntiAffinityCounts of ``interpodaffinity/filtering.go``: the holder's node must have the key.
     """
@@ -44,7 +44,7 @@ def repelled_by_running(it: Member, others: RunningPods) -> tuple[NodeSet, tuple
 
 
 def held_domains(it: Member, term: PodAffinityTerm, others: RunningPods) -> frozenset[str]:
-    """Domains of a term's key where one of ``others`` runs that the term repels."""
+    """Return the domains of a term's key in which one of ``others`` runs that the term repels."""
     holding: NodeSet = EMPTY
     for group in others.alike:
         if it.world.namespaces.selects(term, it.workload.namespace, group.pod, unknown=False):
@@ -53,9 +53,9 @@ def held_domains(it: Member, term: PodAffinityTerm, others: RunningPods) -> froz
 
 
 def nodes_near_pods_of_nobody(it: Member) -> NodeSet:
-    """The nodes to which the required affinity leads whoever is evicted; all nodes where that has no bound.
+    """Return the nodes that required affinity allows whatever pods are evicted; all nodes if it sets no bound.
 
-    A pod without an owner that is evicted is not made again elsewhere, so that fewer nodes may be left, and never more.
+    An evicted pod without an owner is not created again elsewhere, so the allowed nodes can only become fewer.
     """
     terms = it.pod.required_affinity
     if not terms or answers_itself(it) or may_be_answered_by_set(it):
@@ -67,18 +67,18 @@ def nodes_near_pods_of_nobody(it: Member) -> NodeSet:
 
 
 def answers_itself(it: Member) -> bool:
-    """Whether the pods of a workload may answer their own required affinity."""
+    """Return whether the pods of a workload may satisfy their own required affinity."""
     return _answers(it, it.pod)
 
 
 def _answers(it: Member, pod: Pod) -> bool:
-    """Whether a pod may answer all terms of the workload's required affinity."""
+    """Return whether a pod may satisfy all terms of the workload's required affinity."""
     terms = it.pod.required_affinity
     return all(it.world.namespaces.selects(term, it.workload.namespace, pod, unknown=True) for term in terms)
 
 
 def answering(it: Member, groups: Iterable[Alike]) -> NodeSet:
-    """Nodes with pods that may answer the workload's required affinity."""
+    """Return the nodes with pods that may satisfy the workload's required affinity."""
     found: NodeSet = EMPTY
     for group in groups:
         if _answers(it, group.pod):
@@ -91,7 +91,7 @@ def is_answered_by_waiting(it: Member) -> bool:
 
 
 def nodes_near(world: World, terms: Iterable[PodAffinityTerm], there: NodeSet) -> NodeSet:
-    """Nodes that share the domain of each term's key with one of ``there``."""
+    """Return the nodes that share the domain of each term's key with one of ``there``."""
     near = world.index.all
     for term in terms:
         near &= world.index.spanned(term.topology_key, there)
@@ -99,6 +99,6 @@ def nodes_near(world: World, terms: Iterable[PodAffinityTerm], there: NodeSet) -
 
 
 def may_be_answered_by_set(it: Member) -> bool:
-    """Whether another workload of the set may answer the affinity somewhere else."""
+    """Return whether another workload of the manifests may satisfy the affinity somewhere else."""
     terms = it.pod.required_affinity
     return any(other is not it.workload for other in it.world.selection.selected_by_all(terms, it.workload.namespace))

@@ -1,4 +1,4 @@
-"""In which order the objects of a manifest set come into being: it depends on the tool that applies them."""
+"""The order in which the objects of a manifest set are created; it depends on the tool that applies them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ APPLY_ORDERS = ("kubectl", "helm", "kustomize", "argocd")
 
 # helm v3 pkg/releaseutil/kind_sorter.go InstallOrder, the workload kinds only.
 _HELM = ("DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deployment", "StatefulSet", "Job", "CronJob")
-# As `kubectl kustomize` v5.5 prints them (legacy order, also its default): three kinds are ranked, the rest follows by
-# group and kind.
+# The order in which `kubectl kustomize` v5.5 prints them (legacy order, also its default): three kinds are ranked, the
+# rest follows by group and kind.
 _KUSTOMIZE = ("Deployment", "StatefulSet", "CronJob", "DaemonSet", "ReplicaSet", "Job", "Pod", "ReplicationController")
 # argo-cd gitops-engine pkg/sync/sync_tasks.go kindOrder, the workload kinds only.
 _ARGOCD = ("DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deployment", "StatefulSet", "Job", "CronJob")
@@ -32,16 +32,16 @@ class CreationOrder:
 
     @cached_property
     def last_of_each(self) -> tuple[Workload, ...]:
-        """Of several definitions of one object the last."""
+        """The workloads, with the last of several definitions of one object."""
         last = {workload.ref: workload for workload in self.workloads}
         return tuple(workload for workload in self.workloads if last[workload.ref] is workload)
 
     def comes_before(self, one: Workload, other: Workload) -> bool:
-        """Whether ``one`` is created before ``other``."""
+        """Return whether ``one`` is created before ``other``."""
         return self._rank(one) < self._rank(other)
 
     def _rank(self, workload: Workload) -> int:
-        """Its place; where another definition of it is of the set, the place of that one."""
+        """Return its position; if only another definition of it is in the set, that one's."""
         found = self._ranks.get(id(workload))
         return self._ranks_by_ref[workload.ref] if found is None else found
 
@@ -55,7 +55,7 @@ class CreationOrder:
 
 
 def apply_order(workloads: Iterable[Workload], tool: str) -> tuple[Workload, ...]:
-    """The workloads in the order in which ``tool`` creates them.
+    """Return the workloads in the order in which ``tool`` creates them.
 
     kubectl: files in name order, documents in file order. helm: by kind, then name. kustomize: its legacy order.
     argocd: sync waves, then kind, then name.
@@ -80,5 +80,5 @@ def _rank(kinds: tuple[str, ...], kind: str) -> int:
 
 
 def sync_wave(annotations: Mapping[str, str]) -> int:
-    """Argo CD's wave: an integer annotation, 0 where absent or not a number."""
+    """Return Argo CD's wave: an integer annotation; 0 if absent or not a number."""
     return go_int(annotations.get(_WAVE, "0")) or 0

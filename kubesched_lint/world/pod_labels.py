@@ -1,8 +1,8 @@
-"""Labels that controllers put on the pods they make: the same on all pods of a revision, or another value on each.
+"""Labels that controllers set on their pods: equal on all pods of a revision, or different on each.
 
 Mirrors ``pkg/controller/deployment/sync.go``, ``statefulset/stateful_set_utils.go`` (updateIdentity), ``daemon/util/
 daemonset_util.go`` (CreatePodTemplate), ``job/job_controller.go`` and ``pkg/registry/batch/job/strategy.go`` (v1.36).
-Zone and region come with the binding, after the selectors were merged.
+Zone and region labels are added at binding, after the selectors were merged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _REVISION = {
     "DaemonSet": "controller-revision-hash",
 }
 REVISION_LABELS = frozenset(_REVISION.values())
-# Of these we do not know the value, or each pod has another one.
+# Labels whose value is unknown, or differs between pods.
 _VARYING: Mapping[str, tuple[str, ...]] = {
     "Deployment": ("pod-template-hash",),
     "StatefulSet": ("controller-revision-hash", _POD_NAME, _POD_INDEX),
@@ -38,23 +38,26 @@ _SET_LATER = _EVERY_VARYING.union(_JOB_NAMES, (ZONE, REGION))
 
 
 def is_set_later(key: str) -> bool:
-    """Whether pods may get a label that nobody wrote: from their controller, or when they are bound."""
+    """Return whether pods may get a label that no manifest sets: from their controller, or at binding."""
     return key in _SET_LATER
 
 
 def name_told_by(key: str, value: str) -> str | None:
-    """The name that a workload has if its controller makes pods with this label; None where the label tells none."""
+    """Return the name of the workload whose controller sets this label on its pods.
+
+    None if the label does not show it.
+    """
     return value.rpartition("-")[0] if key == _POD_NAME else None
 
 
 def has_label(workload: Workload, key: str) -> bool:
-    """Whether the pods of a workload carry a label key when they are created."""
+    """Return whether the pods of a workload have a label key when they are created."""
     kind = workload.kind
     return key in workload.pod.labels or key in _VARYING.get(kind, ()) or (kind == "Job" and key in _JOB_NAMES)
 
 
 def revision_label(workload: Workload) -> str:
-    """The label whose value differs between revisions of a workload; empty where its controller sets none."""
+    """Return the label whose value differs between revisions of a workload; empty if its controller sets none."""
     return _REVISION.get(workload.kind, "")
 
 
@@ -63,7 +66,7 @@ def is_revision_label(key: str) -> bool:
 
 
 def controller_labels(workload: Workload) -> Mapping[str, str]:
-    """Labels that all pods of one revision get alike, hashes as placeholders that no other revision shares."""
+    """Return the labels that are equal on all pods of one revision; hashes are placeholders unique to the revision."""
     if workload.kind == "Job":
         return dict.fromkeys(_JOB_NAMES, workload.name)
     label = _REVISION.get(workload.kind)
@@ -71,7 +74,7 @@ def controller_labels(workload: Workload) -> Mapping[str, str]:
 
 
 def labels_of_ordinal(workload: Workload, ordinal: int) -> Mapping[str, str]:
-    """The labels that one pod of a StatefulSet has for itself; empty for other kinds."""
+    """Return the labels of one pod of a StatefulSet alone; empty for other kinds."""
     if workload.kind != "StatefulSet":
         return {}
     number = workload.first_ordinal + ordinal
@@ -79,9 +82,9 @@ def labels_of_ordinal(workload: Workload, ordinal: int) -> Mapping[str, str]:
 
 
 def read_labels(pods: Iterable[Pod]) -> frozenset[str]:
-    """The varying labels that some selector of the pods asks for: usually none.
+    """Return the varying labels that some selector of the pods uses: usually none.
 
-    A revision's own label in matchLabelKeys is not meant: its placeholder answers.
+    A revision's own label in matchLabelKeys is not included: its placeholder is enough.
     """
     found: set[str] = set()
     for pod in pods:
@@ -97,15 +100,15 @@ def read_labels(pods: Iterable[Pod]) -> frozenset[str]:
 
 
 def values_known(pod: Pod) -> bool:
-    """Whether a written pod asks others only for labels that are written, or follow from a name and an ordinal."""
+    """Return whether a pod's selectors use only written labels, or labels that follow from a name and an ordinal."""
     return read_labels((pod,)) <= {_POD_NAME, _POD_INDEX}
 
 
 def not_followed(workloads: Iterable[Workload]) -> Mapping[int, str]:
-    """Position of a workload → a label that decides where its pods may be, and that differs from pod to pod.
+    """Return position of a workload → a label that decides where its pods may run, and that differs between its pods.
 
-    Whoever lets one pod stand for all replicas cannot tell of these: the workloads that hold a hard condition on such a
-    label, and those that another workload keeps away by it.
+    A model with one pod for all replicas cannot judge these workloads: those with a hard condition on such a label, and
+    those that another workload repels by it.
     """
     workloads = tuple(workloads)
     found: dict[int, str] = {}
@@ -128,10 +131,10 @@ def _asked(selector: Selector | None) -> Iterable[str]:
 
 
 def standing_for_all(pod: Pod, workload: Workload, replicas: int, read: frozenset[str]) -> Pod:
-    """An admitted pod as the one that stands for all replicas, which differ in the labels of ``read``.
+    """Return an admitted pod as the representative of all replicas, which differ in the labels of ``read``.
 
-    Anti-affinity and spread of its own that read them hold for some pairs of replicas only: what stands for all is free
-    of them, so that nothing is proven by them. ``per_ordinal`` pods have them.
+    Anti-affinity and spread of its own that use these labels hold only for some pairs of replicas. The representative
+    does not have them, so that nothing is proven by them; pods from ``pod_of_ordinal`` do.
     """
     names = [key for key in _VARYING.get(workload.kind, ()) if key in read and key not in workload.pod.labels]
     if not names:

@@ -1,7 +1,7 @@
-"""Nodes that pools could add, as nodes: enough of each kind that a bound over them holds for any growth.
+"""Nodes that pools could add: enough of each kind that a bound over them holds for any growth.
 
-A potential node offers what the DaemonSets leave: autoscalers reserve them on every new node. Limits are passed over
-here, so that "even so it does not fit" is a proof; ``growth`` heeds them.
+A potential node offers what the DaemonSets leave, because autoscalers reserve their room on every new node. Limits are
+ignored here, so that "does not fit even then" is a proof; ``growth`` applies them.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import static_feasible
 
 _MOST_OFFERS = 4_000
-"""Of all pools together; that many of each pool are looked at."""
+"""For all pools together; this many of each pool are considered."""
 _MOST_NODES = 4_000
 
 
 @record
 class Offer:
-    """A kind of node with the DaemonSet pods that it gets; ``room`` is the most they can leave, None if unknown."""
+    """A kind of node with its DaemonSet pods; ``room`` is the most that they can leave, None if unknown."""
 
     template: NodeTemplate
     daemons: tuple[Pod, ...]
@@ -37,7 +37,7 @@ class Offer:
 
     @property
     def size(self) -> tuple[bool, int, int]:
-        """Smallest first; unknown last."""
+        """Sort key: smallest first, unknown last."""
         room = self.template.shape.allocatable
         return (True, 0, 0) if room is None else (False, room.get("cpu", 0), room.get("memory", 0))
 
@@ -47,7 +47,7 @@ class Offer:
 
 @record
 class Potential:
-    """What all pools could add. ``first`` are positions in ``nodes``: one node of each kind."""
+    """All nodes that pools could add. ``first`` are positions in ``nodes``: one node of each kind."""
 
     pools: tuple[NodePool, ...] = ()
     offers: tuple[Offer, ...] = ()
@@ -55,19 +55,19 @@ class Potential:
     by_name: Mapping[str, Offer] = field(default_factory=dict)
     first: tuple[int, ...] = ()
     limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Pool → what its limits leave, as ``templates.limits_left``."""
+    """Pool → remaining limits, from ``templates.limits_left``."""
     idle: frozenset[str] = frozenset()
     """Pools that can make no node."""
     complete: bool = True
-    """False when there would be too many nodes: then a bound over them proves nothing."""
+    """False if there would be too many nodes: then a bound over them proves nothing."""
 
 
 @record
 class Asked:
-    """For what pools make room: the pods of a set, and what follows them to every node."""
+    """The pods for which pools make room, and the DaemonSet pods on every node."""
 
     pods: tuple[tuple[Pod, int], ...]
-    """Those of each workload, and how many there are at most; a DaemonSet makes no autoscaler add a node."""
+    """The pod of each workload, with its largest number; an autoscaler adds no node for a DaemonSet."""
     daemons: Mapping[tuple[str, str], Pod]
     """(namespace, name) of each known DaemonSet → its pod."""
     volumes: tuple[PersistentVolume, ...]
@@ -75,7 +75,7 @@ class Asked:
 
 
 def potential_of(pools: Sequence[NodePool], live: Inventory, asked: Asked) -> Potential:
-    """Everything that the pools could add to what lives for what is asked."""
+    """Return everything that the pools could add to the live objects for these pods."""
     if not pools:
         return Potential()
     real = live.nodes
@@ -97,7 +97,7 @@ def potential_of(pools: Sequence[NodePool], live: Inventory, asked: Asked) -> Po
     chosen = [offer for group in groups for offer in _largest(group)]
     for offer, count in zip(chosen, _counts(asked, chosen), strict=True):
         first.append(len(nodes))
-        for number in range(1, min(count, _MOST_NODES + 1 - len(nodes)) + 1):  # one too many tells that it is not all
+        for number in range(1, min(count, _MOST_NODES + 1 - len(nodes)) + 1):  # one too many shows that it is not all
             node = offer.node(number)
             nodes.append(node)
             by_name[node.name] = offer
@@ -114,7 +114,7 @@ def potential_of(pools: Sequence[NodePool], live: Inventory, asked: Asked) -> Po
 
 
 def _wishes(asked: Asked) -> LabelDemand:
-    """The labels that pods, volumes and classes ask for."""
+    """Return the labels that pods, volumes and classes ask for."""
     terms = [term for volume in asked.volumes for term in volume.node_terms or ()]
     topologies = [(r.key, r.values) for term in terms for r in term.expressions if r.operator == "In"]
     for storage_class in asked.storage_classes:
@@ -126,15 +126,15 @@ def _wishes(asked: Asked) -> LabelDemand:
 
 
 def daemon_pods(asked: Asked, live: Inventory) -> Iterator[Pod]:
-    """A pod of every DaemonSet known: of the set, of the snapshot, or told by its running pods alone."""
+    """Yield a pod of every known DaemonSet: of the manifests, of the snapshot, or inferred from its running pods."""
     yield from map(with_daemon_tolerations, asked.daemons.values())
     yield from _running_daemons(live, asked.daemons.keys())
 
 
 def _running_daemons(live: Inventory, known: Collection[tuple[str, str]]) -> Iterator[Pod]:
-    """Told by running pods: only where every node that seems to be meant has one, for their node affinity is lost.
+    """Yield DaemonSet pods inferred from running pods, if every node that they seem to target has one.
 
-    The controller replaces it when it pins a pod to its node.
+    Otherwise their node affinity is unknown: the controller replaces it when it pins a pod to its node.
     """
     found: dict[tuple[str, str], tuple[Pod, set[str]]] = {}
     for bound in live.pods:
@@ -151,7 +151,7 @@ def _running_daemons(live: Inventory, known: Collection[tuple[str, str]]) -> Ite
 
 
 def offers_of(kinds: Sequence[NodeTemplate], daemons: Sequence[Pod]) -> Iterator[Offer]:
-    """Each kind of node with the DaemonSet pods that go there."""
+    """Yield each kind of node with the DaemonSet pods that run there."""
     index = NodeIndex([kind.node(1, kind.offered) for kind in kinds])
     going = [(pod, targets(pod, index)[0]) for pod in daemons]
     for position, kind in enumerate(kinds):
@@ -160,7 +160,7 @@ def offers_of(kinds: Sequence[NodeTemplate], daemons: Sequence[Pod]) -> Iterator
 
 
 def room_beside(allocatable: Resources | None, daemons: Iterable[Pod]) -> Resources | None:
-    """What the DaemonSet pods leave; never below 0."""
+    """Return what the DaemonSet pods leave; never below 0."""
     if allocatable is None:
         return None
     left = dict(allocatable)
@@ -170,11 +170,12 @@ def room_beside(allocatable: Resources | None, daemons: Iterable[Pod]) -> Resour
     return left
 
 
-# --- how many of which ----------------------------------------------------------------------------------------------
+# --- how many nodes of each kind
+# ----------------------------------------------------------------------------------------
 
 
 def _alike(offers: Sequence[Offer], wishes: LabelDemand) -> Iterator[list[Offer]]:
-    """Offers that pods cannot tell apart by label or taint, together; the largest first."""
+    """Yield groups of offers that pods cannot distinguish by label or taint, the largest first."""
     alike: dict[tuple[object, ...], list[Offer]] = {}
     for offer in offers:
         labels = offer.template.labels
@@ -185,7 +186,7 @@ def _alike(offers: Sequence[Offer], wishes: LabelDemand) -> Iterator[list[Offer]
 
 
 def _largest(group: Sequence[Offer]) -> Sequence[Offer]:
-    """Those of an ordered group that no other one outdoes in every resource."""
+    """Return the offers of an ordered group that no other offer exceeds in every resource."""
     kept: list[Offer] = []
     for offer in group:
         if not any(_outdoes(other, offer) for other in kept):
@@ -194,9 +195,9 @@ def _largest(group: Sequence[Offer]) -> Sequence[Offer]:
 
 
 def _worth_planning(groups: Sequence[Sequence[Offer]], asked: Asked) -> Iterator[Offer]:
-    """Of too many offers: of each group that some pod can use, the largest and as many of the others as may be.
+    """Yield, from too many offers, the largest of each group that some pod can use, and as many others as allowed.
 
-    Whether a pod finds room depends on the largest alone; which machine a plan names, on the others as well.
+    Whether a pod finds room depends only on the largest; which machine a plan names depends on the others as well.
     """
     index = NodeIndex([group[0].template.node(1, None) for group in groups])
     wanted = EMPTY
@@ -218,18 +219,18 @@ def _outdoes(one: Offer, other: Offer) -> bool:
 
 
 def _counts(asked: Asked, offers: Sequence[Offer]) -> Iterator[int]:
-    """So many nodes of each kind that every workload could have all its pods there, each on nodes of its own."""
+    """Return enough nodes of each kind that every workload could have all its pods there, each on nodes of its own."""
     index = NodeIndex([offer.node(1) for offer in offers])
     counts = [0] * len(offers)
     for pod, most in asked.pods:
         for position in positions(static_feasible(pod, index)):
             counts[position] += -(-most // _each(pod, offers[position], most))
-    # One more: that one of them is lost then proves nothing, and one that nobody can use shows what is in the way.
+    # One more: so the loss of one of them proves nothing, and an unusable kind still shows what excludes the pod.
     return (count + 1 for count in counts)
 
 
 def _each(pod: Pod, offer: Offer, most: int) -> int:
-    """How many pods surely share a node as far as resources tell; 1 where other pods matter."""
+    """Return how many pods certainly share a node by their resources; 1 if other pods matter."""
     if pod.host_ports or pod.required_anti_affinity or any(c.is_hard for c in pod.spread):
         return 1
     room = offer.room

@@ -1,4 +1,4 @@
-"""On what the proofs about a world stand, in words."""
+"""The assumptions of proofs about a world, as sentences."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from kubesched_lint.world.staying import staying
 from kubesched_lint.world.world import Member, World, once_per_world
 
 SET_PREMISES = ("no other pods are made than those of the manifests and the snapshot",)
-"""On what a proof about other pods stands."""
+"""The assumptions of a proof about other pods."""
 
 
 def proves_absence(world: World) -> bool:
-    """Whether we may say that no pod matches: all running pods and all manifests were seen."""
+    """Return whether the absence of a matching pod is proven: all running pods and all manifests are known."""
     return world.knows_running_pods and world.premises.set_is_complete
 
 
 @once_per_world
 def node_premise(world: World) -> str:
-    """What every proof that counts nodes assumes of them."""
+    """Return the assumption about nodes in every proof that counts nodes."""
     if world.pools:
         names = ", ".join(pool.name for pool in world.pools)
         room = " (their DaemonSets deducted)" if any(o.daemons for o in world.potential.offers) else ""
@@ -25,12 +25,12 @@ def node_premise(world: World) -> str:
 
 
 def node_premises(it: Member) -> tuple[str, ...]:
-    """On what a proof about the nodes of a workload stands."""
+    """Return the assumptions of a proof about the nodes of a workload."""
     return (node_premise(it.world),)
 
 
 def running_premises(it: Member) -> tuple[str, ...]:
-    """On what a proof about free room stands."""
+    """Return the assumptions of a proof about free room."""
     premises = node_premises(it)
     stay = staying(it).pods
     if not stay:

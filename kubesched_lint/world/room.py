@@ -1,4 +1,4 @@
-"""How much room the nodes have for the pods of a workload: domains, copies, and what is short."""
+"""The room that nodes have for the pods of a workload: domains, copies, and what is missing."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from kubesched_lint.world.running import RunningPods, all_running_pods, empty_st
 from kubesched_lint.world.staying import staying, staying_beside_set
 from kubesched_lint.world.world import Member, World, once_per_world
 
-if TYPE_CHECKING:  # checks that need no cluster import this module too: the scheduler is imported when it is asked
+if TYPE_CHECKING:  # checks without a cluster import this module too: the scheduler is imported on use
     from kubesched_lint.scheduler.capacity import Shortage
 
 
 @record
 class Room:
-    """Where the replicas of a workload can stand when each needs a topology domain to itself."""
+    """The domains for the replicas of a workload if each needs a topology domain for itself."""
 
     topology_key: str
     domains: tuple[str, ...]
-    """Values of the key on the nodes the pod can use."""
+    """Values of the key on the nodes that the pod can use."""
     usable: int
-    """How many nodes the pod can use."""
+    """Number of nodes that the pod can use."""
     unlabelled: tuple[str, ...]
-    """Usable nodes without the key: each takes any number of replicas."""
+    """Usable nodes without the key: each accepts any number of replicas."""
 
     @property
     def is_bounded(self) -> bool:
@@ -39,9 +39,9 @@ class Room:
 def domain_room(
     it: Member, topology_key: str, term: PodAffinityTerm | None = None, beside: RunningPods | None = None
 ) -> Room:
-    """The topology domains of a key among the usable nodes, without those held against ``term``.
+    """Return the topology domains of a key among the usable nodes, without those held against ``term``.
 
-    They are held by the running pods of others that stay, unless other ones are given.
+    ``beside`` are the pods that hold them; by default the running pods of others that stay.
     """
     lacking, domains = _domains(it.world, it.usable, topology_key)
     others = beside or staying(it)
@@ -57,7 +57,7 @@ def _in_domains(world: World) -> dict[tuple[NodeSet, str], tuple[NodeSet, tuple[
 
 
 def _domains(world: World, nodes: NodeSet, topology_key: str) -> tuple[NodeSet, tuple[str, ...]]:
-    """Of nodes, those without a key, and the values that the others have."""
+    """Return the nodes without a key, and the key's values on the others."""
     known = _in_domains(world)
     found = known.get((nodes, topology_key))
     if found is None:
@@ -70,26 +70,26 @@ def _domains(world: World, nodes: NodeSet, topology_key: str) -> tuple[NodeSet, 
 
 @once_per_world
 def _copies(world: World) -> dict[tuple[object, int, NodeSet], tuple[int, int]]:
-    """Kind of pod, state and nodes → how many copies were asked for, and how many fit."""
+    """Return a cache: kind of pod, state and nodes → how many copies were asked for, and how many fit."""
     return {}
 
 
 def most_copies(
     it: Member, most: int, among: NodeSet | None = None, *, bare: bool = False, beside: RunningPods | None = None
 ) -> int:
-    """Upper bound of pods that fit on ``among`` (the usable nodes), at most ``most``, by counting.
+    """Return an upper bound, at most ``most``, of the pods that fit on ``among`` (default: the usable nodes).
 
-    Beside the running pods of others that stay unless other ones are given, or on ``bare`` nodes.
+    They share the nodes with ``beside`` (default: the running pods of others that stay), or the nodes are ``bare``.
     """
     nodes = it.usable if among is None else among
     state = empty_state(it.world) if bare and it.world.other_pods else (beside or staying(it)).state
     pod = it.pod
-    # Only who asks for a port or repels may differ from another pod with the same requests.
+    # Only a pod with host ports or anti-affinity may differ from another pod with the same requests.
     kind = id(it.workload) if pod.host_ports or pod.required_anti_affinity else tuple(pod.requests.items())
     key = (kind, id(state), nodes)
     known = _copies(it.world)
     asked, found = known.get(key, (-1, -1))
-    if found == asked < most:  # no more were asked for
+    if found == asked < most:  # no more copies were asked for
         from kubesched_lint.scheduler.capacity import total_copies
 
         found = total_copies(pod, state, nodes, most)
@@ -98,7 +98,7 @@ def most_copies(
 
 
 def tightest_resource(it: Member, among: NodeSet | None = None) -> str:
-    """The resource that bounds ``most_copies`` most."""
+    """Return the resource that limits ``most_copies`` most."""
     from kubesched_lint.scheduler.capacity import tightest_resource
 
     nodes = it.usable if among is None else among
@@ -106,27 +106,30 @@ def tightest_resource(it: Member, among: NodeSet | None = None) -> str:
 
 
 def most_free(it: Member, resource: str, among: NodeSet) -> int:
-    """The largest amount of a resource, 0 at least, that the running pods which stay leave on one of ``among``."""
+    """Return the largest free amount of a resource on one of ``among`` beside the running pods that stay.
+
+    At least 0.
+    """
     free = staying(it).state.ledger.free(resource)
     return int(max(0, *(free[i] for i in positions(among))))
 
 
 def shortage_on(it: Member, nodes: NodeSet) -> Shortage | None:
-    """The resource of which none of ``nodes`` offers enough for one pod."""
+    """Return the resource that none of ``nodes`` has enough of for one pod; None if there is none."""
     from kubesched_lint.scheduler.capacity import shortage
 
     return shortage(it.pod, it.world.index, nodes)
 
 
 def too_small(it: Member, nodes: NodeSet) -> Iterator[tuple[Shortage, NodeSet]]:
-    """Those of ``nodes`` that never hold one pod, however empty, parted by the resource that lacks."""
+    """Yield the nodes that never hold one pod, even when empty, grouped by the lacking resource."""
     from kubesched_lint.scheduler.capacity import too_small
 
     return too_small(it.pod, it.world.index, nodes & ~it.world.index.unknown_resources)
 
 
 def taints_in_the_way(it: Member, nodes: NodeSet) -> Mapping[Taint, int]:
-    """The taint that turns the pod away, with the number of ``nodes`` where it does, most frequent first."""
+    """Return the taint that repels the pod → number of ``nodes`` where it does, most frequent first."""
     from kubesched_lint.scheduler.framework import untolerated_taint
 
     counts: dict[Taint, int] = {}
@@ -138,11 +141,11 @@ def taints_in_the_way(it: Member, nodes: NodeSet) -> Mapping[Taint, int]:
 
 
 def nodes_near_running(it: Member) -> NodeSet | None:
-    """Nodes that satisfy the required affinity by running pods; None where none of them answers it, or where a pod of
-    the snapshot that waits may yet answer it elsewhere.
+    """Return the nodes that satisfy the required affinity by running pods; None if running pods do not decide it.
 
-    One pod must match all terms; each term then asks for that pod's domain of its own key. None also where the pod
-    answers its own affinity and each other that does may go: then the first one starts anywhere (satisfyPodAffinity).
+    One pod must match all terms; each term then requires that pod's domain of its own key. None if no running pod
+    matches, or a waiting pod of the snapshot may still match elsewhere. None also if the pod matches its own affinity
+    and every other matching pod may go: then the first one starts anywhere (satisfyPodAffinity).
     """
     terms = it.pod.required_affinity
     if not answering(it, pods_of_others(it.world).alike) or is_answered_by_waiting(it):

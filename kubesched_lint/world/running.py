@@ -1,4 +1,4 @@
-"""Running pods by groups of a kind: those of others than the set, those of them that last, and all."""
+"""Running pods in groups of equal ones: those of others, those of others that stay, and all."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 
 @record
 class Alike:
-    """Running pods of others that are alike: thousands of replicas are asked about once."""
+    """Equal running pods of others: thousands of replicas are checked once."""
 
     pod: Pod
     terminating: bool
     held: bool
-    """They terminate, and stay until somebody takes a finalizer away."""
+    """They terminate, and stay until a finalizer is removed."""
     bound: tuple[BoundPod, ...]
     positions: tuple[int, ...]
-    """Of their nodes, one for each pod."""
+    """Node positions, one for each pod."""
     nodes: NodeSet
 
 
 def alike(pods: Iterable[BoundPod], index: NodeIndex) -> tuple[Alike, ...]:
-    """Pods on nodes of the index, by the template that they share; ask ``Others.alike``."""
+    """Return the pods on nodes of the index, grouped by their shared template."""
     found: dict[tuple[int, bool, bool], tuple[list[BoundPod], list[int]]] = {}
     for bound in pods:
         position = index.positions.get(bound.node)
@@ -48,7 +48,7 @@ def alike(pods: Iterable[BoundPod], index: NodeIndex) -> tuple[Alike, ...]:
 
 
 class RunningPods:
-    """Some of the running pods, and the nodes on which they stand."""
+    """Some of the running pods, and the nodes on which they run."""
 
     def __init__(self, world: World, pods: tuple[BoundPod, ...]) -> None:
         self._world = world
@@ -56,22 +56,22 @@ class RunningPods:
 
     @cached_property
     def alike(self) -> tuple[Alike, ...]:
-        """The pods on nodes that we know, those that are alike together."""
+        """The pods on known nodes, in groups of equal ones."""
         return alike(self.pods, self._world.index) if self.pods else ()
 
     @cached_property
     def waiting(self) -> tuple[Pod, ...]:
-        """The pods that wait for a node, one of those that share a template."""
+        """The pods that wait for a node, one for each template."""
         return tuple({id(bound.pod): bound.pod for bound in self.pods if not bound.node}.values())
 
     @cached_property
     def repelling(self) -> tuple[Alike, ...]:
-        """Those of ``alike`` with required anti-affinity."""
+        """The groups of ``alike`` with required anti-affinity."""
         return tuple(group for group in self.alike if group.pod.required_anti_affinity)
 
     @cached_property
     def state(self) -> ClusterState:
-        """The nodes with these pods alone. Undo what you place."""
+        """The nodes with these pods alone. Undo your placements."""
         from kubesched_lint.cluster.state import ClusterState
 
         cluster, ours = self._world.cluster, self._world.manifests
@@ -91,39 +91,39 @@ class RunningPods:
 
 @once_per_world
 def pods_of_others(world: World) -> RunningPods:
-    """Running pods that no workload of the set owns."""
+    """Return the running pods that no workload of the manifests owns."""
     return RunningPods(world, world.other_pods)
 
 
 @once_per_world
 def lasting_pods(world: World) -> RunningPods:
-    """Those of others that do not terminate, or are held by a finalizer: beside them a deployment ends."""
+    """Return those of others that do not terminate, or are held by a finalizer: they remain after a deployment."""
     stay = tuple(bound for bound in world.other_pods if bound.held or not bound.terminating)
     return pods_of_others(world) if len(stay) == len(world.other_pods) else RunningPods(world, stay)
 
 
 @once_per_world
 def all_running_pods(world: World) -> RunningPods:
-    """All running pods, those of the set included."""
+    """Return all running pods, also those of the manifests."""
     pods = () if world.cluster is None else world.cluster.inventory.pods
     return pods_of_others(world) if len(pods) == len(world.other_pods) else RunningPods(world, tuple(pods))
 
 
 def lasting_state(world: World) -> ClusterState:
-    """The nodes with the running pods that no workload of the set owns and that stay. Undo what you place."""
+    """Return the nodes with the running pods of others that stay. Undo your placements."""
     return lasting_pods(world).state
 
 
 @once_per_world
 def empty_state(world: World) -> ClusterState:
-    """The nodes without any pod. Undo what you place."""
+    """Return the nodes without any pod. Undo your placements."""
     from kubesched_lint.cluster.state import ClusterState
 
     return ClusterState(world.index)
 
 
 def matching_running_pods(others: RunningPods, namespace: str, selector: Selector, among: NodeSet) -> int:
-    """How many running pods of others on ``among`` a spread constraint counts."""
+    """Return how many running pods of others on ``among`` a spread constraint counts."""
     return sum(
         sum(among >> position & 1 for position in group.positions)
         for group in others.alike
@@ -135,7 +135,7 @@ def matching_running_pods(others: RunningPods, namespace: str, selector: Selecto
 
 
 def running_match(world: World, terms: Sequence[PodAffinityTerm], holder: str) -> BoundPod | None:
-    """A pod of the snapshot, waiting ones excluded, that all the terms of a pod in namespace ``holder`` may select."""
+    """Return a bound pod of the snapshot that all the terms of a pod in namespace ``holder`` may select; else None."""
     if world.cluster is None:
         return None
     seen: set[int] = set()

@@ -1,4 +1,4 @@
-"""Which workloads of the set a pod affinity term selects, without asking each of them."""
+"""Find the workloads of the manifests that a pod affinity term selects, without testing each one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kubesched_lint.world.namespaces import Namespaces
 from kubesched_lint.world.pod_labels import is_set_later, name_told_by
 
 _STEPS = 3
-"""What it costs to ask whether a term selects a pod."""
+"""The cost in steps of testing whether a term selects a pod."""
 
 
 class Selection:
-    """The pods of a manifest set by their labels. ``pod_of`` gives a workload's pod as admission leaves it."""
+    """The pods of a manifest set by their labels. ``pod_of`` returns a workload's pod after admission."""
 
     def __init__(
         self, workloads: Iterable[Workload], pod_of: Callable[[Workload], Pod], namespaces: Namespaces
@@ -29,15 +29,15 @@ class Selection:
     def _by_label(self) -> dict[tuple[str, str], list[Workload]]:
         postings: dict[tuple[str, str], list[Workload]] = {}
         for workload in self._workloads:
-            # Labels as written: those that admission adds (pod-template-hash) are never typed into a selector.
+            # Labels as written: selectors never contain those that admission adds (pod-template-hash).
             for pair in workload.pod.labels.items():
                 postings.setdefault(pair, []).append(workload)
         return postings
 
     def selected_by(self, term: PodAffinityTerm, holder: str, *, unknown: bool = True) -> Iterator[Workload]:
-        """Workloads whose pods a term of a pod in namespace ``holder`` selects, in the set's order.
+        """Yield the workloads whose pods a term of a pod in namespace ``holder`` selects, in the set's order.
 
-        ``unknown`` decides where namespace labels are not known.
+        ``unknown`` is the answer for unknown namespace labels.
         """
         for workload in self._candidates(term):
             work.spend(_STEPS)
@@ -47,14 +47,14 @@ class Selection:
     def selected_by_all(
         self, terms: Sequence[PodAffinityTerm], holder: str, *, unknown: bool = True
     ) -> Iterator[Workload]:
-        """Workloads whose pods every one of the terms selects: only such a pod answers required affinity."""
+        """Yield the workloads whose pods all terms select: only such a pod satisfies required affinity."""
         for workload in self.selected_by(terms[0], holder, unknown=unknown):
             pod = self._pod_of(workload)
             if all(self._namespaces.selects(t, holder, pod, unknown=unknown) for t in terms[1:]):
                 yield workload
 
     def _candidates(self, term: PodAffinityTerm) -> Sequence[Workload]:
-        """A superset of what the term selects: the shortest posting list among its equality requirements."""
+        """Return a superset of the selected workloads: the shortest list among the term's equality requirements."""
         if term.selector is None:
             return ()
         best: Sequence[Workload] = self._workloads
@@ -66,7 +66,7 @@ class Selection:
         return best
 
     def _with_label(self, key: str, value: str) -> Sequence[Workload] | None:
-        """A superset of the workloads whose pods have the label; None where anybody may."""
+        """Return a superset of the workloads whose pods have the label; None if any workload may."""
         if not is_set_later(key):
             return self._by_label.get((key, value), ())
         name = name_told_by(key, value)

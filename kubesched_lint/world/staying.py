@@ -1,4 +1,4 @@
-"""The running pods that no workload of the set owns, and which of them stay in the way of a new pod in every order."""
+"""The running pods of others, and those of them that stay in the way of a new pod in every order."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from kubesched_lint.model.workload import Workload
 
 _NOBODY = -(1 << 40)
-"""A priority below all that the API server takes: whoever has it preempts no pod."""
+"""A priority below all that the API server accepts: a pod with it preempts nothing."""
 _TERMINATES = _NOBODY - 1
 _UNKNOWN = 1 << 40
-"""Of a class that nobody told us: it may be above all."""
+"""The priority of an unknown class: it may be above all."""
 _HELD = _UNKNOWN + 1
-"""Nobody makes room by evicting what is being deleted already."""
+"""Eviction makes no room by a pod that is already being deleted."""
 
 
 class Staying:
-    """Which running pods stay against whom; ask ``staying`` and ``staying_beside_set``.
+    """The running pods that stay against given workloads; used by ``staying`` and ``staying_beside_set``.
 
-    DefaultPreemption evicts pods of lower priority from one node that the preemptor can use, disruption budgets or not
-    (SelectVictimsOnNode of ``defaultpreemption/default_preemption.go``). The controller of an evicted pod makes another
-    one, which may evict pods of still lower priority anywhere. A terminating pod goes by itself unless it is held by a
-    finalizer. A preemptor can use the nodes of ``Member.usable`` to which its required affinity may lead it.
+    DefaultPreemption evicts pods of lower priority from one node that the preemptor can use, even against disruption
+    budgets (SelectVictimsOnNode of ``defaultpreemption/default_preemption.go``). The controller of an evicted pod makes
+    another one, which may evict pods of still lower priority anywhere. A terminating pod goes by itself unless a
+    finalizer holds it. A preemptor can use the nodes of ``Member.usable`` that its required affinity allows.
     """
 
     def __init__(self, world: World) -> None:
@@ -40,7 +40,7 @@ class Staying:
         self._lowest = min((_rank(group) for group in pods_of_others(world).alike), default=_UNKNOWN)
 
     def against(self, workloads: Iterable[Workload]) -> RunningPods:
-        """The running pods that stay whatever these workloads preempt."""
+        """Return the running pods that stay, whatever these workloads preempt."""
         everyone = pods_of_others(self._world)
         preemptors = {
             (priority, self._world.member(w).usable & nodes_near_pods_of_nobody(self._world.member(w)))
@@ -61,7 +61,7 @@ class Staying:
         return self._found[gone]
 
     def _gone(self, preemptors: Iterable[tuple[int, NodeSet]]) -> tuple[NodeSet, ...]:
-        """Nodes where the pods of each group of ``alike`` may go."""
+        """Return the nodes on which the pods of each group of ``alike`` may go."""
         groups, found = pods_of_others(self._world).alike, []
         for group in groups:
             reached = EMPTY
@@ -75,12 +75,12 @@ class Staying:
 
     @cached_property
     def beside_set(self) -> RunningPods:
-        """Those that stay whatever the set preempts."""
+        """The running pods that stay, whatever the manifests' workloads preempt."""
         return self.against(self._world.manifests.workloads)
 
     @cached_property
     def highest(self) -> int:
-        """The highest priority with which a workload of the set may preempt."""
+        """The highest priority with which a workload of the manifests may preempt."""
         ours = self._world.manifests.workloads
         return max((preempting_priority(self._world.member(w).pod) for w in ours), default=_NOBODY)
 
@@ -92,13 +92,14 @@ def _staying(world: World) -> Staying:
 
 @once_per_world
 def _found(world: World) -> dict[int, RunningPods]:
-    """``id`` of a workload → what stays against it."""
+    """Return ``id`` of a workload → the pods that stay against it."""
     return {}
 
 
 def staying(it: Member) -> RunningPods:
-    """Running pods of others that stay against its pods in every order: neither does it preempt them, nor do they
-    terminate already.
+    """Return the running pods of others that stay against its pods in every order.
+
+    Its pods do not preempt them, and they do not terminate already.
     """
     found = _found(it.world)
     if id(it.workload) not in found:
@@ -107,29 +108,29 @@ def staying(it: Member) -> RunningPods:
 
 
 def staying_beside_set(world: World) -> RunningPods:
-    """Running pods of others that no workload of the set preempts: an error holds against these alone."""
+    """Return the running pods of others that no workload of the manifests preempts; an error may rest only on these."""
     return _staying(world).beside_set
 
 
 def may_be_preempted(it: Member) -> bool:
-    """Whether another workload of the set may evict its pods once they run: then what they met may hold no more."""
+    """Return whether another workload of the manifests may evict its pods later; then a met condition may not last."""
     return may_preempt(_staying(it.world).highest, it.pod)
 
 
 def preempts(it: Member, other: Workload) -> bool:
-    """Whether its pods may evict pods of another workload of the set."""
+    """Return whether its pods may evict pods of another workload of the manifests."""
     return may_preempt(preempting_priority(it.pod), it.world.member(other).pod)
 
 
 def preempting_priority(pod: Pod) -> int:
-    """Pods below this priority are those that the pod may preempt (podEligibleToPreemptRunningPods)."""
+    """Return the priority below which the pod may preempt other pods (podEligibleToPreemptRunningPods)."""
     if pod.preemption_policy == "Never" or pod.scheduling_gates:
         return _NOBODY
     return _UNKNOWN if pod.priority_class and pod.priority is None else pod.priority or 0
 
 
 def may_preempt(priority: int, pod: Pod) -> bool:
-    """Whether what preempts with this priority (``preempting_priority``) may evict such a pod of the set."""
+    """Return whether a preemptor of this priority (``preempting_priority``) may evict such a pod of the manifests."""
     unknown = pod.priority is None and bool(pod.priority_class)
     return priority > _NOBODY and (unknown or priority > (pod.priority or 0))
 

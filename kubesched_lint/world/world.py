@@ -1,7 +1,7 @@
-"""One world: a manifest set laid over a cluster, and each workload in it. Every question about them is asked here or of
-a function that takes one of the two; ``once_per_world`` keeps its answer.
+"""One world: a manifest set laid over a cluster, and each workload in it.
 
-A world judges nothing. Whatever concerns the fit of a pod on a node is asked of ``scheduler``.
+Its methods, and functions that take a World or a Member, answer every question about them; ``once_per_world`` caches an
+answer. A world judges nothing: ``scheduler`` decides whether a pod fits a node.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 def once_per_world(build: Callable[[World], T]) -> Callable[[World], T]:
-    """Make a function of a world compute its answer once for each world."""
+    """Return a function of a world that computes its result once per world."""
 
     @wraps(build)
     def remembered(world: World) -> T:
@@ -53,16 +53,16 @@ def once_per_world(build: Callable[[World], T]) -> Callable[[World], T]:
 
 @record
 class Premises:
-    """What the user told us beside manifests and snapshot."""
+    """The user's settings besides manifests and snapshot."""
 
     apply_order: str = "kubectl"
     kubernetes_version: str = "1.36"
     set_is_complete: bool = True
-    """False when documents were met that make pods we cannot see: Helm sources, patches, custom resources."""
+    """False if some documents create pods that we cannot see: Helm sources, patches, custom resources."""
 
 
 class World:
-    """``cluster`` None: only what manifests say. Needs of a rule are checked before its check runs."""
+    """``cluster`` None: only the manifests are known. A rule's requirements are checked before its check runs."""
 
     def __init__(self, manifests: Inventory, cluster: Cluster | None = None, premises: Premises | None = None) -> None:
         self.manifests = manifests
@@ -71,7 +71,7 @@ class World:
         self._members: dict[int, Member] = {}
         self._answers: dict[object, object] = {}
         self.refused: Mapping[int, Refusals] | None = None
-        """What the API server refuses, by the ``id`` of the document, where all have been judged already."""
+        """``id`` of a document → the API server's refusals, if all documents have been judged already."""
 
     def memo(self, build: Callable[[World], T]) -> T:
         """Return ``build(self)``, computed once."""
@@ -82,11 +82,11 @@ class World:
     # -- other worlds ------------------------------------------------------------------------------------------------
 
     def on(self, cluster: Cluster) -> World:
-        """The same manifests on another cluster."""
+        """Return the world of the same manifests on another cluster."""
         return World(self.manifests, cluster, self.premises)
 
     def with_manifests(self, manifests: Inventory) -> World:
-        """Other manifests on the same cluster; without pools they share one index of the nodes."""
+        """Return the world of other manifests on the same cluster; without pools they share one index of the nodes."""
         other = World(manifests, self.cluster, self.premises)
         if self.cluster is not None and not self.pools:
             other.index = self.index
@@ -94,7 +94,7 @@ class World:
 
     @cached_property
     def without_pools(self) -> World:
-        """The same on the nodes of today alone; itself without pools."""
+        """The same world with today's nodes only; itself if there are no pools."""
         if not self.pools or self.cluster is None:
             return self
         objects = replace(self.cluster.inventory, node_pools=())
@@ -105,18 +105,18 @@ class World:
 
     @cached_property
     def kinds(self) -> frozenset[str]:
-        """Kinds of which the set or the cluster holds an object."""
+        """The kinds of which the manifests or the cluster hold an object."""
         ours = kinds_in(self.manifests)
         return ours if self.cluster is None else ours | kinds_in(self.cluster.inventory)
 
     @cached_property
     def objects(self) -> Inventory:
-        """The manifests laid over the cluster: of two objects that are one, the manifest's."""
+        """The manifests laid over the cluster: the manifest's definition of an object wins."""
         return self.manifests if self.cluster is None else self.manifests.over(self.cluster.inventory)
 
     @cached_property
     def admission(self) -> Admission:
-        """Which pods the API server creates, and how it stores them."""
+        """The admission that decides which pods the API server creates, and how it stores them."""
         from kubesched_lint.admission.admission import Admission
 
         known = frozenset() if self.cluster is None else self.cluster.kinds
@@ -124,18 +124,18 @@ class World:
         return Admission(self.objects, known, self.premises.kubernetes_version, is_snapshot=is_snapshot)
 
     def cluster_has(self, kind: str) -> bool:
-        """Whether the snapshot tells all objects of a kind, though there may be none."""
+        """Return whether the snapshot lists all objects of a kind; there may be none."""
         return self.cluster is not None and self.cluster.has(kind)
 
     @cached_property
     def autoscalers(self) -> Mapping[tuple[str, str, str], Autoscaler]:
-        """(kind, namespace, name) of what it scales → autoscaler; of two the manifest's."""
+        """(kind, namespace, name) of the scaled object → autoscaler; the manifest's wins."""
         live = () if self.cluster is None else self.cluster.inventory.autoscalers
         return {(a.target.kind, a.namespace, a.target.name): a for a in (*live, *self.manifests.autoscalers)}
 
     @property
     def priority_classes(self) -> Mapping[str, PriorityClass]:
-        """Those of the cluster, of the set, and Kubernetes' own, by name."""
+        """Name → class: the cluster's, the manifests' and Kubernetes' own."""
         return self.admission.priority_classes
 
     @cached_property
@@ -147,7 +147,7 @@ class World:
     # -- workloads ---------------------------------------------------------------------------------------------------
 
     def member(self, workload: Workload) -> Member:
-        """A workload in this world: of the set, of the cluster, or a variation of one."""
+        """Return a workload in this world: of the manifests, of the cluster, or a variation of one."""
         found = self._members.get(id(workload))
         if found is None:
             found = self._members[id(workload)] = Member(workload, self)
@@ -155,15 +155,15 @@ class World:
 
     @cached_property
     def varying_labels(self) -> frozenset[str]:
-        """Labels that differ between pods of one workload, and that a selector of the set or of a running pod reads."""
+        """Labels that differ between pods of one workload, and that a selector of a manifest or a running pod uses."""
         running = () if self.cluster is None else {id(b.pod): b.pod for b in self.cluster.inventory.pods}.values()
-        # A stored pod has the revision that its matchLabelKeys chose in its selectors: nobody typed it.
+        # The selectors of a stored pod hold the revision label from matchLabelKeys: no user wrote it.
         stored = read_labels(running) - REVISION_LABELS if running else frozenset()
         return read_labels(w.pod for w in self.manifests.workloads) | stored
 
     @cached_property
     def resources_barring_no_node(self) -> frozenset[str]:
-        """Extended resources that DRA may allocate, and what every kubelet reports and a sketch need not write."""
+        """Resources that exclude no node: those that DRA may allocate, and those that a sketch need not write."""
         if self.cluster is None or self.cluster.origin != "sketch":
             return self.device_resources
         told = {name for node in self.cluster.inventory.nodes for name in node.allocatable or ()}
@@ -171,7 +171,7 @@ class World:
 
     @cached_property
     def device_resources(self) -> frozenset[str]:
-        """Extended resources that a DeviceClass of the set or of the cluster offers."""
+        """Extended resources that a DeviceClass of the manifests or of the cluster offers."""
         from kubesched_lint.model.resources import device_class_resources
 
         live = () if self.cluster is None else self.cluster.inventory.device_classes
@@ -179,36 +179,34 @@ class World:
 
     @cached_property
     def selection(self) -> Selection:
-        """The pods of the set by their labels."""
+        """The pods of the manifests by their labels."""
         return Selection(self.manifests.workloads, lambda workload: self.member(workload).pod, self.namespaces)
 
     @cached_property
     def order(self) -> CreationOrder:
-        """In which order the workloads are created."""
+        """The order in which the workloads are created."""
         return CreationOrder(self.manifests.workloads, self.premises.apply_order)
 
     @cached_property
     def as_deployed(self) -> tuple[Workload, ...]:
-        """The workloads in that order, but of several variants of one object only the last: that is what applying them
-        all leaves.
-        """
+        """The workloads in creation order; of several variants of one object only the last, which is applied last."""
         return self.order.last_of_each if self.manifests.has_namesakes else self.order.workloads
 
     @cached_property
     def as_created(self) -> tuple[Workload, ...]:
-        """Those of ``as_deployed`` whose pods the API server creates."""
+        """The workloads of ``as_deployed`` whose pods the API server creates."""
         return tuple(workload for workload in self.as_deployed if self.member(workload).is_created)
 
     # -- running pods ------------------------------------------------------------------------------------------------
 
     @property
     def knows_running_pods(self) -> bool:
-        """Whether the snapshot tells all pods."""
+        """Whether the snapshot lists all pods."""
         return self.cluster_has("Pod")
 
     @cached_property
     def other_pods(self) -> tuple[BoundPod, ...]:
-        """Running pods that no workload of the set owns."""
+        """Running pods that no workload of the manifests owns."""
         if self.cluster is None:
             return ()
         ours = {id(p) for w in self.manifests.workloads for p in self.member(w).running_pods}
@@ -218,7 +216,7 @@ class World:
 
     @cached_property
     def index(self) -> NodeIndex:
-        """The nodes that exist, then those that pools could add."""
+        """The existing nodes, then those that pools could add."""
         from kubesched_lint.cluster.index import NodeIndex
 
         assert self.cluster is not None, "a rule that reads nodes runs only with a cluster"
@@ -237,14 +235,14 @@ class World:
 
     @cached_property
     def distinct(self) -> NodeSet:
-        """The nodes that exist, and one of each kind that pools could add."""
+        """The existing nodes, and one of each kind that pools could add."""
         found = self.today
         for position in self.potential.first if self.pools else ():
             found |= only(self.today.bit_count() + position)
         return found
 
     def names(self, nodes: NodeSet) -> tuple[str, ...]:
-        """The names of nodes."""
+        """Return the names of nodes."""
         return tuple(self.index.names_of(nodes))
 
     @cached_property
@@ -255,7 +253,7 @@ class World:
 
     @cached_property
     def potential(self) -> Potential:
-        """What pools could add. Where there are none, not even the module is imported by those who ask first."""
+        """The nodes that pools could add. Callers check ``pools`` first, which avoids importing the module."""
         from kubesched_lint.world.potential import Asked, potential_of
 
         cluster = self.cluster
@@ -272,7 +270,7 @@ class World:
 
     @property
     def is_elastic(self) -> bool:
-        """Whether nodes may come that neither the cluster nor its pools tell of: then nothing about nodes is proven."""
+        """Whether nodes may appear from outside the cluster and its pools; then nothing about nodes is proven."""
         if self.cluster is None:
             return False
         beside = self.cluster.is_elastic_beside(self.manifests.node_pools)
@@ -280,7 +278,7 @@ class World:
 
 
 class Member:
-    """A workload in a world; what is asked of the two is answered here."""
+    """A workload in a world."""
 
     def __init__(self, workload: Workload, world: World) -> None:
         self.workload = workload
@@ -293,13 +291,13 @@ class Member:
 
     @cached_property
     def pod(self) -> Pod:
-        """The pod as the API server would store it: defaults, admission, and the labels that its controller adds."""
+        """The pod as the API server would store it: with defaults, admission, and its controller's labels."""
         found = self._admitted(controller_labels(self.workload))
         varying = self.world.varying_labels
         return standing_for_all(found, self.workload, self.replicas, varying) if varying else found
 
     def pod_of_ordinal(self, ordinal: int) -> Pod:
-        """The pod of one replica: of a StatefulSet with the labels that only this one has; counted from 0."""
+        """Return the pod of one replica, counted from 0; for a StatefulSet with the labels of this ordinal."""
         own = labels_of_ordinal(self.workload, ordinal)
         return self._admitted({**controller_labels(self.workload), **own}) if own else self.pod
 
@@ -312,7 +310,7 @@ class Member:
 
     @property
     def is_created(self) -> bool:
-        """Whether the API server creates its pods, as far as we know; quotas count them and are asked elsewhere."""
+        """Whether the API server creates its pods, as far as known; quotas are checked elsewhere."""
         return self.world.admission.decision(self.workload).refusal is None
 
     @property
@@ -322,7 +320,7 @@ class Member:
 
     @cached_property
     def replicas(self) -> int:
-        """How many pods it starts with: as written, else as it runs, within the bounds of its autoscaler."""
+        """The number of pods at the start: as written, else as running, within the bounds of its autoscaler."""
         if self.workload.replicas_written and not self.world.autoscalers:
             return self.workload.replicas
         from kubesched_lint.cluster.revisions import starting_replicas
@@ -331,7 +329,7 @@ class Member:
 
     @property
     def most(self) -> int:
-        """The most pods it has at any time: at the maximum of its autoscaler, with surge."""
+        """The largest number of pods at any time: at the maximum of its autoscaler, with surge."""
         from kubesched_lint.controllers.bounds import rolling_bounds
 
         scaler = self.autoscaler
@@ -341,7 +339,7 @@ class Member:
 
     @property
     def running_pods(self) -> tuple[BoundPod, ...]:
-        """Pods of its previous revision in the snapshot: they are replaced, never added to."""
+        """Pods of its previous revision in the snapshot: they are replaced, not added to."""
         if self.world.cluster is None:
             return ()
         from kubesched_lint.cluster.revisions import running_pods_of
@@ -350,7 +348,7 @@ class Member:
 
     @cached_property
     def template_changed(self) -> bool | None:
-        """Whether the manifest differs from what runs; None when that cannot be told."""
+        """Whether the manifest differs from the running revision; None if that is unknown."""
         if self.world.cluster is None:
             return None
         from kubesched_lint.cluster.revisions import template_changed
@@ -361,37 +359,38 @@ class Member:
 
     @cached_property
     def reach(self) -> Reach:
-        """How far the nodes let its pods in."""
+        """The nodes that are open to its pods."""
         from kubesched_lint.scheduler.framework import static_reach
 
         found = static_reach(self.pod, self.world.index)
         if self.workload.kind == "DaemonSet":
-            return found._replace(usable=found.usable & self.world.today)  # on nodes to come its room is deducted
+            # the room on future nodes is already reduced by its pods
+            return found._replace(usable=found.usable & self.world.today)
         return found
 
     @property
     def usable(self) -> NodeSet:
-        """Nodes that its pods may ever use, whatever other pods do."""
+        """Nodes that its pods may use at some time, whatever other pods do."""
         return self.reach.usable
 
     @property
     def tolerated(self) -> NodeSet:
-        """All nodes without a taint in the way, whatever their labels."""
+        """All nodes without a taint that excludes it, whatever their labels."""
         from kubesched_lint.scheduler.tolerance import repelled
 
         return self.world.index.all & ~repelled(self.world.index, self.pod.tolerations)
 
-    # -- beside whom -------------------------------------------------------------------------------------------------
+    # -- with which other pods ---------------------------------------------------------------------------------------
 
     def surely_selects(self, term: PodAffinityTerm, other: Workload) -> bool:
-        """Whether one of its terms selects the pods of another, as far as namespace labels are known."""
+        """Return whether one of its terms selects the pods of another, as far as namespace labels are known."""
         other_pod = self.world.member(other).pod
         return self.world.namespaces.selects(term, self.workload.namespace, other_pod, unknown=False)
 
     def repels_itself(self, term: PodAffinityTerm) -> bool:
-        """Whether one of its terms surely selects pods of the same revision."""
+        """Return whether one of its terms certainly selects pods of the same revision."""
         return self.surely_selects(term, self.workload)
 
     def selected_workloads(self, term: PodAffinityTerm) -> Iterator[Workload]:
-        """Workloads of the set, itself included, that one of its terms may select."""
+        """Yield the workloads of the manifests, itself included, that one of its terms may select."""
         return self.world.selection.selected_by(term, self.workload.namespace)

@@ -149,7 +149,7 @@ TABLE = [
         {"p": 0, "rt": 0},
         skips=words("storageclass-missing", "runtime-class-missing"),
         assumes={
-            "p": "every node reaches its volume: nobody tells what StorageClass none-such does",
+            "p": "every node reaches its volume: it is unknown what StorageClass none-such does",
             "rt": "RuntimeClass gvisor exists, without overhead, nodeSelector and tolerations",
         },
     ),

@@ -39,10 +39,10 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
 
 
 def attracting_nodes(pod: Pod, state: ClusterState) -> NodeSet:
-    """Nodes where required affinity holds: in each term's domain stands a pod that matches *all* terms.
+    """Return the nodes where required affinity holds: each term's domain contains a pod that matches *all* terms.
 
-    When no such pod stands on any node that carries one of the keys, a pod that matches its own terms may be the
-    first, on any node that carries all of them.
+    If no such pod is on any node with one of the keys, a pod that matches its own terms may be the first, on any node
+    with all the keys.
     """
     index, terms = state.index, pod.required_affinity
     companions = state.classes.nodes_of(_selected_by_all(terms, pod.namespace, state))
@@ -58,7 +58,7 @@ def attracting_nodes(pod: Pod, state: ClusterState) -> NodeSet:
 
 
 def unwelcoming_nodes(pod: Pod, state: ClusterState) -> NodeSet:
-    """Nodes in a domain of a running pod whose required anti-affinity selects this pod: it works both ways."""
+    """Return the nodes in a domain of a running pod whose required anti-affinity selects this pod."""
     found = EMPTY
     for holders in state.classes.possible_holders(pod.labels):
         work.spend(2 + len(holders.classes) // 4)
@@ -71,7 +71,7 @@ def unwelcoming_nodes(pod: Pod, state: ClusterState) -> NodeSet:
 
 
 def selects_pod(term: PodAffinityTerm, holder_namespace: str, pod: Pod, state: ClusterState) -> bool:
-    """Whether a running pod's term selects a pod: its labels, and its namespace by name or by that one's labels."""
+    """Return whether a running pod's term selects a pod, by its labels and its namespace (name or namespace labels)."""
     if term.selector is None or not term.selector.matches(pod.labels):
         return False
     if pod.namespace in named_namespaces(term, holder_namespace):
@@ -81,12 +81,12 @@ def selects_pod(term: PodAffinityTerm, holder_namespace: str, pod: Pod, state: C
 
 
 def named_namespaces(term: PodAffinityTerm, own: str) -> Sequence[str]:
-    """Namespaces a term lists; its pod's own when it neither lists nor selects any."""
+    """Return the namespaces that a term lists; its pod's own if it neither lists nor selects any."""
     return (own,) if not term.namespaces and term.namespace_selector is None else term.namespaces
 
 
 def selected_classes(term: PodAffinityTerm, own: str, state: ClusterState) -> ClassSet:
-    """Classes of running pods that an incoming pod's term selects."""
+    """Return the classes of running pods that an incoming pod's term selects."""
     chosen = state.classes.selected_by(term.selector)
     if not chosen or _selects_every_namespace(term, state):
         return chosen
@@ -94,7 +94,7 @@ def selected_classes(term: PodAffinityTerm, own: str, state: ClusterState) -> Cl
 
 
 def selects_incoming(term: PodAffinityTerm, holder: Pod, pod: Pod, state: ClusterState) -> bool:
-    """Whether an incoming pod's term selects ``pod``, which may be itself."""
+    """Return whether an incoming pod's term selects ``pod``, which may be the incoming pod itself."""
     if term.selector is None or not term.selector.matches(pod.labels):
         return False
     return _selects_every_namespace(term, state) or pod.namespace in _namespaces_of_incoming(
@@ -103,7 +103,10 @@ def selects_incoming(term: PodAffinityTerm, holder: Pod, pod: Pod, state: Cluste
 
 
 def _selects_every_namespace(term: PodAffinityTerm, state: ClusterState) -> bool:
-    """mergeAffinityTermNamespacesIfNotEmpty lists the selected namespaces, then matches with no labels at hand."""
+    """Return whether the term selects every namespace.
+
+    mergeAffinityTermNamespacesIfNotEmpty lists the selected namespaces; upstream then matches with empty labels.
+    """
     chosen = term.namespace_selector
     if chosen is None:
         return False

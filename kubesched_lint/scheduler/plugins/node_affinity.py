@@ -1,4 +1,4 @@
-"""A pod's nodeSelector and required node affinity name the nodes it can use.
+"""A pod's nodeSelector and required node affinity select the nodes it can use.
 
 Mirrors ``pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go`` (v1.36).
 """
@@ -22,7 +22,7 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
 
 
 def prefilter(pod: Pod, state: ClusterState) -> PreFilterRefusal | NodeSet | None:
-    """Where every term pins metadata.name, only the nodes so named are looked at."""
+    """Return the named nodes if every term pins metadata.name; only these are checked."""
     if not pod.required_node_terms:
         return None
     names: frozenset[str] = frozenset()
@@ -37,7 +37,7 @@ def prefilter(pod: Pod, state: ClusterState) -> PreFilterRefusal | NodeSet | Non
 
 
 def _pinned(term: NodeSelectorTerm) -> frozenset[str] | None:
-    """The node names that all ``metadata.name In`` fields of a term agree on; None without such a field."""
+    """Return the node names common to all ``metadata.name In`` fields of a term; None without such a field."""
     names: frozenset[str] | None = None
     for field in term.fields:
         if field.key == "metadata.name" and field.operator == "In":

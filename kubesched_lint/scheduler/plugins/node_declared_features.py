@@ -1,7 +1,7 @@
-"""A pod that needs a kubelet feature runs only where the kubelet declares it.
+"""A pod that needs a kubelet feature runs only on nodes whose kubelet declares it.
 
 Mirrors ``pkg/scheduler/framework/plugins/nodedeclaredfeatures/nodedeclaredfeatures.go`` (v1.36). A sketched node of
-unknown resources has unknown features too, and takes the pod.
+unknown resources has unknown features too, and accepts the pod.
 """
 
 from __future__ import annotations

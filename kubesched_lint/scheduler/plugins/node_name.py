@@ -1,7 +1,7 @@
-"""A pod that names its node can stand on no other.
+"""A pod that names its node can run on no other.
 
-Mirrors ``pkg/scheduler/framework/plugins/nodename/node_name.go`` (v1.36). The API server hands such a pod straight to
-the kubelet, so the scheduler meets it only in simulations.
+Mirrors ``pkg/scheduler/framework/plugins/nodename/node_name.go`` (v1.36). Such a pod goes directly to the kubelet, so
+the scheduler sees it only in simulations.
 """
 
 from __future__ import annotations

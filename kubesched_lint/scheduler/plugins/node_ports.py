@@ -1,4 +1,4 @@
-"""Two pods cannot hold one host port of a node.
+"""Two pods cannot use the same host port of a node.
 
 Mirrors ``pkg/scheduler/framework/plugins/nodeports/node_ports.go`` (v1.36).
 """

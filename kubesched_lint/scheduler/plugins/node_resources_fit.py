@@ -1,7 +1,7 @@
-"""A node must have left what a pod requests, and a place among its pods.
+"""A node must have enough free resources for a pod's requests, and room for one more pod.
 
-Mirrors ``pkg/scheduler/framework/plugins/noderesources/fit.go`` (v1.36), fitsRequest. A node whose allocatable is
-unknown, as a sketch may leave it, has room for everything.
+Mirrors ``pkg/scheduler/framework/plugins/noderesources/fit.go`` (v1.36), fitsRequest. A node of unknown allocatable, as
+a sketch may have, has room for everything.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NAME = "NodeResourcesFit"
 
 
 def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
-    """Every lacking resource is a reason of its own; a request above bare allocatable is beyond preemption."""
+    """Yield one rejection per lacking resource; preemption cannot help if the request exceeds bare allocatable."""
     ledger, index = state.ledger, state.index
     full = among & ledger.short_of(PODS, 1)
     if full:
@@ -28,7 +28,7 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
             continue
         short = among & ledger.short_of(resource, amount)
         if resource in state.device_class_resources:
-            # DRAExtendedResource: what no device plugin offers is allocated by DynamicResources instead.
+            # DRAExtendedResource: DynamicResources allocates what no device plugin offers.
             short &= ~index.short_of(resource, 1)
         if short:
             never = short & index.short_of(resource, amount)

@@ -1,7 +1,7 @@
-"""A node takes only so many volumes of a CSI driver, as its CSINode says.
+"""A node accepts only a limited number of volumes of a CSI driver, given in its CSINode.
 
-Mirrors ``pkg/scheduler/framework/plugins/nodevolumelimits/csi.go`` (v1.36). No CSINode, or none of its drivers with a
-count, is no limit.
+Mirrors ``pkg/scheduler/framework/plugins/nodevolumelimits/csi.go`` (v1.36). There is no limit without a CSINode, or if
+none of its drivers has a count.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kubesched_lint.scheduler.verdict import Rejection
 
 NAME = "NodeVolumeLimits"
 
-# k8s.io/csi-translation-lib: in-tree plugins that count as the CSI driver that took them over.
+# k8s.io/csi-translation-lib: in-tree plugins that count as the CSI driver that replaced them.
 _MIGRATED = {
     "awsElasticBlockStore": "ebs.csi.aws.com",
     "azureDisk": "disk.csi.azure.com",
@@ -31,7 +31,7 @@ _MIGRATED = {
 }
 
 Attachment = tuple[str, str]
-"""A CSI driver, and what names the volume to it."""
+"""A CSI driver, and the driver's name of the volume."""
 
 
 def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
@@ -69,7 +69,7 @@ def _held(placement: Placement, storage: Storage) -> Iterator[Attachment]:
 
 
 def _attachments(pod: Pod, name: str, storage: Storage) -> Iterator[Attachment]:
-    """The CSI volumes of a pod; claims that do not exist are not counted."""
+    """Yield the CSI volumes of a pod; claims that do not exist are not counted."""
     for volume in pod.volumes:
         if volume.kind == "persistentVolumeClaim":
             claim = storage.claim(pod.namespace, volume.claim)
@@ -83,7 +83,7 @@ def _attachments(pod: Pod, name: str, storage: Storage) -> Iterator[Attachment]:
 
 
 def _driver_and_handle(claim: Claim, storage: Storage) -> Attachment | None:
-    """getCSIDriverInfo: of the bound volume, else of the class that will make one."""
+    """Return driver and handle (getCSIDriverInfo) of the bound volume, else of the class that will provision one."""
     volume = storage.volumes.get(claim.volume_name)
     if volume is not None:
         if volume.csi_driver:

@@ -1,4 +1,4 @@
-"""Pods spread over topology domains so that no domain is more than maxSkew ahead of the emptiest.
+"""Pods spread over topology domains: no domain exceeds the emptiest by more than maxSkew.
 
 Mirrors ``pkg/scheduler/framework/plugins/podtopologyspread/filtering.go`` and ``common.go`` (v1.36).
 """
@@ -18,7 +18,7 @@ from kubesched_lint.scheduler.verdict import Rejection
 
 NAME = "PodTopologySpread"
 _STEPS = 4
-"""What it costs to look at one constraint."""
+"""The cost in steps of one constraint."""
 SKEWED = "node(s) didn't match pod topology spread constraints"
 UNLABELLED = "node(s) didn't match pod topology spread constraints (missing required label)"
 
@@ -41,7 +41,7 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
 
 
 def effective_selector(pod: Pod, constraint: SpreadConstraint) -> Selector | None:
-    """The selector with ``key = value`` of the pod for every matchLabelKey it carries; null stays null."""
+    """Return the selector with the pod's ``key = value`` for every matchLabelKey that it has; null stays null."""
     if constraint.selector is None or not constraint.match_label_keys:
         return constraint.selector
     own = [Requirement(key, "In", (pod.labels[key],)) for key in constraint.match_label_keys if key in pod.labels]
@@ -49,7 +49,7 @@ def effective_selector(pod: Pod, constraint: SpreadConstraint) -> Selector | Non
 
 
 def spread_tally(selector: Selector | None, namespace: str, state: ClusterState) -> NodeCounter:
-    """Per node, the pods that count: of the namespace, selected, not terminating; an empty selector counts none."""
+    """Return the counted pods per node: of the namespace, selected, not terminating; an empty selector counts none."""
     if selector is None or selector.is_empty:
         return NodeCounter()
     classes = state.classes
@@ -58,7 +58,7 @@ def spread_tally(selector: Selector | None, namespace: str, state: ClusterState)
 
 
 def _skewed(pod: Pod, constraint: SpreadConstraint, counted: NodeSet, state: ClusterState, among: NodeSet) -> NodeSet:
-    """Those of ``among`` where one pod more would exceed maxSkew: count + self - least > maxSkew."""
+    """Return the nodes of ``among`` where one more pod would exceed maxSkew: count + self - least > maxSkew."""
     selector = effective_selector(pod, constraint)
     counted &= eligible_nodes(pod, constraint, state.index, state.kubernetes_version)
     tally = spread_tally(selector, pod.namespace, state)
@@ -76,16 +76,17 @@ def _skewed(pod: Pod, constraint: SpreadConstraint, counted: NodeSet, state: Clu
     ceiling = constraint.max_skew + least_count(constraint, counts.values()) - itself
     skewed = EMPTY
     for value, nodes in index.domains(key).items():
-        # A domain none of whose nodes is counted has count 0.
+        # A domain without a counted node has count 0.
         if counts.get(value, 0) > ceiling:
             skewed |= nodes
     return among & skewed
 
 
 def _ghosts(selector: Selector | None, namespace: str, counted: NodeSet, state: ClusterState) -> list[int]:
-    """Where preemption took away terminating pods: not counted before, updateWithPod subtracts them all the same.
+    """Return the positions of terminating pods that preemption removed: updateWithPod subtracts pods it never counted.
 
-    It does not ask for an empty selector either, but there a count below zero is below all others and changes nothing.
+    It does not check for an empty selector either, but there a count below zero is the lowest anyway and changes
+    nothing.
     """
     if selector is None or not state.removed_in_cycle:
         return []

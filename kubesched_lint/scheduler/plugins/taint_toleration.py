@@ -1,4 +1,4 @@
-"""A taint keeps off every pod that does not tolerate it.
+"""A taint excludes every pod that does not tolerate it.
 
 Mirrors ``pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go`` (v1.36).
 """

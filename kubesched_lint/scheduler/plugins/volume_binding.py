@@ -1,4 +1,4 @@
-"""A pod's claims must be bound to volumes its node can reach, or be bindable there.
+"""A pod's claims must be bound to volumes that its node can reach, or be bindable there.
 
 Mirrors ``pkg/scheduler/framework/plugins/volumebinding/{volume_binding,binder}.go`` and
 ``component-helpers/storage/volume/{helpers,pv_helpers}.go`` (v1.36).
@@ -34,9 +34,9 @@ class PodClaims(NamedTuple):
 
     bound: tuple[Claim, ...]
     immediate: tuple[Claim, ...]
-    """Not bound, and not the scheduler's to bind."""
+    """Not bound, and the scheduler does not bind them."""
     delayed: tuple[Claim, ...]
-    """Bound when the pod is: WaitForFirstConsumer."""
+    """WaitForFirstConsumer: bound together with the pod."""
 
 
 class Choice(NamedTuple):
@@ -65,7 +65,7 @@ def prefilter(pod: Pod, state: ClusterState) -> PreFilterRefusal | NodeSet | Non
 
 
 def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
-    """A node may fail for its bound claims and for its unbound ones at once: two reasons, as NodeResourcesFit gives."""
+    """Yield rejections; a node may fail for bound and for unbound claims: two reasons, as for NodeResourcesFit."""
     if not pod.volumes:
         return
     claims = pod_claims(pod, state.storage)
@@ -97,7 +97,7 @@ def _reject_bound(claims: Iterable[Claim], state: ClusterState, among: NodeSet) 
 
 
 def pod_claims(pod: Pod, storage: Storage) -> PodClaims:
-    """Claims that do not exist are left out: PreFilter has refused the pod by then."""
+    """Return the existing claims of a pod; PreFilter refuses a pod with missing claims."""
     bound, immediate, delayed = [], [], []
     for volume in pod.volumes:
         if volume.kind == "persistentVolumeClaim":
@@ -118,7 +118,7 @@ def pod_claims(pod: Pod, storage: Storage) -> PodClaims:
 
 
 def ephemeral_claim(pod: Pod, volume: Volume) -> Claim | None:
-    """The claim that the ephemeral volume controller makes of a volume's template, taken as made."""
+    """Return the claim that the ephemeral volume controller makes from a volume's template."""
     template = volume.disk.get("volumeClaimTemplate")
     if not isinstance(template, dict):
         return None
@@ -128,7 +128,7 @@ def ephemeral_claim(pod: Pod, volume: Volume) -> Claim | None:
 
 
 def is_bound(claim: Claim, storage: Storage) -> bool:
-    """Bound, or from a manifest (no phase) and bound as soon as the volume controller sees it beside its volume."""
+    """Return whether the claim is bound, or comes from a manifest and will be bound to its existing volume at once."""
     if not claim.volume_name:
         return False
     if BIND_COMPLETED in claim.annotations or claim.phase == "Bound":
@@ -140,9 +140,9 @@ def is_bound(claim: Claim, storage: Storage) -> bool:
 
 
 def _satisfies(volume: PersistentVolume, claim: Claim, storage: Storage) -> bool:
-    """checkVolumeSatisfyClaim of ``pkg/controller/volume/persistentvolume/pv_controller.go``.
+    """Return checkVolumeSatisfyClaim of ``pkg/controller/volume/persistentvolume/pv_controller.go``.
 
-    Admission has given a claim that names no class the default one, which the volume must have too.
+    Admission gives a claim without a class the default class, which the volume must have too.
     """
     found = storage.class_of(claim)
     return (
@@ -163,7 +163,7 @@ def _class_of(claim: Claim, storage: Storage) -> StorageClass | None:
 
 
 def reachable(volume: PersistentVolume, state: ClusterState) -> NodeSet:
-    """Nodes that satisfy a volume's node affinity (CheckNodeAffinity)."""
+    """Return the nodes that satisfy a volume's node affinity (CheckNodeAffinity)."""
     return state.index.all if volume.node_terms is None else state.index.matching({}, volume.node_terms)
 
 
@@ -171,10 +171,10 @@ def reachable(volume: PersistentVolume, state: ClusterState) -> NodeSet:
 
 
 def choices(claims: tuple[Claim, ...], state: ClusterState, among: NodeSet) -> Iterator[tuple[NodeSet, Choice | str]]:
-    """For groups of nodes that are alike to the claims: what binding would do there, or the reason that it cannot.
+    """Yield (nodes, choice or reason) for groups of nodes that are equal for the claims.
 
-    Mirrors FindPodVolumes: a claim sent to a node already is provisioned there; the others, smallest first, take the
-    smallest volume that matches, and what finds none is provisioned.
+    Mirrors FindPodVolumes: a claim with a selected node is provisioned there; the others, smallest first, take the
+    smallest matching volume; claims without one are provisioned.
     """
     sent = [c for c in claims if SELECTED_NODE in c.annotations]
     for claim in sent:
@@ -200,7 +200,7 @@ def choices(claims: tuple[Claim, ...], state: ClusterState, among: NodeSet) -> I
 
 
 def _alike(claims: Iterable[Claim], state: ClusterState, among: NodeSet) -> list[NodeSet]:
-    """A partition of ``among``: nodes that no volume, topology or capacity of the claims' classes tells apart."""
+    """Return a partition of ``among``: nodes of one part are equal for all volumes, topologies and capacities."""
     groups = [among]
     for nodes in _distinctions(claims, state):
         split = []
@@ -227,7 +227,7 @@ def _distinctions(claims: Iterable[Claim], state: ClusterState) -> Iterator[Node
 def _matching_volume(
     claim: Claim, taken: dict[str, PersistentVolume], state: ClusterState, nodes: NodeSet
 ) -> PersistentVolume | None:
-    """FindMatchingVolume for nodes that are alike: a volume reserved for the claim, else the smallest that matches."""
+    """Return FindMatchingVolume for equal nodes: a volume reserved for the claim, else the smallest that matches."""
     wanted = _class_of(claim, state.storage)
     best: PersistentVolume | None = None
     work.spend(len(state.storage.volumes))
@@ -254,7 +254,7 @@ def _matching_volume(
 
 
 def _reserved_for(volume: PersistentVolume, claim: Claim) -> bool:
-    """IsVolumeBoundToClaim."""
+    """Return IsVolumeBoundToClaim."""
     if volume.claim_ref is None:
         return False
     namespace, name, uid = volume.claim_ref
@@ -262,7 +262,7 @@ def _reserved_for(volume: PersistentVolume, claim: Claim) -> bool:
 
 
 def _cannot_provision(claims: Iterable[Claim], state: ClusterState, nodes: NodeSet) -> str:
-    """checkVolumeProvisions: the reason why these nodes, alike, cannot have the claims provisioned; else empty."""
+    """Return the reason why equal nodes cannot have the claims provisioned (checkVolumeProvisions); else empty."""
     for claim in claims:
         found = _class_of(claim, state.storage)
         if found is None or found.provisioner in ("", NO_PROVISIONER) or not _allowed(found, state) & nodes:
@@ -273,7 +273,7 @@ def _cannot_provision(claims: Iterable[Claim], state: ClusterState, nodes: NodeS
 
 
 def _allowed(storage_class: StorageClass, state: ClusterState) -> NodeSet:
-    """MatchTopologySelectorTerms: any term, all its keys; no terms allow every node."""
+    """Return the nodes of MatchTopologySelectorTerms: any term, all its keys; no terms allow every node."""
     index, terms = state.index, storage_class.allowed_topologies
     if not terms:
         return index.all
@@ -290,7 +290,7 @@ def _allowed(storage_class: StorageClass, state: ClusterState) -> NodeSet:
 
 
 def _has_capacity(claim: Claim, storage_class: StorageClass, state: ClusterState, nodes: NodeSet) -> bool:
-    """hasEnoughCapacity. A driver that publishes any CSIStorageCapacity is taken to want them respected."""
+    """Return hasEnoughCapacity. A driver that publishes any CSIStorageCapacity is assumed to require the check."""
     storage = state.storage
     same_driver = {c.name for c in storage.classes.values() if c.provisioner == storage_class.provisioner}
     published = [c for c in storage.capacities if c.storage_class in same_driver]

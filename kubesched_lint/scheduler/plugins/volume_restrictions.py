@@ -1,4 +1,4 @@
-"""A ReadWriteOncePod claim serves one pod at a time, and an inline disk one writer on a node.
+"""A ReadWriteOncePod claim serves one pod at a time, and an inline disk one writer per node.
 
 Mirrors ``pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go`` (v1.36).
 """
@@ -51,7 +51,7 @@ def _exclusive_claims(pod: Pod, state: ClusterState) -> Iterator[str]:
 
 
 def _conflict(ours: Volume, theirs: Volume) -> bool:
-    """isVolumeConflict: the same disk, unless both only read it; an EBS volume never twice."""
+    """Return isVolumeConflict: the same disk, unless both only read it; an EBS volume never twice."""
     if ours.kind != theirs.kind:
         return False
     both_read = ours.read_only and theirs.read_only

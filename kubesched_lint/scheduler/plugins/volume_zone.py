@@ -1,4 +1,4 @@
-"""A bound volume that carries zone or region labels can be used only there.
+"""A bound volume with zone or region labels is usable only there.
 
 Mirrors ``pkg/scheduler/framework/plugins/volumezone/volume_zone.go`` (v1.36).
 """
@@ -40,7 +40,7 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
                 continue
             here = EMPTY
             for value in values:
-                # A node's beta label, where it has one, is read before the GA label.
+                # A node's beta label, if it has one, takes precedence over the GA label.
                 here |= index.with_label(key, value)
                 here |= index.with_label(_GA_LABEL[key], value) & ~index.with_key(key)
             elsewhere |= index.all & ~here
@@ -60,6 +60,6 @@ def _volume_names(pod: Pod, state: ClusterState) -> Iterator[str]:
 
 
 def _zones(text: str) -> frozenset[str] | None:
-    """LabelZonesToSet: values between ``__``; None where one is empty, and the label is ignored."""
+    """Return LabelZonesToSet: the values between ``__``; None if one is empty, then the label is ignored."""
     values = [value.strip() for value in text.split("__")]
     return frozenset(values) if all(values) else None

@@ -1,7 +1,7 @@
-"""Nodes that hold the pod's images already are better, the more so the bigger the images and the more nodes have them.
+"""Nodes that already have the pod's images score higher: by the images' size and by how many nodes have them.
 
 Mirrors ``pkg/scheduler/framework/plugins/imagelocality/image_locality.go`` and, for an image's size, addNodeImageStates
-of ``pkg/scheduler/backend/cache/cache.go`` (v1.36): the first node that lists it tells.
+of ``pkg/scheduler/backend/cache/cache.go`` (v1.36): the size on the first node that lists the image.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ImageLocality:
 
 
 def priority(total: int, containers: int) -> int:
-    """0 up to 23 MB of images at hand, 100 from 1000 MB a container; in between by proportion (calculatePriority)."""
+    """Return 0 for up to 23 MB of images on the node, 100 from 1000 MB per container on, else in between."""
     most = _MOST_PER_CONTAINER * containers
     if most <= _LEAST:
         return 0
@@ -50,7 +50,7 @@ def priority(total: int, containers: int) -> int:
 
 
 def normalized_image_name(name: str) -> str:
-    """With ``:latest`` where no tag is written."""
+    """Return the name with ``:latest`` if it has no tag."""
     return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
 
 

@@ -1,4 +1,4 @@
-"""Preferred affinity and anti-affinity, the pod's own and those that running pods hold, weighed per topology domain.
+"""Score preferred affinity and anti-affinity per topology domain: the pod's own and that of running pods.
 
 Mirrors ``pkg/scheduler/framework/plugins/interpodaffinity/scoring.go`` (v1.36). Required affinity of running pods
 counts too, with hardPodAffinityWeight 1; terminating pods count like any other.
@@ -20,11 +20,11 @@ from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level
 NAME = "InterPodAffinity"
 WEIGHT = 2
 _STEPS = 3
-"""What it costs to ask one term."""
+"""The cost in steps of one term."""
 
 
 class _Pull(NamedTuple):
-    """Pods of one class attract the pod (or repel it, below zero) to their domains of a topology key."""
+    """Pods of one class attract the pod to their domains of a topology key; a negative weight repels it."""
 
     pod_class: PodClass
     topology_key: str
@@ -32,7 +32,7 @@ class _Pull(NamedTuple):
 
 
 class InterPodAffinity:
-    """Keeps what each class of pods adds to each domain, and counts again only classes that have moved."""
+    """Keeps the contribution of each class to each domain; recounts only classes whose pods changed."""
 
     name = NAME
     weight = WEIGHT
@@ -60,7 +60,7 @@ class InterPodAffinity:
         return normalised(raw)
 
     def _meet_new_classes(self) -> None:
-        """Whether a class pulls never changes, and classes only ever become more."""
+        """Add terms of new classes: a class's terms never change, and classes are never removed."""
         classes = self._state.classes
         if len(classes) == self._classes_seen:
             return
@@ -83,7 +83,7 @@ class InterPodAffinity:
         self._counted[at] = (list(pull.pod_class.tally.planes), now)
 
     def _counts(self, pull: _Pull) -> Mapping[str, int]:
-        """Pods of the class per domain."""
+        """Return the pods of the class per domain."""
         index, key, tally = self._state.index, pull.topology_key, pull.pod_class.tally
         if index.one_node_each(key):
             nodes = tally.nodes & index.with_key(key)
@@ -99,7 +99,7 @@ class InterPodAffinity:
         return found
 
     def _shift(self, key: str, value: str, amount: int) -> None:
-        """One domain's sum changes by ``amount``."""
+        """Change one domain's sum by ``amount``."""
         index = self._state.index
         sums = self._sums.setdefault(key, {})
         levels = self._levels.setdefault(key, {0: index.all})
@@ -115,7 +115,7 @@ class InterPodAffinity:
 
 
 def normalised(levels: Levels) -> Levels:
-    """From 0 for the least to 100 for the most; 0 for all where they are equal (NormalizeScore)."""
+    """Return scores from 0 for the least to 100 for the most; 0 for all if they are equal (NormalizeScore)."""
     least, most = min(levels, default=0), max(levels, default=0)
     found: dict[int, NodeSet] = {}
     for value, nodes in levels.items():
@@ -125,7 +125,7 @@ def normalised(levels: Levels) -> Levels:
 
 
 def _pulls(pod: Pod, state: ClusterState, since: int) -> Iterator[_Pull]:
-    """All that draws the pod to, or drives it from, the pods of classes numbered ``since`` and up."""
+    """Yield all attractions and repulsions between the pod and the classes numbered ``since`` and higher."""
     fresh = state.classes.everything >> since << since
     for weighted, sign in signed(pod.preferred_affinity, pod.preferred_anti_affinity):
         work.spend(_STEPS)

@@ -1,6 +1,6 @@
-"""A score for many nodes at once: each value that occurs, with the set of nodes that have it.
+"""A score for many nodes at once: each occurring value with the set of nodes that have it.
 
-A hundred values stand for five thousand nodes, so that sums and maxima are a few set operations.
+A hundred values cover five thousand nodes, so sums and maxima are a few set operations.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.cluster.topology import NodeCounter
 
 Levels = Mapping[int, NodeSet]
-"""Value → nodes, not empty. Every node stands under one value."""
+"""Value → nodes, not empty. Every node has one value."""
 
 MAX_NODE_SCORE = 100
 
@@ -20,18 +20,18 @@ _Value = TypeVar("_Value", int, float)
 
 
 def level(value: int, nodes: NodeSet) -> Levels:
-    """The same value for all of ``nodes``."""
+    """Return the same value for all of ``nodes``."""
     return {value: nodes} if nodes else {}
 
 
 def among(levels: Mapping[_Value, NodeSet], nodes: NodeSet) -> dict[_Value, NodeSet]:
-    """The levels of these nodes only."""
+    """Return the levels of these nodes only."""
     return {value: here for value, members in levels.items() if (here := members & nodes)}
 
 
 def plus(left: Mapping[_Value, NodeSet], right: Mapping[_Value, NodeSet]) -> dict[_Value, NodeSet]:
-    """The node-wise sum over the nodes that both have."""
-    if len(left) == 1 == len(right):  # the commonest case by far
+    """Return the sum per node, over the nodes that both have."""
+    if len(left) == 1 == len(right):  # by far the most frequent case
         (a, here), (b, there) = next(iter(left.items())), next(iter(right.items()))
         return {a + b: both} if (both := here & there) else {}
     found: dict[_Value, NodeSet] = {}
@@ -51,7 +51,7 @@ def times(levels: Levels, factor: int) -> Levels:
 
 
 def raised(levels: Levels, nodes: NodeSet, amount: int) -> Levels:
-    """``amount`` more for those of the levels' nodes that are in ``nodes``."""
+    """Return the levels with ``amount`` added for the nodes in ``nodes``."""
     found: dict[int, NodeSet] = {}
     for value, here in levels.items():
         for key, part in ((value + amount, here & nodes), (value, here & ~nodes)):
@@ -61,7 +61,7 @@ def raised(levels: Levels, nodes: NodeSet, amount: int) -> Levels:
 
 
 def of_tally(tally: NodeCounter, nodes: NodeSet) -> Levels:
-    """The counts of ``nodes``."""
+    """Return the counts of ``nodes``."""
     found = level(0, nodes)
     for k, plane in enumerate(tally.planes):
         if plane & nodes:
@@ -70,14 +70,14 @@ def of_tally(tally: NodeCounter, nodes: NodeSet) -> Levels:
 
 
 def by_position(levels: Levels) -> Iterator[tuple[int, int]]:
-    """``(position, value)`` of every node, the values in their order."""
+    """Yield ``(position, value)`` of every node, grouped by value."""
     for value, nodes in levels.items():
         for position in positions(nodes):
             yield position, value
 
 
 def scaled(levels: Levels, *, reverse: bool = False) -> Levels:
-    """Values from 0 to 100 with the greatest at 100, or with ``reverse`` at 0. Values must not be negative.
+    """Return values scaled to 0 to 100: the greatest becomes 100, or 0 with ``reverse``. Values must not be negative.
 
     Mirrors ``plugins/helper/normalize_score.go`` (v1.36), DefaultNormalizeScore.
     """
@@ -94,10 +94,10 @@ def scaled(levels: Levels, *, reverse: bool = False) -> Levels:
 
 
 def highest(parts: Sequence[Levels], nodes: NodeSet) -> tuple[int, NodeSet]:
-    """The greatest sum over all parts that any of ``nodes`` reaches, and the nodes that reach it.
+    """Return the greatest sum over all parts among ``nodes``, and the nodes that reach it.
 
-    Every node must have a value in every part. Without adding the parts up: the search goes from each part's best
-    values downwards and ends where what is left cannot catch up.
+    Every node must have a value in every part. The parts are not added up: the search goes from each part's best values
+    downwards and stops when the rest cannot reach the best sum.
     """
     ranked = [sorted(part.items(), reverse=True) for part in sorted(parts, key=len)]
     reach = [0]  # the most that the parts from here on can add

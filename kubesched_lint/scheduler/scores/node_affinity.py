@@ -1,4 +1,4 @@
-"""A node scores the weights of the pod's preferred node terms that it matches.
+"""A node scores the sum of the weights of the pod's preferred node terms that it matches.
 
 Mirrors ``pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go`` (v1.36) and PreferredSchedulingTerms of
 ``component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go``, where an empty term matches nothing.

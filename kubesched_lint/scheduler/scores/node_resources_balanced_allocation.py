@@ -1,4 +1,4 @@
-"""Cpu and memory should be used evenly: a pod scores by how much it improves its node's balance.
+"""Score by how much a pod improves its node's balance of cpu and memory use.
 
 Mirrors ``pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go`` (v1.36), with floats where it has them.
 """
@@ -30,20 +30,20 @@ class NodeResourcesBalancedAllocation:
         )
 
     def levels(self, feasible: NodeSet) -> Levels | None:
-        """None for a pod that asks for neither: it is not scored."""
+        """Return None for a pod that requests neither: it is not scored."""
         if not (self._asked_cpu or self._asked_memory):
             return None
         return self._nodes.levels(feasible)
 
     def _score(self, cpu: float, memory: float, taken_cpu: int, taken_memory: int) -> int:
-        """Around 75 where the balance hardly changes, up to 100 where it improves, down to 50 where it suffers."""
+        """Return about 75 if the balance hardly changes, up to 100 if it improves, down to 50 if it gets worse."""
         after = balance(taken_cpu + self._asked_cpu, taken_memory + self._asked_memory, cpu, memory)
         before = balance(taken_cpu, taken_memory, cpu, memory)
         return MAX_NODE_SCORE // 2 + (MAX_NODE_SCORE // 2 + after - before) // 2
 
 
 def balance(used_cpu: int, used_memory: int, cpu: float, memory: float) -> int:
-    """100 where cpu and memory are used to the same share, 50 where one is full and the other unused."""
+    """Return 100 if cpu and memory are used to the same share, 50 if one is full and the other unused."""
     if not (cpu and memory):  # with a single resource there is nothing to balance
         return MAX_NODE_SCORE
     deviation = abs((min(used_cpu / cpu, 1.0) - min(used_memory / memory, 1.0)) / 2)

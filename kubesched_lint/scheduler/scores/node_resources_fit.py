@@ -1,4 +1,4 @@
-"""The less of a node is asked for, the better: LeastAllocated over cpu and memory.
+"""LeastAllocated over cpu and memory: the less of a node is requested, the higher its score.
 
 Mirrors ``pkg/scheduler/framework/plugins/noderesources/least_allocated.go`` and ``resource_allocation.go`` (v1.36).
 """
@@ -35,7 +35,7 @@ class NodeResourcesFit:
         return self._nodes.levels(feasible)
 
     def _score(self, cpu: float, memory: float, taken_cpu: int, taken_memory: int) -> int:
-        """The mean over the resources that the node has, rounded down; each already rounded down."""
+        """Return the mean over the resources that the node has, rounded down; each term is rounded down too."""
         total = count = 0
         for capacity, asked in ((cpu, taken_cpu + self._asked_cpu), (memory, taken_memory + self._asked_memory)):
             if capacity:
@@ -45,7 +45,7 @@ class NodeResourcesFit:
 
 
 def least_requested_score(requested: int, capacity: float) -> int:
-    """The unused share of ``capacity`` in hundredths; all of it where capacity is unknown, which is infinite here."""
+    """Return the unused share of ``capacity`` in hundredths; 100 for unknown capacity, which is infinite here."""
     if requested > capacity:
         return 0
     if isinstance(capacity, float):
@@ -54,10 +54,10 @@ def least_requested_score(requested: int, capacity: float) -> int:
 
 
 def scoring_requests(pod: Pod) -> tuple[int, int]:
-    """Millicores and bytes of the pod to be scored, 100m and 200Mi for what a container does not ask.
+    """Return (millicores, bytes) of the pod to score, with 100m and 200Mi for what a container does not request.
 
-    Unlike for pods on a node (``model.resources.nonzero_requests``), whatever the pod level says
-    (calculatePodResourceRequest).
+    Pod-level requests do not change these defaults (calculatePodResourceRequest), unlike for pods on a node
+    (``model.resources.nonzero_requests``).
     """
     missing = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
 

@@ -1,4 +1,4 @@
-"""Scores that depend on the node alone are kept, and only nodes whose numbers have changed are scored again."""
+"""Cache scores that depend on the node alone; only nodes whose numbers changed are scored again."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kubesched_lint.cluster.state import Touched
 from kubesched_lint.scheduler.scores.levels import Levels, among
 
 Score = Callable[[float, float, int, int], int]
-"""Allocatable cpu and memory (infinite where unknown), then what is taken of both → the node's score."""
+"""Allocatable cpu and memory (infinite if unknown), then the used amounts of both → the node's score."""
 
 
 class PerNode:
-    """Levels of one score for all nodes, kept up to date by looking at the nodes that were touched."""
+    """Levels of one score for all nodes, updated from the log of touched nodes."""
 
     def __init__(
         self, allocatable: Sequence[Sequence[float]], taken: Sequence[list[int]], score: Score, touched: Touched

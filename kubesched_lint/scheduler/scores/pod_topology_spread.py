@@ -1,4 +1,4 @@
-"""Domains with fewer pods of the kind are better, by every ScheduleAnyway constraint.
+"""Domains with fewer selected pods score higher, by every ScheduleAnyway constraint.
 
 Mirrors ``pkg/scheduler/framework/plugins/podtopologyspread/scoring.go`` (v1.36), with floats where it has them, and
 ``plugins/helper/spread.go`` for the defaults of pods that belong to a Service or a controller.
@@ -28,7 +28,7 @@ class _Constraint(NamedTuple):
     max_skew: int
     selector: Selector | None
     counted: NodeSet
-    """Nodes whose pods count: they carry all the keys, and the inclusion policies let them."""
+    """Nodes whose pods count: they have all the keys, and the inclusion policies include them."""
 
 
 class PodTopologySpread:
@@ -40,7 +40,7 @@ class PodTopologySpread:
         self._namespace = pod.namespace
         self._state = state
         constraints = soft_constraints(pod, state, owner)
-        # The system's own defaults let a node without a zone be spread by its name.
+        # The system's default constraints also score a node without a zone, by its hostname.
         self._is_default = not pod.spread
         self._labelled = state.index.all if self._is_default else labelled_nodes(constraints, state.index)
         self._constraints = [
@@ -63,7 +63,7 @@ class PodTopologySpread:
         return normalised(_rounded(total), feasible & ~scored)
 
     def _terms(self, constraint: _Constraint, scored: NodeSet) -> dict[float, NodeSet]:
-        """What the constraint adds for each node: pods in its domain, weighed by the number of domains, and slack."""
+        """Return the constraint's term per node: pods in its domain times log(domains + 2), plus maxSkew - 1."""
         keyless = scored & ~self._state.index.with_key(constraint.key)
         size, counts = self._counts(constraint, scored, keyless)
         weight = log(size + 2)
@@ -73,10 +73,10 @@ class PodTopologySpread:
         return terms
 
     def _counts(self, constraint: _Constraint, scored: NodeSet, keyless: NodeSet) -> tuple[int, Levels]:
-        """The number of domains among ``scored``, and for each node with the key the pods in its domain."""
+        """Return the number of domains among ``scored``, and for each node with the key the pods in its domain."""
         index, key = self._state.index, constraint.key
         tally = spread_tally(constraint.selector, self._namespace, self._state)
-        if key == HOSTNAME:  # every node for itself, whether the policies let it count or not
+        if key == HOSTNAME:  # each node for itself, whether the policies include it or not
             return scored.bit_count(), of_tally(tally, scored & ~keyless)
         if index.one_node_each(key) and not self._is_default:
             return scored.bit_count(), of_tally(
@@ -98,7 +98,7 @@ class PodTopologySpread:
 
 
 def normalised(levels: Levels, ignored: NodeSet) -> Levels:
-    """The fewer the better: the least becomes the highest, and ``ignored`` nodes get 0 (NormalizeScore)."""
+    """Return scores: the lowest value becomes the highest score, and ``ignored`` nodes get 0 (NormalizeScore)."""
     least, most = min(levels, default=0), max(levels, default=0)
     found: dict[int, NodeSet] = {}
     for value, nodes in levels.items():
@@ -110,7 +110,7 @@ def normalised(levels: Levels, ignored: NodeSet) -> Levels:
 
 
 def _rounded(levels: dict[float, NodeSet]) -> Levels:
-    """``math.Round``: halves go up, for no value is negative."""
+    """Return the levels rounded like ``math.Round``: halves go up, because no value is negative."""
     found: dict[int, NodeSet] = {}
     for value, nodes in levels.items():
         whole = floor(value)
@@ -123,9 +123,9 @@ def _rounded(levels: dict[float, NodeSet]) -> Levels:
 
 
 def soft_constraints(pod: Pod, state: ClusterState, owner: Selector | None) -> tuple[SpreadConstraint, ...]:
-    """The pod's own ScheduleAnyway constraints; for a pod with no constraint at all, the system's defaults.
+    """Return the pod's ScheduleAnyway constraints; for a pod without any constraint, the system's defaults.
 
-    The defaults (``podtopologyspread/plugin.go``, systemDefaultConstraints) hold only for pods that a Service or an
+    The defaults (``podtopologyspread/plugin.go``, systemDefaultConstraints) apply only to pods that a Service or an
     owner selects.
     """
     if pod.spread:
@@ -140,7 +140,7 @@ def soft_constraints(pod: Pod, state: ClusterState, owner: Selector | None) -> t
 
 
 def default_selector(pod: Pod, state: ClusterState, owner: Selector | None) -> Selector:
-    """What the Services that select the pod and its owner's selector ask together (helper.DefaultSelector)."""
+    """Return the combined selector of the Services that select the pod and of its owner (helper.DefaultSelector)."""
     pairs: dict[str, str] = {}
     for service in state.objects.services:
         if service.namespace == pod.namespace and all(pod.labels.get(k) == v for k, v in service.selector.items()):

@@ -1,4 +1,4 @@
-"""Nodes with fewer PreferNoSchedule taints that the pod does not tolerate are better.
+"""Nodes with fewer PreferNoSchedule taints that the pod does not tolerate score higher.
 
 Mirrors ``pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go`` (v1.36).
 """

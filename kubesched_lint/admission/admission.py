@@ -63,8 +63,8 @@ class Admission:
     def stored(self, pod: Pod, extra_labels: Labels | None = None, source: Source | None = None) -> Pod:
         """Return the pod as the API server stores it; ``extra_labels`` are those that its controller adds.
 
-        ``source`` is its workload's: LimitRanges that belong to other sample folders are skipped. Equal calls return the
-        same object, because simulated runs repeat them for each event.
+        ``source`` is its workload's: LimitRanges that belong to other sample folders are skipped. Equal calls return
+        the same object, because simulated runs repeat them for each event.
         """
         key = (id(pod), id(source), tuple(extra_labels.items()) if extra_labels else ())
         known = self._stored.get(key)

@@ -1,8 +1,8 @@
 """Exact runs of a deployment that try to beat a proof: pods are created, bound and preempted as Kubernetes does it.
 
 A run is one order that Kubernetes may take: controllers create pods as far as quotas let them, the scheduler binds each
-to some node that passes every filter, or lets it preempt pods of lower priority. A proof holds for every order, so that
-one run with a better end refutes it. A run says nothing where something is not modelled.
+to some node that passes every filter, or lets it preempt pods of lower priority. A proof holds for every order, so
+one run with a better end refutes it. A run proves nothing about what is not modelled.
 """
 
 from __future__ import annotations
@@ -31,36 +31,36 @@ if TYPE_CHECKING:
     from kubesched_lint.world.world import World
 
 Choose = Callable[[NodeSet, Random], int]
-"""Which of the feasible nodes a pod is bound to: any of them is a choice that some scheduler makes."""
+"""Return the feasible node to bind a pod to; every choice is one that some scheduler could make."""
 
 _STEPS_EACH = 20
-"""A run ends after so many decisions for each pod: preemption could otherwise go on for long."""
+"""Most decisions per pod in one run; without a limit preemption could go on for long."""
 
 
 class _Queue:
-    """The pods of one workload that wait, in the order in which its controller makes them."""
+    """Waiting pods of one workload, in the order in which its controller makes them."""
 
     def __init__(self, workload: Workload, pods: Sequence[Pod], wanted: int) -> None:
         self.workload = workload
         self._pods = pods
-        """One pod for all where they are alike, else one for each that is wanted."""
+        """One pod if all are alike, else one pod per wanted number."""
         self.waiting = list(range(wanted))
         self.in_turn = len(pods) == 1 or (workload.kind == "StatefulSet" and workload.pod_management != "Parallel")
-        """Whether nothing is gained by trying the others when one pod finds no node."""
+        """Whether to skip the other pods after one finds no node, because they would fail too."""
         self.ends = workload.kind == "Job"
-        """Whether its pods end by themselves, so that the others have their turn."""
+        """Whether its pods end by themselves and leave their place to the next ones."""
 
     def pod(self, number: int) -> Pod:
         return self._pods[number if len(self._pods) > 1 else 0]
 
 
 def is_modelled(it: Member) -> bool:
-    """Whether a run can follow its pods, and they stay."""
+    """Whether a run can follow its pods and the pods stay."""
     return (it.workload.stays or it.workload.kind == "DaemonSet") and is_followed(it)
 
 
 def is_followed(it: Member) -> bool:
-    """Whether a run can follow its pods: the scheduler sees them, and it is known where volumes bind."""
+    """Whether a run can follow its pods: the scheduler sees them, and their storage is known."""
     if it.workload.kind == "CronJob" or (it.workload.kind == "Job" and it.workload.held):
         return False
     if it.world.admission.decision(it.workload).unknown:
@@ -72,11 +72,10 @@ def is_followed(it: Member) -> bool:
 
 
 def pods_left(world: World, members: Sequence[Workload], choose: Choose, random: Random) -> dict[int, int] | None:
-    """Return ``id(workload)`` → pods of it that do not run at the end of one run; all ``members`` are modelled.
+    """Return ``id(workload)`` → number of its pods that do not run at the end of one run; None after too many steps.
 
-    None where the run takes too many steps: then it says nothing.
-
-    The scheduler looks at ``members`` in the given order, and again at whatever waits while anything changes.
+    All ``members`` must be modelled. The scheduler takes them in the given order, and retries waiting pods until
+    nothing changes.
     """
     state = lasting_state(world)
     mark = state.mark()
@@ -95,7 +94,7 @@ def pods_left(world: World, members: Sequence[Workload], choose: Choose, random:
 
 
 def _run(queues: Sequence[_Queue], state: ClusterState, choose: Choose, random: Random, steps: int) -> bool:
-    """Bind what can be bound until nothing moves. Return False where that takes more decisions than ``steps``."""
+    """Bind pods until nothing changes. Return False if that takes more than ``steps`` decisions."""
     placed: dict[int, tuple[_Queue, int]] = {}
     moving = True
     while moving:
@@ -106,9 +105,9 @@ def _run(queues: Sequence[_Queue], state: ClusterState, choose: Choose, random: 
                     return False
                 steps -= 1
                 placement, victims = _bind(queue.pod(number), state, choose, random)
-                moving = moving or bool(victims)  # whoever was driven out asks for a place again
+                moving = moving or bool(victims)  # evicted pods wait again
                 for victim in victims:
-                    if id(victim) in placed:  # its controller makes it again; pods of others do not come back
+                    if id(victim) in placed:  # its controller recreates it; other pods do not come back
                         owner, again = placed.pop(id(victim))
                         owner.waiting.append(again)
                 if placement is not None:
@@ -126,7 +125,7 @@ def _run(queues: Sequence[_Queue], state: ClusterState, choose: Choose, random: 
 def _bind(
     pod: Pod, state: ClusterState, choose: Choose, random: Random
 ) -> tuple[Placement | None, tuple[Placement, ...]]:
-    """Return where the pod is bound, or None, and the pods that it drove out."""
+    """Return the pod's placement (None if not bound) and the pods that it preempted."""
     found = diagnose(pod, state)
     if found.feasible:
         return bind(pod, choose(found.feasible, random), state), ()
@@ -173,7 +172,7 @@ def any_fit(nodes: NodeSet, random: Random) -> int:
 def orders(
     members: Sequence[Workload], favoured: Iterable[Workload], runs: int
 ) -> Iterator[tuple[Sequence[Workload], Choose, Random]]:
-    """Yield ``runs`` orders of the members: the favoured ones first, last, then any; with any choice of nodes."""
+    """Yield ``runs`` orders: favoured members first (on the first feasible node), last, then random (on any node)."""
     first = [w for w in members if any(w is f for f in favoured)]
     rest = [w for w in members if all(w is not f for f in first)]
     for seed in range(runs):

@@ -1,4 +1,4 @@
-"""The rest of a set, placed around one workload as a trial places it, so that both say the same of it."""
+"""Place the rest of a set around one workload in the same way as a trial does, so that both agree."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from kubesched_lint.scheduler.placement import Placer
 from kubesched_lint.world.world import Member, World
 
 MOST_STEPS = 6_000_000
-"""Of placing the others: see ``work``."""
+"""Limit of work (see ``work``) for placing the other workloads."""
 MOST_PODS = 5_000
-"""A set that makes more is not placed: one answer must not take minutes."""
+"""A larger set is not placed: one answer must not take minutes."""
 
 Turn = Callable[[], tuple[bool, int]]
-"""Whether the pod in question fits now, and how many copies before it found a node since the last turn."""
+"""Return whether the pod in question fits now, and how many copies before it found a node since the last turn."""
 
 
 @record
 class Beside:
-    """What became of the pods of the other workloads until the pod in question fitted, or nothing changed any more."""
+    """Result for the other workloads' pods at the time when the pod in question fits or nothing changes any more."""
 
     placed: int
     waiting: int
-    """Those that were tried and found no node."""
+    """Number of pods that were tried and found no node."""
     cut: bool = False
-    """To go on placing took too much work."""
+    """Whether placing stopped because of too much work."""
 
 
 def place_rest(subject: ObjectRef, world: World, state: ClusterState, turn: Turn, seed: int) -> Beside | None:
-    """Binds the pods of the set's other workloads in apply order; ``turn`` is taken where the subject stands in it.
+    """Bind the pods of the other workloads in apply order; call ``turn`` at the subject's place in that order.
 
-    Whoever finds no node is tried again after the others, as a pod in the queue of the scheduler is. None where the
-    set makes too many pods: then nothing is bound. Pods of the others that run already stay where they are.
+    Pods without a node are tried again after the others, as in the scheduler's queue. Return None, and bind nothing,
+    if the set makes too many pods. Running pods of the other workloads stay where they are.
     """
     if pods_of_the_set(world) > MOST_PODS:
         return None
@@ -65,7 +65,7 @@ def place_rest(subject: ObjectRef, world: World, state: ClusterState, turn: Turn
 
 
 def _place_in_turn(queue: list[tuple[Queued, Placer] | None], tried: set[int], turn: Turn) -> None:
-    """Until the pod in question fits, or nothing changes any more."""
+    """Place pods in turn until the pod in question fits or nothing changes any more."""
     progress = True
     while progress:
         progress = False
@@ -86,7 +86,7 @@ def _left(queue: list[tuple[Queued, Placer] | None], tried: set[int]) -> int:
 
 
 def _place(one: Queued, placer: Placer) -> int:
-    """How many of the copies found a node."""
+    """Place the copies. Return how many found a node."""
     before = one.left
     while one.left and placer.place(BoundPod(f"{one.workload.name}-…", "", one.pod)) is not None:
         one.left -= 1
@@ -94,7 +94,7 @@ def _place(one: Queued, placer: Placer) -> int:
 
 
 def _missing(it: Member) -> Iterator[Queued]:
-    """The pods that the workload has yet to make: without those that run already, and none while it is held."""
+    """The pods that the workload still has to make (running pods excluded); none if it is paused or suspended."""
     if it.workload.held:
         return
     running = [bound for bound in it.running_pods if not bound.terminating]

@@ -1,4 +1,4 @@
-"""In how many topology domains a workload finds the pods that its required affinity asks for."""
+"""The number of topology domains that can hold pods matching a workload's required affinity."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ PREMISE = "the pods that it must be near stay where they are once placed"
 
 @record
 class Company:
-    """``whom`` the pods must be near, and the most domains in which these can be at the same time."""
+    """``whom`` (names) the pods must be near, and ``most`` domains that these can occupy at the same time."""
 
     whom: tuple[str, ...]
     most: int
 
 
 def company(it: Member, topology_key: str) -> Company | None:
-    """The most domains of a key where some pod answers the required affinity; None where that has no bound.
+    """The most domains of a key in which some pod matches the required affinity; None without a bound.
 
-    Each pod that answers stands in one domain of the affinity's own key. A workload that answers itself brings its
-    company along, Jobs come and go, and who may be preempted moves.
+    Each matching pod is in one domain of the affinity's own key. There is no bound if the workload matches itself, or
+    if a matching pod belongs to a Job (it ends) or may be preempted (it moves).
     """
     terms = it.pod.required_affinity
     if not terms or all(it.repels_itself(term) for term in terms):
@@ -47,7 +47,7 @@ def company(it: Member, topology_key: str) -> Company | None:
     pods = sum(_coming(target, it.world) for target in targets) + sum(len(group.bound) for group in running)
     names = (*map(str, targets), *(f"Pod {g.bound[0].namespace}/{g.bound[0].name}" for g in running))
     if not names:
-        return None  # nobody answers at all: affinity-selector-matches-nothing
+        return None  # no pod matches: affinity-selector-matches-nothing reports it
     most = min(sum(sorted(_sizes(it, term, topology_key), reverse=True)[:pods]) for term in terms)
     return Company(names, most)
 
@@ -58,7 +58,7 @@ def _is_there(target: Workload) -> bool:
 
 
 def _coming(target: Workload, world: World) -> int:
-    """The most pods of a workload of the set beside those that run: none where these are all, and stay."""
+    """The most pods of a workload that may still come; running pods are subtracted if the template is unchanged."""
     if target.kind == "DaemonSet":
         return world.index.all.bit_count()
     scaler = world.member(target).autoscaler
@@ -68,7 +68,7 @@ def _coming(target: Workload, world: World) -> int:
 
 
 def _sizes(it: Member, term: PodAffinityTerm, topology_key: str) -> Iterator[int]:
-    """For each domain of the term, how many domains of ``topology_key`` it has that the workload can use."""
+    """For each domain of the term, the number of ``topology_key`` domains in it that the workload can use."""
     usable = it.usable
     apart: list[NodeSet] = [nodes & usable for nodes in it.world.index.domains(topology_key).values() if nodes & usable]
     for nodes in it.world.index.domains(term.topology_key).values():

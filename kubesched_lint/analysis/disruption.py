@@ -1,4 +1,4 @@
-"""How many of a workload's pods its budgets let go at a time."""
+"""PodDisruptionBudgets that select a workload's pods."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.world import Member, World, once_per_world
 
 _STEPS = 3
-"""What it costs to ask whether a budget covers a pod."""
+"""Work units (see ``work``) to check whether a budget covers a pod."""
 _Label = tuple[str, str] | None
 _Alike = tuple[str, Selector]
-"""Namespace and selector: what decides whom a budget covers."""
+"""Namespace and selector; budgets with the same pair cover the same pods."""
 
 
 class Budgets:
-    """Those of the set, else of the cluster: asked once for all that cover the same pods, and by a label they want."""
+    """Budgets of the set and of the cluster, grouped by selector and indexed by a label that the selector requires."""
 
     def __init__(self, world: World) -> None:
         live = () if world.cluster is None else world.cluster.inventory.budgets
@@ -42,7 +42,7 @@ class Budgets:
         self._first_covered: dict[int, Sequence[Workload]] = {}
 
     def of(self, workload: Workload) -> Iterator[DisruptionBudget]:
-        """Those that cover its pods, in their order."""
+        """Yield the budgets that cover its pods, in their order."""
         if not self._posted:
             return
         found: list[tuple[int, DisruptionBudget]] = []
@@ -57,7 +57,7 @@ class Budgets:
             yield budget
 
     def first_covered(self, budget: DisruptionBudget) -> Sequence[Workload]:
-        """Two of the workloads whose pods the budget covers, or as many as there are."""
+        """The first workloads whose pods the budget covers, at most two."""
         if budget.selector is None:
             return ()
         group = self._group[id(budget)]
@@ -82,7 +82,7 @@ class Budgets:
 
 
 def _posted_under(selector: Selector) -> Sequence[_Label]:
-    """The labels of which a selected pod has one; None where the selector does not tell."""
+    """Labels of which every selected pod has at least one; ``(None,)`` if the selector implies none."""
     posting = next((r for r in selector.requirements if r.operator == "In"), None)
     return (None,) if posting is None else [(posting.key, value) for value in dict.fromkeys(posting.values)]
 
@@ -102,10 +102,10 @@ def budgets_of(it: Member) -> Iterator[DisruptionBudget]:
 
 
 def is_linted(budget: DisruptionBudget, world: World) -> bool:
-    """Whether a budget is one of the manifests: a finding points at no line of a snapshot."""
+    """Whether the budget is in the manifests: a finding cannot point at a line of a snapshot."""
     return id(budget) in _budgets(world).linted
 
 
 def guards_others(budget: DisruptionBudget, it: Member) -> bool:
-    """Whether a budget also selects pods of other workloads: then its sums are not this workload's alone."""
+    """Whether a budget also selects pods of other workloads, so that its counts include theirs."""
     return any(other is not it.workload for other in _budgets(it.world).first_covered(budget))

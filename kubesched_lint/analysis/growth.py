@@ -1,6 +1,6 @@
-"""What autoscalers add for the set: pods are placed on the nodes of today, the rest on as few new ones as it takes.
+"""What autoscalers add for the set: pods are placed on today's nodes, and the rest on as few new nodes as possible.
 
-A course, not a proof: which nodes an autoscaler picks depends on prices and batches as well. Filters are the
+One possible outcome, not a proof: an autoscaler's choice also depends on prices and batches. Filters are the
 scheduler's own. Karpenter and Autopilot count every zone that their pools serve as a topology domain, so one empty node
 of every kind stands in the state while they choose; cluster-autoscaler asks the filters about one new node alone.
 Karpenter keeps preferences as long as it can (``preferences``).
@@ -38,20 +38,20 @@ from kubesched_lint.world.world import World, once_per_world
 
 MOST_PODS = 2_000
 _FIRST_STOCK = 2
-"""Spares of an offer to begin with: with one, every node that is added would have all of them made anew."""
+"""Initial number of spare nodes per offer; with only one, every added node would force a rebuild of the state."""
 _STEPS = 10
-"""What it costs to make a state with one node more."""
+"""Work units (see ``work``) per node when a state is built."""
 _MOST_NODES = 500
 
 
 @once_per_world
 def growth_plan(world: World) -> Plan:
-    """What the pools add for the set, and the verdict on each workload. Empty without pools. Pure."""
+    """The nodes that the pools add for the set, and the verdict on each workload. Empty without pools."""
     return planned_growth(world, 1)
 
 
 def planned_growth(world: World, seed: int) -> Plan:
-    """The same, with draws of the scheduler that follow from ``seed``."""
+    """``growth_plan`` with the scheduler's random choices taken from ``seed``."""
     if not world.pools or world.cluster is None:
         return Plan()
     wanted = pods_of_the_set(world.without_pools)
@@ -62,7 +62,7 @@ def planned_growth(world: World, seed: int) -> Plan:
 
 @dataclass(slots=True)
 class _Queue:
-    """The pods of one workload that wait for a place, those that are alike together."""
+    """Waiting pods of one workload, with one entry for identical pods."""
 
     workload: Workload
     waiting: list[Queued]
@@ -71,7 +71,7 @@ class _Queue:
     owner: Selector | None
     today: int = 0
     at: list[str] = field(default_factory=list)
-    """Names of the new nodes where its pods stand."""
+    """Names of the new nodes that hold its pods."""
     limited: tuple[str, ...] = ()
     message: str = ""
 
@@ -81,11 +81,11 @@ class _Queue:
 
     @property
     def pod(self) -> Pod:
-        """The one whose turn it is."""
+        """The pod whose turn it is."""
         return next((entry.pod for entry in self.waiting if entry.left), self.like)
 
     def take(self) -> None:
-        """One of the waiting pods has found a place."""
+        """Remove one waiting pod, which has found a place."""
         next(entry for entry in self.waiting if entry.left).left -= 1
 
 
@@ -103,13 +103,13 @@ class _Growth:
         self.nodes: dict[str, Node] = {}
         self.limits = {name: dict(left) for name, left in world.potential.limits.items()}
         self.blind = [o for o in world.potential.offers if not o.template.pool.sees_empty_zones]
-        """Offers of autoscalers that see no empty zone."""
+        """Offers of autoscalers that do not count empty zones as domains."""
         self.stock: dict[int, int] = {}
-        """How many spares of an offer to hold, by ``id(offer)``."""
+        """Number of spare nodes to hold, by ``id(offer)``."""
         self.made: dict[tuple[int, int], Node] = {}
-        """Nodes of an offer, by ``id(offer)`` and their number."""
+        """Nodes made so far, by ``id(offer)`` and number."""
         self.counts: dict[int, int] = {}
-        """How many nodes of an offer were added, by ``id(offer)``."""
+        """Number of added nodes, by ``id(offer)``."""
         self.spares: dict[int, Offer] = {}
         self.free: dict[int, list[int]] = {}
         self.there: NodeSet = EMPTY
@@ -129,7 +129,7 @@ class _Growth:
         )
 
     def _today(self) -> list[_Queue]:
-        """Places what fits on the nodes that exist, as kube-scheduler would; tells what is left."""
+        """Place pods on the existing nodes as kube-scheduler would. Return the queues with the pods that are left."""
         now = self.world.without_pools
         state = lasting_state(now)
         mark = state.mark()
@@ -163,7 +163,7 @@ class _Growth:
     # --- growing ------------------------------------------------------------------------------------------------
 
     def _grow(self, waiting: Sequence[_Queue]) -> None:
-        """Largest pods first, as Karpenter sorts them; again and again until nobody finds a place any more."""
+        """Place waiting pods, largest first (as Karpenter sorts them), until none finds a place any more."""
         self._rebuild()
         ordered = sorted(waiting, key=lambda q: _bulk(q.pod), reverse=True)
         progress = True
@@ -174,23 +174,23 @@ class _Growth:
                     progress = True
 
     def _place_one(self, queue: _Queue) -> bool:
-        """One pod on a node that is there, or on a new one."""
+        """Place one pod on an existing or a new node. Return whether it found a place."""
         if any(self._placed_as(wish, queue, only_karpenter=True) for wish in self._wishes(queue.pod)):
             return True
         if self._placed_as(queue.pod, queue):
             return True
-        # Where there is no node at all, only those that could come tell what is in the way.
+        # Without any existing node, only the potential nodes show why the pod does not fit.
         told = self._without_spares() if self.there else self.state
         queue.message = message(diagnose(queue.pod, told))
         return False
 
     def _wishes(self, pod: Pod) -> Sequence[Pod]:
-        """The pod as Karpenter sees it while it keeps some of its preferences; nothing without Karpenter."""
+        """Variants of the pod with preferences as requirements (see ``preferences``); none without a Karpenter pool."""
         has_karpenter = any(pool.maker == KARPENTER for pool in self.world.pools)
         return tuple(relaxed(pod))[:-1] if has_karpenter else ()
 
     def _placed_as(self, pod: Pod, queue: _Queue, *, only_karpenter: bool = False) -> bool:
-        """Whether one of the queue's pods was placed where ``pod``, which is one of them with wishes, could be."""
+        """Place one of the queue's pods where ``pod``, a variant of it, fits. Return whether that was possible."""
         placer = Placer(pod, self.state, queue.owner, seed=self.seed)
         found = placer.diagnosis()
         here = found.feasible & self.there
@@ -216,7 +216,7 @@ class _Growth:
             queue.today += 1
 
     def _chosen(self, pod: Pod, queue: _Queue, feasible: NodeSet, only_karpenter: bool) -> Offer | None:
-        """The new node to make: of the weightiest pool, for the most pods, then the smallest, then as listed."""
+        """The offer for a new node: highest pool weight, then most pods, then smallest, then first in the list."""
         options = list({id(o): o for o in map(self.spares.__getitem__, positions(feasible))}.values())
         options = [o for o in options if o.template.pool.sees_empty_zones]
         if only_karpenter:
@@ -238,10 +238,10 @@ class _Growth:
         return fits_limits(offer.template, self.limits.get(offer.template.pool.name, {}))
 
     def _takes(self, pod: Pod, left: int, offers: Sequence[Offer]) -> Mapping[int, int]:
-        """How many of the ``left`` waiting pods an empty node of each kind holds, by every filter.
+        """Return ``id(offer)`` → how many of the ``left`` waiting pods an empty node holds, by every filter.
 
-        Among kinds with the same labels but for the machine, a smaller one never holds more: the largest is tried,
-        and counting tells the rest.
+        Offers that differ only in the machine are one group. A smaller machine never holds more pods, so only the largest
+        is tried with all filters; the others are counted.
         """
         pod, fair = self._unbalanced(pod, left)
         found: dict[int, int] = {}
@@ -260,9 +260,9 @@ class _Growth:
         return found
 
     def _unbalanced(self, pod: Pod, left: int) -> tuple[Pod, int]:
-        """The pod as if it were not spread over zones and the like, and its fair share of the waiting pods.
+        """The pod without hard spread over zones and similar keys, and the number of waiting pods per domain.
 
-        Nodes of several zones are filled in turn: what skew allows at this moment says little about the end.
+        Nodes of several zones are filled in turn, so what skew allows at this moment says little about the end.
         """
         keys = [c.topology_key for c in pod.spread if c.is_hard and c.topology_key != HOSTNAME]
         if not keys:
@@ -295,7 +295,7 @@ class _Growth:
     # --- the state ----------------------------------------------------------------------------------------------
 
     def _add(self, offer: Offer) -> int:
-        """Makes a spare of an offer a node; tells where it is."""
+        """Turn a spare of the offer into a node. Return its position in the state."""
         position = self.free[id(offer)].pop(0)
         node = self.state.index.nodes[position]
         self.new[node.name] = offer
@@ -309,7 +309,7 @@ class _Growth:
         return self.state.index.positions[node.name]
 
     def _rebuild(self) -> None:
-        """A state of all nodes that are there, with spares of every offer behind them."""
+        """Build a state of all existing and added nodes, followed by spares of every offer."""
         there = (*self.real, *self.nodes.values())
         self.there = first(len(there))
         spares = [spare for offer in self.world.potential.offers for spare in self._spares(offer)]
@@ -321,7 +321,7 @@ class _Growth:
         self.state = self._state((*there, *(node for node, _ in spares)), self.spares.values())
 
     def _spares(self, offer: Offer) -> Iterator[tuple[Node, Offer]]:
-        """Bare: their DaemonSet pods are placed on them, so that ports and terms of these count too."""
+        """Spare nodes without pods; their DaemonSet pods are placed later, so that their ports and terms count too."""
         template = offer.template
         taken = self.counts.get(id(offer), 0)
         for number in range(taken + 1, taken + 1 + self.stock.setdefault(id(offer), _FIRST_STOCK)):
@@ -345,7 +345,7 @@ class _Growth:
         return self._state((*self.real, *self.nodes.values()))
 
     def _fits_alone(self, pod: Pod, offer: Offer) -> bool:
-        """Whether the pod fits on one new node beside those that are there, with no other spare about."""
+        """Whether the pod fits on one new node of the offer when no other spare node exists."""
         spare, _ = next(iter(self._spares(offer)))
         nodes = (*self.real, *self.nodes.values(), spare)
         state = self._state(nodes, [offer])
@@ -371,7 +371,7 @@ class _Growth:
         )
 
     def _sizes_decide(self, queue: _Queue) -> bool:
-        """Whether some machine falls short only of what its kind offers as a rule."""
+        """Whether resources are insufficient only by an estimate of what some machine offers."""
         if "Insufficient" not in queue.message:
             return False
         world = self.world

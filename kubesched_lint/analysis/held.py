@@ -1,7 +1,7 @@
 """Workloads that make no new pods until somebody resumes them: paused Deployments, suspended Jobs and CronJobs.
 
 A paused Deployment is scaled, but gets no ReplicaSet for a new template (``deployment/sync.go``, sync: it asks for the
-ReplicaSets with createIfNotExisted false), so that what runs stays as it is and what is new has no pods. A suspended
+ReplicaSets with createIfNotExisted false), so running pods stay and the new template gets no pods. A suspended
 Job loses its pods (``job/job_controller.go``, manageJob), a suspended CronJob makes no Jobs (v1.36).
 """
 
@@ -25,7 +25,7 @@ _MOST_NAMED = 3
 
 
 def without(manifests: Inventory, workloads: Sequence[Workload]) -> Inventory:
-    """The set without some workloads: what runs of them already is then as the pods of others, which stay."""
+    """The set without some workloads; their running pods then count as other pods, which stay."""
     gone = set(map(id, workloads))
     return replace(manifests, workloads=tuple(w for w in manifests.workloads if id(w) not in gone))
 
@@ -39,7 +39,7 @@ def amid_rollout(world: World) -> tuple[Workload, ...]:
 
 
 def as_it_stands(workload: Workload, running: Sequence[BoundPod]) -> Workload:
-    """What its controller makes pods of while it is held: what runs, or nothing."""
+    """The workload as its controller treats it while it is paused or suspended: only running pods, or none."""
     staying = _staying(running)
     if workload.held != "paused" or not staying:
         return replace(workload, replicas=0)
@@ -52,12 +52,12 @@ def _staying(running: Sequence[BoundPod]) -> Sequence[BoundPod]:
 
 
 def premise(workload: Workload) -> str:
-    """On what a hazard of a held workload stands."""
+    """Return the premise of a hazard of a paused or suspended workload."""
     if workload.held == "paused":
         return f"{workload} is resumed: while {workload.held_field} is true no pod is made of a new template"
     return f"{workload} is resumed: while {workload.held_field} is true it has no pods"
 
 
 def premise_of_others(workloads: Sequence[Workload]) -> str:
-    """On what a hazard stands that needs pods of held workloads."""
+    """The premise of a hazard that needs pods of paused or suspended workloads."""
     return f"resumed: {first_few([f'{w} ({w.held})' for w in workloads], _MOST_NAMED)}"

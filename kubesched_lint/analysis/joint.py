@@ -1,7 +1,7 @@
-"""Will all of this fit together? Counts of pods per workload and class of nodes, under conditions any order must meet.
+"""Whether a set fits together: pod counts per workload and class of nodes, under conditions that hold in any order.
 
-Only necessary conditions are asked, so "impossible" is a proof; "possible" is none. A counting bound needs no solver;
-with the extra ``solver`` an integer programme (HiGHS) sees what counting cannot.
+All conditions are necessary, so "impossible" is a proof and "possible" is none. A counting bound needs no solver;
+with the extra ``solver`` an integer programme (HiGHS) finds more contradictions.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from kubesched_lint.world.world import Member, World, once_per_world
 GROUPS = ("resources", "host ports", "anti-affinity", "spread", "affinity")
 _MOST_VARIABLES = 20_000
 _MOST_SOLVED = 40
-"""Workloads that the integer programme is asked about; a larger set is only counted."""
+"""Most workloads for the integer programme; a larger set is only counted."""
 _MOST_TOLD = 3
 _MOST_TRIED = 1_000
-"""Pods that are placed to see whether they fit; for more, the solver is quicker."""
+"""Most pods that are placed in a trial to see whether they fit; for more, the solver is faster."""
 
 
 @record
 class Impossible:
-    """At most ``placed`` of ``wanted`` pods of these workloads find a place; dropping any one of them, they may all."""
+    """At most ``placed`` of ``wanted`` pods of these workloads find a place; without any one of them, all may."""
 
     demands: tuple[Demand, ...]
     wanted: int
@@ -43,12 +43,12 @@ class Impossible:
     because: tuple[str, ...]
     """The groups of conditions that cannot hold together."""
     is_pair_by_port: bool = False
-    """Whether two of them, by a host port alone, suffice: hostport-cross-workload tells that."""
+    """Whether two workloads conflict only by a host port: hostport-cross-workload reports that."""
 
 
 @once_per_world
 def demands_of(world: World) -> tuple[Demand, ...]:
-    """Every workload whose pods stay, a DaemonSet by its nodes; ask ``demands_of``."""
+    """The demand of every workload whose pods stay; a DaemonSet wants one pod per usable node."""
     return tuple(_demands(world))
 
 
@@ -56,12 +56,12 @@ def _demands(world: World) -> Iterator[Demand]:
     twice = _defined_twice(world.manifests)
     for workload in world.manifests.workloads:
         if twice and workload.ref in twice:
-            continue  # one object in several variants, overlays perhaps: nobody knows which of them is deployed
+            continue  # one object in several variants, perhaps overlays: it is unknown which one is deployed
         if not world.member(workload).is_created:
             continue
         usable = world.member(workload).usable
         if workload.kind == "DaemonSet":
-            usable &= world.today  # on nodes to come their room is deducted
+            usable &= world.today  # on potential nodes their room is already deducted
             count = usable.bit_count()
         elif workload.stays:
             count = world.member(workload).replicas
@@ -75,9 +75,9 @@ def _demands(world: World) -> Iterator[Demand]:
 
 
 def _as_it_may_stand(it: Member, usable: NodeSet) -> Pod | None:
-    """The pod of a workload; of one whose pods run and stay what those are sure to take, None where that is unlike.
+    """The pod of a workload. If its running pods stay, a pod with only what those surely take; None if they differ.
 
-    They were let in when nodes and labels were others: only the room that they take is as that of a new pod.
+    Running pods were placed when nodes and labels may have been different: only their room is that of a new pod.
     """
     pod, running = it.pod, it.running_pods
     if not running or not stays(it, running):
@@ -99,12 +99,12 @@ def _defined_twice(manifests: Inventory) -> frozenset[ObjectRef]:
 
 @once_per_world
 def contradictions(world: World) -> tuple[Impossible, ...]:
-    """Small sets of workloads that cannot all run together, each of which could by itself; the first few."""
+    """The first few small sets of workloads that cannot all run together, although each could alone."""
     return tuple(impossible(world))
 
 
 def impossible(world: World) -> Iterator[Impossible]:
-    """Small sets of two or more workloads that cannot all run, each of which could by itself; the first few."""
+    """Yield the first few small sets of workloads that cannot all run together, although each could alone."""
     problem = Problem(world, [d for d in demands_of(world) if _fits_alone(world, d)])
     left = _MOST_TOLD
     while left:
@@ -114,7 +114,7 @@ def impossible(world: World) -> Iterator[Impossible]:
             culprits = _smallest(world, demands)
         if culprits is None:
             return
-        # What one of them cannot have even alone says nothing about the others: it is left out.
+        # A single workload that cannot run even alone proves nothing about the others.
         if len(culprits.demands) > 1 and not culprits.is_pair_by_port:
             left -= 1
             yield culprits
@@ -122,14 +122,14 @@ def impossible(world: World) -> Iterator[Impossible]:
 
 
 def _seen_to_fit(world: World) -> bool:
-    """Whether a trial found a place for every pod: then there is no contradiction to look for, no solver to load."""
+    """Whether a trial found a place for every pod: then no contradiction exists, and the solver is not loaded."""
     if world.pools or world.index.unknown_resources or pods_of_the_set(world) > _MOST_TRIED:
         return False
     return not all(trials_of(world))
 
 
 def _fits_alone(world: World, demand: Demand) -> bool:
-    """By the bounds that the rules on single workloads use: what fails them is told there."""
+    """Whether the workload passes the bounds of the rules on single workloads, which report it otherwise."""
     workload, count = demand.workload, demand.count
     if workload.kind == "DaemonSet":
         return True
@@ -149,7 +149,7 @@ def _fits_alone(world: World, demand: Demand) -> bool:
 
 
 def overfull(problem: Problem) -> Impossible | None:
-    """A set of nodes of which more is asked than it has, and few workloads that suffice to show it."""
+    """A few workloads that together request more than their set of nodes has; None if no set is overfull."""
     for nodes in problem.totals:
         inside = [asked for part, asked in problem.totals.items() if part & ~nodes == 0]
         for r, name in enumerate(problem.resources):
@@ -160,7 +160,7 @@ def overfull(problem: Problem) -> Impossible | None:
 
 
 def _fewest(problem: Problem, nodes: NodeSet, r: int, room: int) -> tuple[Demand, ...]:
-    """The largest of those confined to ``nodes``, as many as ask for more than its room."""
+    """The fewest demands confined to ``nodes``, largest first, whose requests exceed ``room``."""
     confined = [d for d in problem.demands if d.nodes & ~nodes == 0]
     asked = sorted(((problem.request(d)[r] * d.count, i) for i, d in enumerate(confined)), reverse=True)
     taken: list[int] = []
@@ -174,7 +174,7 @@ def _fewest(problem: Problem, nodes: NodeSet, r: int, room: int) -> tuple[Demand
 
 
 def _overfull_port(problem: Problem) -> Impossible | None:
-    """A host port that more pods ask for, on some set of nodes, than there are nodes to give it."""
+    """A host port that more pods take, on some set of nodes, than there are nodes; None without one."""
     users: dict[tuple[str, int], list[Demand]] = {}
     for demand in problem.demands:
         for port in {(p.protocol, p.port) for p in demand.pod.host_ports if p.host_ip == "0.0.0.0"}:
@@ -199,7 +199,7 @@ def _overfull(problem: Problem, chosen: tuple[Demand, ...], r: int, name: str, r
 
 
 def _smallest(world: World, demands: Sequence[Demand]) -> Impossible | None:
-    """The set reduced until every workload and every group of conditions is needed for the contradiction."""
+    """The set, reduced until the contradiction needs every workload and every group of conditions; None without one."""
     if not _contradicts(world, demands, GROUPS):
         return None
     kept = list(demands)
@@ -221,7 +221,7 @@ def _contradicts(world: World, demands: Sequence[Demand], groups: Sequence[str])
 
 
 def _placeable(problem: Problem, groups: Sequence[str]) -> int:
-    """Upper bound of pods that can be placed together."""
+    """Return an upper bound of the pods that can be placed together."""
     bound = _by_counting(problem, groups)
     if bound < sum(d.count for d in problem.demands):
         return bound
@@ -234,7 +234,7 @@ def _placeable(problem: Problem, groups: Sequence[str]) -> int:
 
 
 def _by_counting(problem: Problem, groups: Sequence[str]) -> int:
-    """For each set of nodes that some workload is confined to: what is asked of it against what it offers."""
+    """Return the most pods that can fit, by comparing demand with capacity for each distinct set of usable nodes."""
     wanted = sum(d.count for d in problem.demands)
     if "resources" not in groups:
         return wanted
@@ -250,7 +250,7 @@ def _by_counting(problem: Problem, groups: Sequence[str]) -> int:
 
 
 def _node_by_node(problem: Problem, demands: Sequence[Demand], r: int) -> int:
-    """How many pods a resource lets in if each node by itself takes as many as it can, of a DaemonSet one."""
+    """Return how many pods fit by one resource if each node takes as many as it can (one of a DaemonSet)."""
     asked = [(problem.request(d)[r], 1 if d.one_a_node else d.count, d.nodes) for d in demands]
     placed = 0
     for place in problem.classes:
@@ -260,7 +260,7 @@ def _node_by_node(problem: Problem, demands: Sequence[Demand], r: int) -> int:
 
 
 def _packed(sizes: Iterable[tuple[int, int]], room: int) -> int:
-    """How many pods the room holds if the smallest go first."""
+    """Return how many pods fit into ``room`` if the smallest go first."""
     placed = 0
     for size, count in sizes:
         fitting = count if size == 0 else min(count, room // size)

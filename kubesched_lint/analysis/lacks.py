@@ -1,6 +1,6 @@
-"""What a verdict about a workload rests on and nobody knows: what the model drops, and what the snapshot lacks.
+"""Unknown facts behind a verdict about a workload: what the model ignores, and what the snapshot lacks.
 
-A lack that is ``unknown`` allows no verdict. Any other is an assumption that stands beside the verdict.
+A lack that is ``unknown`` allows no verdict. Any other is an assumption, reported with the verdict.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 @record
 class Lack:
     text: str
-    """What is not known where ``unknown``, else what is assumed."""
+    """The unknown fact if ``unknown``, else the assumption."""
     unknown: bool
     narrows: bool = True
-    """It can only keep pods from running: a proof that some stay Pending holds whatever it is."""
+    """Whether it can only keep pods from running: then a proof that some stay Pending still holds."""
     events: tuple[str, ...] = ()
-    """The events that it concerns; empty: all."""
+    """The events that it concerns; all if empty."""
 
 
 def lacks_of(it: Member) -> tuple[Lack, ...]:
@@ -43,7 +43,7 @@ def lacks_of(it: Member) -> tuple[Lack, ...]:
 
 
 def unmodelled(it: Member) -> Iterator[Lack]:
-    """What its pods ask for and the model does not know."""
+    """Yield a lack for each feature that its pods use and the model ignores."""
     pod = it.workload.pod
     if pod.scheduler_name != DEFAULT_SCHEDULER:
         yield Lack(f"how {pod.scheduler_name} decides, the scheduler that its pods name", True, narrows=False)
@@ -63,7 +63,7 @@ def unmodelled(it: Member) -> Iterator[Lack]:
 
 
 def in_one_line(world: World) -> Iterator[str]:
-    """What is assumed of classes and volumes, and what is not known of classes, for the whole set."""
+    """Yield assumptions about classes and volumes, and unknown classes, for the whole set."""
     assert world.cluster is not None
     asking = [
         w for w in world.manifests.workloads if w.pod.priority_class or w.pod.runtime_class or _mounts(world.member(w))
@@ -99,7 +99,7 @@ def _of_storage(it: Member) -> Iterator[Lack]:
 
 
 def looks_at_others(pod: Pod, index: NodeIndex) -> bool:
-    """Whether more running pods could help it: they may answer its affinity, or fill up the domains of its spread.
+    """Whether more running pods could help the pod: by matching its affinity, or by filling domains of its spread.
 
     With fewer domains than minDomains the least count is 0, whatever runs there.
     """
@@ -159,9 +159,9 @@ _GAPS: tuple[tuple[str, str, _Matters, _Matters, tuple[str, ...]], ...] = (
     ("PodDisruptionBudget", "which budgets cover its pods", _always, _always, ("drain",)),
     ("HorizontalPodAutoscaler", "whether an autoscaler scales it", _has_no_scaler, _never, ("hpa-max",)),
 )
-"""Kind, what is not known without it, for whom that matters, whether it only narrows, and the events it concerns.
+"""Kind, what is unknown without it, which workloads that concerns, whether it only narrows, and its events.
 
-PriorityClasses and RuntimeClasses are asked for by ``admission``.
+``admission`` handles PriorityClasses and RuntimeClasses.
 """
 
 
@@ -171,7 +171,7 @@ _BESIDE = (("Pod", "running pods"), ("PersistentVolume", "volumes"), ("ResourceQ
 
 
 def emptiness(world: World) -> str:
-    """The one assumption where whole kinds are left out of a sketch or of kubectl's output; empty where none is."""
+    """The assumption about kinds that a sketch or kubectl's output leaves out; empty if none is missing."""
     assert world.cluster is not None
     missing = [noun for kind, noun in _BESIDE if not world.cluster_has(kind)]
     if world.cluster.origin == "snapshot" or not missing:

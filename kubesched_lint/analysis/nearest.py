@@ -1,4 +1,4 @@
-"""When nothing matches, what almost did."""
+"""The nearest miss when nothing matches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @record
 class Miss:
-    """``wanted`` in the user's terms, ``at`` the condition that fails, ``nearest`` a sentence or empty."""
+    """``wanted``: the user's condition; ``at``: path of the condition that fails; ``nearest``: a sentence or empty."""
 
     at: Path
     wanted: str
@@ -28,7 +28,7 @@ class Miss:
 
 
 def node_miss(pod: Pod, nodes: Sequence[Node]) -> Miss:
-    """Why no node matches nodeSelector and required node affinity, blaming the condition closest to being met."""
+    """Return why no node matches nodeSelector and required node affinity, by the condition closest to being met."""
     selector = [Requirement(k, "In", (v,), (*pod.path, "nodeSelector", k)) for k, v in pod.node_selector.items()]
     terms = pod.required_node_terms
     if terms is not None and not any(t.expressions or t.fields for t in terms):
@@ -52,7 +52,7 @@ def node_miss(pod: Pod, nodes: Sequence[Node]) -> Miss:
 
 
 def nearest_label(wanted: Requirement, nodes: Sequence[Node]) -> str:
-    """``3 nodes have disktype=ssd``: another spelling of the key or of the value that nodes do carry."""
+    """Return a sentence about another spelling of the key or value that nodes carry: ``3 nodes have disktype=ssd``."""
     counts: dict[tuple[str, str], int] = {}
     for node in nodes:
         for pair in node.labels.items():
@@ -101,12 +101,12 @@ def nearest_taint(toleration: Toleration, taints: Mapping[Taint, int]) -> str:
 
 
 def hint(nearest: str, lead: str = "") -> str:
-    """The nearest miss as an aside that can end a sentence."""
+    """The nearest miss in parentheses, to end a sentence; empty without one."""
     return f" ({lead}{nearest})" if nearest else ""
 
 
 def _failing(conditions: Sequence[Requirement], nodes: Sequence[Labels]) -> int:
-    """How many conditions fail on the node that meets most of them."""
+    """Return how many conditions fail on the node that meets most of them."""
     work.spend(len(conditions) * len(nodes))
     return min((sum(not c.matches(labels) for c in conditions) for labels in nodes), default=len(conditions))
 
@@ -138,7 +138,7 @@ def _nearest_name(fields: Sequence[Requirement], nodes: Sequence[Node]) -> str:
 
 
 def _closest(word: str, choices: Iterable[str]) -> str | None:
-    """The choice that reads most like ``word``: the same letters, or the same last part, or a small slip."""
+    """The choice most similar to ``word``: the same letters, the same last part, or a small slip; None without one."""
     return _closest_of(word, tuple(sorted(choices)))
 
 
@@ -172,7 +172,7 @@ def _words(r: Requirement) -> str:
 
 
 def miss_of(it: Member) -> Miss:
-    """Why no node has the labels that a workload asks for, and what comes nearest."""
+    """Return why no node has the labels that a workload requires, and the nearest match."""
     return node_miss(it.pod, it.world.nodes)
 
 
@@ -192,5 +192,5 @@ def nearest_priority_class(world: World, name: str) -> str:
 
 
 def nodes_carry(world: World, key: str) -> bool:
-    """Whether some node of the snapshot has the label key: then it is somebody's own, however odd it reads."""
+    """Whether a node of the snapshot has the label key: then it is a real label, even if it looks misspelt."""
     return world.cluster is not None and bool(world.index.with_key(key))

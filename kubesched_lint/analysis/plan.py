@@ -1,4 +1,4 @@
-"""What a growth of the cluster amounts to: which nodes came, and how each workload fares."""
+"""The result of growing the cluster: the new nodes, and a verdict for each workload."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def listed(added: Sequence[Added]) -> str:
 
 @record
 class Verdict:
-    """How the pods of one workload fare: ``today`` fit as it is, ``grown`` on new nodes ``added``, ``left`` nowhere."""
+    """Pods of one workload: ``today`` fit on existing nodes, ``grown`` on new nodes ``added``, ``left`` nowhere."""
 
     workload: Workload
     kind: str
@@ -51,11 +51,11 @@ class Verdict:
     left: int
     added: tuple[Added, ...] = ()
     limited: tuple[str, ...] = ()
-    """Pools that would help but for their limits."""
+    """Pools that could help if their limits allowed it."""
     message: str = ""
-    """The scheduler's words about the pods that are left."""
+    """The scheduler's message about the pods that are left."""
     sizes_decide: bool = False
-    """A machine might turn out large enough: what it offers is an estimate."""
+    """Whether a machine might be large enough after all, because its size is an estimate."""
 
     def __str__(self) -> str:
         """``fits after adding 2 × m6i.large in eu-west-1b (pool general)``."""
@@ -70,15 +70,15 @@ class Verdict:
 
 @record
 class Plan:
-    """``nodes`` are the new ones; ``verdicts`` follow the set's order, DaemonSets and Jobs left out."""
+    """``nodes`` are the new ones; ``verdicts`` are in the set's order, without DaemonSets and Jobs."""
 
     added: tuple[Added, ...] = ()
     nodes: tuple[Node, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     left: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """What the plan leaves of the limits of each pool."""
+    """The rest of each pool's limits after the plan."""
     skipped: str = ""
-    """Why nothing was planned, where something should have been."""
+    """Why nothing was planned; empty if the plan was made."""
 
     def of(self, workload: Workload) -> Verdict | None:
         return next((v for v in self.verdicts if v.workload is workload), None)

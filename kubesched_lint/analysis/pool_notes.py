@@ -1,4 +1,4 @@
-"""Lines for a footer: which pools there are, what is not known of them, and what they would add."""
+"""Footer lines: the pools, what is unknown about them, and what they would add."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kubesched_lint.text import and_more, first_few, plural
 from kubesched_lint.world.world import World
 
 _MOST = 5
-"""Pools or workloads that are told one by one."""
+"""Most pools or workloads that are listed one by one."""
 
 
 def pool_notes(world: World) -> Iterator[str]:
-    """Sentences, for a set on a cluster with pools."""
+    """Yield sentences for a set on a cluster with pools."""
     pools = world.pools
     yield f"nodes may come from {', '.join(map(_told, pools[:_MOST]))}{_more(len(pools), 'pool')}"
     idle = world.potential.idle
@@ -40,7 +40,7 @@ def pool_notes(world: World) -> Iterator[str]:
 
 
 def growth_notes(plan: Plan) -> Iterator[str]:
-    """The verdict on each workload: what fits today in one line, then what a plan adds for the others."""
+    """Yield one line for all workloads that fit today, then the verdict on each other workload."""
     if plan.skipped:
         yield plan.skipped
     today = [f"{v.workload.namespace}/{v.workload.name}" for v in plan.verdicts if v.kind == TODAY]
@@ -88,5 +88,5 @@ def _names(pools: list[str]) -> str:
 
 
 def _more(count: int, noun: str) -> str:
-    """What is left unsaid of ``count``: `` and 3 more pools``."""
+    """The rest of ``count`` that is not listed: `` and 3 more pools``."""
     return and_more(count - _MOST, noun)

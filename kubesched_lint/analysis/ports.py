@@ -16,11 +16,11 @@ REASON = "node(s) didn't have free ports for the requested pod ports"
 
 
 _STEPS = 4
-"""What it costs to hold one pod's ports against those of another."""
+"""Work units (see ``work``) to compare the ports of two pods."""
 
 
 def clash(one: Pod, other: Pod) -> tuple[HostPort, HostPort] | None:
-    """The first ports of two pods that exclude each other (``nodeports``: the same address, or one means every)."""
+    """The first ports of two pods that conflict (``nodeports``: same address, or one is for every address)."""
     for mine in one.host_ports:
         for theirs in other.host_ports:
             if (mine.protocol, mine.port) == (theirs.protocol, theirs.port) and (

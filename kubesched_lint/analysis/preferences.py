@@ -1,4 +1,4 @@
-"""Karpenter's way with preferences: each is a requirement first, and is dropped when the pod fits nowhere.
+"""How Karpenter treats preferences: each is first a requirement, and is dropped if the pod fits nowhere.
 
 Mirrors ``pkg/controllers/provisioning/scheduling/preferences.go`` of kubernetes-sigs/karpenter: preferred pod affinity
 goes first, then preferred pod anti-affinity, preferred node affinity, and at last ScheduleAnyway; of each kind the
@@ -14,7 +14,7 @@ from kubesched_lint.record import replace
 
 
 def relaxed(pod: Pod) -> Iterator[Pod]:
-    """The pod with all its preferences as requirements, then with fewer and fewer; the last one has none."""
+    """Yield the pod with all preferences as requirements, then with fewer and fewer; the last one has none."""
     near = _by_weight(pod.preferred_affinity)
     far = _by_weight(pod.preferred_anti_affinity)
     nodes = sorted(pod.preferred_node_terms, key=lambda p: -p.weight)
@@ -44,7 +44,7 @@ def _by_weight(terms: tuple[WeightedPodAffinityTerm, ...]) -> list[WeightedPodAf
 
 
 def _also(terms: tuple[NodeSelectorTerm, ...] | None, wish: NodeSelectorTerm) -> tuple[NodeSelectorTerm, ...]:
-    """Required terms, each of which asks for what is preferred as well."""
+    """The required terms, each with the preferred conditions added."""
     if terms is None:
         return (wish,)
     return tuple(

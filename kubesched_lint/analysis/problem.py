@@ -1,4 +1,4 @@
-"""The question of joint placement: how many pods of which kind ask for which classes of nodes."""
+"""The problem of joint placement: how many pods of each workload may use which classes of nodes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Demand:
 
     @property
     def one_a_node(self) -> bool:
-        """Whether its controller makes a single pod for each node."""
+        """Whether its controller makes one pod per node."""
         return self.workload.kind == "DaemonSet"
 
 
 @record
 class NodeClass:
-    """Nodes that are alike to every demand: same room, same domains, usable by the same workloads."""
+    """Nodes that are equal for every demand: same room, same domains, usable by the same workloads."""
 
     nodes: NodeSet
     size: int
@@ -41,7 +41,7 @@ class NodeClass:
 
 
 class Problem:
-    """Demands on classes of nodes; conditions are asked for by group, so that a proof can leave some out."""
+    """Demands on classes of nodes; conditions are grouped, so that a proof can leave groups out."""
 
     def __init__(self, world: World, demands: Sequence[Demand]) -> None:
         self.world = world
@@ -73,7 +73,7 @@ class Problem:
             yield NodeClass(nodes, nodes.bit_count(), tuple(_finite(amount) for amount in kind[0]))
 
     def request(self, demand: Demand) -> tuple[int, ...]:
-        """Of one pod, per resource of ``resources``."""
+        """The request of one pod, per resource of ``resources``."""
         return self._requests[id(demand)]
 
     def _request(self, demand: Demand) -> tuple[int, ...]:
@@ -81,7 +81,7 @@ class Problem:
         return (1, *[wanted.get(name, 0) for name in self.resources[1:]])
 
     def without(self, demand: Demand) -> Problem:
-        """The same with one demand less."""
+        """The same problem without one demand."""
         less = copy(self)
         less.demands = tuple(d for d in self.demands if d is not demand)
         less.totals = {nodes: list(total) for nodes, total in self.totals.items()}
@@ -91,7 +91,7 @@ class Problem:
 
     @cached_property
     def totals(self) -> dict[NodeSet, list[int]]:
-        """What is asked of each set of nodes by those that may use it and no other, per resource."""
+        """Set of nodes → sum of requests, per resource, of the demands that may use exactly this set."""
         found: dict[NodeSet, list[int]] = {}
         for demand in self.demands:
             total = found.setdefault(demand.nodes, [0] * len(self.resources))
@@ -101,7 +101,7 @@ class Problem:
         return found
 
     def limit(self, demand: Demand, place: NodeClass) -> int:
-        """How many pods of one demand a class can take at most, by itself."""
+        """Return the most pods of one demand that all nodes of a class can take."""
         if not demand.nodes & place.nodes:
             return 0
         each = demand.count
@@ -114,7 +114,7 @@ class Problem:
 
 
 def repels_itself_per_node(demand: Demand, world: World) -> bool:
-    """Whether each node takes one pod at most: required anti-affinity to itself over a key of one node a value."""
+    """Whether each node takes at most one pod: required anti-affinity to itself over a key with one node per value."""
     return any(
         world.index.one_node_each(term.topology_key)
         and demand.nodes & ~world.index.with_key(term.topology_key) == 0

@@ -18,7 +18,7 @@ Row = tuple[Mapping[int, float], float]
 
 
 def most_pods(problem: Problem, groups: Sequence[str]) -> int | None:
-    """Upper bound of the pods that can be placed together; None without the solver, or when time ran out."""
+    """Return an upper bound of the pods that can be placed together; None without the solver or if time runs out."""
     try:
         import highspy
     except ImportError:
@@ -84,7 +84,7 @@ def _resources(problem: Problem, at: _At) -> Iterator[Row]:
 
 
 def _ports(problem: Problem, at: _At) -> Iterator[Row]:
-    """One pod a node for each port that is asked for on every address."""
+    """One pod per node for each port that is taken on every address."""
     users: dict[tuple[str, int], set[int]] = {}
     for d, demand in enumerate(problem.demands):
         for port in demand.pod.host_ports:
@@ -109,7 +109,7 @@ def _by_domain(problem: Problem, at: _At, d: int, key: str) -> dict[str, dict[in
 
 
 def _apart(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row]:
-    """Required anti-affinity to itself: one pod a domain (one a node is in ``Problem.limit``)."""
+    """Required anti-affinity to itself: one pod per domain (``Problem.limit`` covers one per node)."""
     for term in demand.pod.required_anti_affinity:
         if not problem.world.index.one_node_each(term.topology_key) and problem.world.member(
             demand.workload
@@ -119,7 +119,7 @@ def _apart(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row]:
 
 
 def _spread(problem: Problem, at: _At, d: int, demand: Demand, constraint: SpreadConstraint) -> Iterator[Row]:
-    """No domain ends more than maxSkew above another that counts; the closed form of ``spread`` as rows."""
+    """No domain ends more than maxSkew above another one that counts (see ``spread``)."""
     from kubesched_lint.analysis.spread import counted_nodes, spread_room
 
     world, key = problem.world, constraint.topology_key
@@ -132,7 +132,7 @@ def _spread(problem: Problem, at: _At, d: int, demand: Demand, constraint: Sprea
         or world.other_pods
         or may_be_preempted(world.member(demand.workload))
     ):
-        return  # pods that go later leave the others where they are, however uneven
+        return  # if pods are deleted later, the others stay, however uneven
     rows = _by_domain(problem, at, d, key)
     counted = counted_nodes(world.member(demand.workload), constraint)
     others = [v for v, nodes in world.index.domains(key).items() if nodes & counted & world.today]
@@ -146,7 +146,7 @@ def _spread(problem: Problem, at: _At, d: int, demand: Demand, constraint: Sprea
 
 
 def _together(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row]:
-    """Required affinity answered only by one other workload of the set: none in a domain where that one has none."""
+    """Required affinity that only one other workload of the set matches: no pod in a domain without that workload."""
     world = problem.world
     terms = demand.pod.required_affinity
     if len(terms) != 1 or world.index.one_node_each(terms[0].topology_key):

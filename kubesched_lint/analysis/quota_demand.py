@@ -1,4 +1,4 @@
-"""What the set and the running pods ask of a ResourceQuota."""
+"""How much of a ResourceQuota the set and the running pods use."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.world.world import Member, World, once_per_world
 
 _STEPS = 8
-"""What it costs to count one pod against one entry of a quota."""
+"""Work units (see ``work``) to count one pod against one entry of a quota."""
 STANDING = (*SCALED, "DaemonSet")
-"""Kinds whose pods are there together: those of a Job take turns."""
+"""Kinds whose pods all exist at the same time (those of a Job run in turn)."""
 
 
 def used(quota: ResourceQuota, entry: str, pods: Sequence[BoundPod]) -> int:
-    """What running pods of others use: ``other_pods`` at first, ``staying_beside_set`` in the end of every order.
+    """Return how much of a quota's entry running pods use; ``pods`` are those of other workloads that count.
 
-    Pods that go are charged only until their grace period is over (QuotaV1Pod).
+    Terminating pods do not count: they are charged only until their grace period is over (QuotaV1Pod).
     """
     staying = (b.pod for b in pods if b.namespace == quota.namespace and not b.terminating)
     return sum(asked(pod, entry) for pod in staying if not quota.scopes or counts(quota, pod))
 
 
 def drawing(quota: ResourceQuota, world: World) -> tuple[Workload, ...]:
-    """The workloads whose pods it counts and that are created, in the order of the set; a Job counts for nothing."""
+    """The created workloads whose pods the quota counts, in creation order; Jobs do not count."""
     return drawers(world).get(id(quota), ())
 
 
@@ -46,12 +46,12 @@ def drawers(world: World) -> dict[int, tuple[Workload, ...]]:
 
 
 def asked_of(it: Member, entry: str) -> int:
-    """What one pod of it counts for."""
+    """Return how much of an entry one pod of the workload uses."""
     return asked_with_claims(it.pod, it.workload.claim_templates, entry)
 
 
 def granted(wanted: Sequence[tuple[Workload, int]], world: World) -> list[int]:
-    """How many of the pods that each workload wants the API server creates when they ask in this order."""
+    """Return, for each workload, how many wanted pods the API server creates if they are requested in this order."""
     found = [count if world.member(workload).is_created else 0 for workload, count in wanted]
     if not world.objects.quotas:
         return found
@@ -76,6 +76,6 @@ def granted(wanted: Sequence[tuple[Workload, int]], world: World) -> list[int]:
 
 
 def shown_as(entry: str) -> str:
-    """The resource by which amounts of an entry are written."""
+    """The resource whose unit the amounts of an entry use."""
     name = "pods" if entry in PODS else entry.removeprefix("requests.").removeprefix("limits.")
     return "memory" if name == "storage" else name

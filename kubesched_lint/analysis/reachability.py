@@ -1,4 +1,4 @@
-"""Who must run before whom: the least fixed point of required pod affinity over a manifest set."""
+"""Which workloads must run before which: the least fixed point of required pod affinity over a manifest set."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from kubesched_lint.world.running import running_match
 from kubesched_lint.world.world import World, once_per_world
 
 _LONG = 40
-"""Workloads of a circle, beyond which its members are not asked for a shorter one."""
+"""Members of a longer circle share it; no shorter one is searched for each of them."""
 
 
 @record
 class Blocked:
-    """A workload whose required affinity nothing can ever answer.
+    """A workload whose required affinity no pod can ever match.
 
     ``cause``: *nothing* (no pod matches), *cycle* (its targets wait for it), *waits* (its targets are blocked
-    themselves). ``targets`` are the workloads that would answer.
+    themselves). ``targets`` are the workloads that would match.
     """
 
     workload: Workload
@@ -36,8 +36,8 @@ def blocked_workloads(
 ) -> Mapping[int, Blocked]:
     """Workloads that can never start, by ``id``.
 
-    ``needy`` have required affinity; ``targets_of`` gives the other workloads that would answer it; ``answered`` says
-    that a running pod or the workload itself answers. A workload without required affinity can start.
+    ``needy`` have required affinity; ``targets_of`` gives the other workloads that would match it; ``answered`` returns
+    whether a running pod or the workload itself matches. A workload without required affinity can start.
     """
     waiting = {id(w): w for w in needy if not answered(w)}
     targets = {key: targets_of(w) for key, w in waiting.items()}
@@ -61,9 +61,9 @@ def _cause(key: int, targets: Mapping[int, Sequence[Workload]], circles: Abstrac
 
 
 def _in_circles(edges: Mapping[int, Sequence[int]]) -> AbstractSet[int]:
-    """Those that have a way back to themselves: the strong components of more than one, found by Tarjan's algorithm.
+    """Nodes of the graph that are on a circle: strong components of more than one node, by Tarjan's algorithm.
 
-    Nobody has an edge to itself.
+    No node has an edge to itself.
     """
     found: set[int] = set()
     order: dict[int, int] = {}
@@ -105,15 +105,15 @@ def _in_circles(edges: Mapping[int, Sequence[int]]) -> AbstractSet[int]:
 
 
 class Circles:
-    """Ways from blocked workloads back to themselves."""
+    """Circles of blocked workloads that wait for each other."""
 
     def __init__(self, blocked: Mapping[int, Blocked]) -> None:
         self._blocked = blocked
         self._long: dict[int, tuple[tuple[Workload, ...], int]] = {}
-        """Members of a long circle that was met → the circle, and their place in it."""
+        """``id`` of a member of a long circle that was found → the circle, and the member's index in it."""
 
     def through(self, start: Workload) -> tuple[Workload, ...]:
-        """The shortest circle, from ``start`` on; of a long one that was met already a member is told no other."""
+        """The shortest circle, beginning with ``start``; for a member of a long circle found before, that circle."""
         if id(start) in self._long:
             circle, at = self._long[id(start)]
             work.spend(len(circle) // 64)
@@ -146,7 +146,7 @@ class Circles:
 
 @once_per_world
 def blocked_affinities(world: World) -> Mapping[int, Blocked]:
-    """Workloads whose required pod affinity nothing can ever answer, by ``id(workload)``."""
+    """Workloads whose required pod affinity no pod can ever match, by ``id(workload)``."""
     needy = [w for w in world.manifests.workloads if w.pod.required_affinity]
 
     def targets(workload: Workload) -> tuple[Workload, ...]:
@@ -162,5 +162,5 @@ def blocked_affinities(world: World) -> Mapping[int, Blocked]:
 
 @once_per_world
 def affinity_circles(world: World) -> Circles:
-    """The ways by which blocked workloads wait for themselves."""
+    """The circles in which blocked workloads wait for each other."""
     return Circles(blocked_affinities(world))

@@ -1,4 +1,4 @@
-"""What would mend a hazard: a change of one object, and whether it may be made without a person's eye."""
+"""What would fix a hazard: changes to one object, and whether they are safe without review."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ _FREE: Mapping[str, tuple[Path, ...]] = {
 class Remedy:
     """``title`` is an imperative without a full stop: ``add matchLabelKeys: [pod-template-hash]``.
 
-    ``safe``: it says what the manifest plainly means, and leaves no pod without a node that has one. What changes where
-    pods may run, or what is promised of them, is not. ``changes`` are made one after the other, in the object of
-    ``source``; None is the object that the finding is about. ``is_new``: the API server refuses the object as it is
-    written, so there is none yet whose fields could not be changed any more.
+    ``safe``: it writes what the manifest clearly means, and every pod that has a node keeps one. A remedy that changes
+    where pods may run, or what they guarantee, is not safe. ``changes`` are applied in order to the object of
+    ``source``; None is the object of the finding. ``is_new``: the API server refuses the object as it is written, so no
+    object with immutable fields exists yet.
     """
 
     title: str
@@ -63,7 +63,7 @@ class Remedy:
 
 
 def is_fixed(kind: str, change: Change) -> bool:
-    """Whether the API server would refuse the change in an object of this kind that exists already."""
+    """Whether the API server would refuse the change in an existing object of this kind."""
     at = change.at
     if kind == "Pod" and (at[-1:] == ("image",) or (isinstance(change, Append) and at == ("spec", "tolerations"))):
         return False

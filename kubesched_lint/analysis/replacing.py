@@ -12,7 +12,7 @@ from kubesched_lint.world.world import Member
 
 
 def changes(it: Member, running: Sequence[BoundPod]) -> bool | None:
-    """Whether applying the manifest makes a new revision; None where neither the snapshot nor the pods tell."""
+    """Whether applying the manifest makes a new revision; None if neither the snapshot nor the pods show it."""
     if it.workload.held or _takes_over(running):
         return True
     changed = it.template_changed
@@ -24,12 +24,12 @@ def changes(it: Member, running: Sequence[BoundPod]) -> bool | None:
 
 
 def _takes_over(running: Sequence[BoundPod]) -> bool:
-    """Whether some were made by nobody, so that they are of no revision."""
+    """Whether some pods have no owner and no revision."""
     return any(b.owner is None and not b.pod.labels.get(HASH) for b in running)
 
 
 def stays(it: Member, running: Sequence[BoundPod]) -> bool:
-    """Whether pods that run may stay as they are when the manifest is applied, whatever it asks of new ones."""
+    """Whether running pods may stay unchanged when the manifest is applied."""
     if not any(b.node and not b.terminating for b in running):
         return False
     assert it.world.cluster is not None, "pods run on a cluster"
@@ -39,7 +39,7 @@ def stays(it: Member, running: Sequence[BoundPod]) -> bool:
 
 
 def _tells_a_change(written: Pod, running: Pod) -> bool:
-    """Whether a pod that runs cannot be of the written template: it lacks what that asks for."""
+    """Whether a running pod lacks something that the written template sets, so that it must be of another one."""
     return (
         not written.labels.items() <= running.labels.items()
         or not written.node_selector.items() <= running.node_selector.items()
@@ -60,6 +60,6 @@ def _rules(pod: Pod) -> tuple[Sequence[PodAffinityTerm | WeightedPodAffinityTerm
 
 
 def _terms(rules: Sequence[PodAffinityTerm | WeightedPodAffinityTerm | SpreadConstraint]) -> list[object]:
-    """Without those whose selectors the API server completes by label keys."""
+    """The terms without those whose selectors the API server completes from label keys."""
     terms = (r.term if isinstance(r, WeightedPodAffinityTerm) else r for r in rules)
     return [t for t in terms if not t.match_label_keys and not getattr(t, "mismatch_label_keys", ())]

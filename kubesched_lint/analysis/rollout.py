@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     pass
 
 OLD_PODS = "the old pods stand on nodes that the new ones may use as well"
-"""On what every proof about a rollout stands: a change that also moves the workload elsewhere finds other room."""
+"""Premise of every proof about a rollout: a change that also moves the workload may find room elsewhere."""
 _REVISION_LABELS = frozenset({"pod-template-hash", "controller-revision-hash"})
 
 

@@ -1,4 +1,4 @@
-"""What a simulation starts from: the manifests laid over the cluster, running pods given to their owners."""
+"""The start of a simulation: the manifests applied to the cluster, with running pods assigned to their owners."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from kubesched_lint.world.world import Member, World, once_per_world
 
 @once_per_world
 def setting_of(world: World) -> Setting:
-    """CronJobs are left out: nobody knows when their pods come. Likewise Deployments paused amid a rollout."""
+    """Return the setting without CronJobs (their schedule is unknown) and Deployments paused during a rollout."""
     cluster = world.cluster
     assert cluster is not None, "a simulation needs nodes"
     amid = amid_rollout(world)
@@ -43,7 +43,7 @@ def setting_of(world: World) -> Setting:
     sized = tuple(
         as_it_stands(w, running[i]) if w.held else w for i, w in enumerate(_sized(world.member(w)) for w in ordered)
     )
-    # Where nothing runs, a held workload is not scaled either (deployment/sync.go, scale).
+    # If nothing runs, a paused or suspended workload is not scaled either (deployment/sync.go, scale).
     scalers = {
         i: s for i, w in enumerate(ordered) if (s := world.member(w).autoscaler) is not None and not _is_empty(sized[i])
     }
@@ -64,7 +64,7 @@ def setting_of(world: World) -> Setting:
 
 
 def _its_own(it: Member, bare: Collection[tuple[str, str]]) -> tuple[BoundPod, ...]:
-    """Its running pods; a bare Pod of the set that it takes over is told as what the set calls it."""
+    """Its running pods, and those that its ReplicaSets still lack; without bare Pods that the set itself defines."""
     running = it.running_pods
     if it.workload.kind == "Deployment" and it.is_created:
         return (*running, *_yet_to_come(it, running))
@@ -74,13 +74,13 @@ def _its_own(it: Member, bare: Collection[tuple[str, str]]) -> tuple[BoundPod, .
 
 
 def _size(workload: Workload, cluster: Cluster) -> int | None:
-    """How many replicas a Deployment of the cluster is meant to have; amid a rollout others may run."""
+    """The wanted replicas of a Deployment of the cluster; None without one. During a rollout more or fewer may run."""
     live = cluster.running.live(workload) if workload.kind == "Deployment" else None
     return None if live is None else live.replicas
 
 
 def _yet_to_come(it: Member, running: Sequence[BoundPod]) -> Iterator[BoundPod]:
-    """Pods that ReplicaSets lack: they are made as soon as their controller looks, whatever is applied."""
+    """Yield the pods that ReplicaSets lack: their controller creates them at once, whatever is applied."""
     assert it.world.cluster is not None, "ReplicaSets are those of a cluster"
     for owner in it.world.cluster.running.replica_sets_of(it.workload):
         own = [b for b in running if b.pod.labels.get(HASH) == owner.template_hash and not b.terminating]
@@ -92,7 +92,7 @@ def _yet_to_come(it: Member, running: Sequence[BoundPod]) -> Iterator[BoundPod]:
 
 
 def _made_of(owner: ReplicaSet, world: World) -> Pod | None:
-    """The pod of a ReplicaSet; None where the cluster does not tell its template."""
+    """The pod of a ReplicaSet; None if the cluster's data has no template."""
     if not isinstance(owner.template, dict):
         return None
     return world.admission.stored(decode_pod_object(owner.template, owner.namespace))
@@ -121,7 +121,7 @@ def _sized(it: Member) -> Workload:
 
 
 def _tied_templates(it: Member, known: Workload) -> Iterator[Claim]:
-    """Templates of an unknown class of which some ordinal has its volume already: that is where its pod goes."""
+    """Templates of an unknown class where some ordinal already has a volume, which fixes that pod's place."""
     for template in it.workload.claim_templates:
         if template in known.claim_templates:
             continue

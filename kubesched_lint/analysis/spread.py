@@ -1,7 +1,7 @@
-"""How many pods of a workload one hard spread constraint lets in at most, by the counting of ``scheduler/topology``.
+"""The most pods of a workload that one hard spread constraint allows, counted as in ``scheduler/topology``.
 
-Pods that run and may go, of others by preemption, of its own by a rollout, count for the minimum, and do not count
-against their own domain.
+Running pods that may go (others by preemption, its own by a rollout) count for the minimum, but not against their own
+domain.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @record
 class SpreadRoom:
-    """Per domain the capacity and what may be placed.
+    """Capacity and allowed number of pods per domain.
 
     ``blocked`` are domains that count although the pod can use none of their nodes; ``too_few``: minDomains makes the
     minimum 0.
@@ -37,7 +37,7 @@ class SpreadRoom:
     blocked: tuple[str, ...]
     too_few: bool
     most: int
-    """The total that holds even if other workloads of the set preempt running pods of others."""
+    """The upper limit that holds even if workloads of the set preempt running pods of others."""
 
     @property
     def total(self) -> int:
@@ -50,11 +50,9 @@ def _rooms(world: World) -> dict[tuple[int, int, int | None], tuple[Workload, Sp
 
 
 def spread_room(it: Member, constraint: SpreadConstraint, replicas: int | None = None) -> SpreadRoom | None:
-    """The bound for a workload's hard constraint; None where pods of others may yet add to the counts.
+    """The bound for a workload's hard constraint; None if pods of others may still add to the counts.
 
-    ``replicas`` are those it starts with unless given.
-
-    A constraint that does not select its own pods bounds nothing.
+    ``replicas`` defaults to the replicas at the start. A constraint that does not select its own pods bounds nothing.
     """
     key = (id(it.workload), id(constraint), replicas)
     found = _rooms(it.world).get(key)
@@ -88,9 +86,9 @@ def _spread_room(it: Member, constraint: SpreadConstraint, replicas: int | None)
         }
 
     too_few = topology.is_short_of_domains(constraint, len(domains))
-    # A domain that only a pool could open holds nobody down: as long as no node is there, it does not count.
+    # A domain that only a pool could open limits nothing: without a node it does not count.
     existing = [d for d, nodes in domains.items() if nodes & counted & it.world.today]
-    there = matching(all_running_pods(it.world))  # pods of an older revision count as long as they stand
+    there = matching(all_running_pods(it.world))  # pods of an older revision count as long as they exist
 
     def let_in(stay: RunningPods) -> tuple[dict[str, int], dict[str, int]]:
         open_to_it = usable & ~repelled_by_running(it, stay)[0]

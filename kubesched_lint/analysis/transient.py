@@ -1,4 +1,4 @@
-"""The cluster once all that is passing today has passed, and what a workload could use then."""
+"""The cluster after all temporary taints and cordons are gone, and what a workload could use then."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 
 def settled(cluster: Cluster) -> Cluster:
-    """Without cordons and passing taints; bare pods under a NoExecute taint that they do not tolerate are leaving.
+    """The cluster without cordons and temporary taints; bare pods that do not tolerate a NoExecute taint are leaving.
 
-    The taint eviction controller deletes them, at once or after their tolerationSeconds, and nobody makes them again
-    (``pkg/controller/tainteviction/taint_eviction.go``, processPodOnNode). What has a controller comes again elsewhere.
+    The taint eviction controller deletes them, at once or after their tolerationSeconds, and no controller recreates
+    them (``pkg/controller/tainteviction/taint_eviction.go``, processPodOnNode). Pods with a controller come back
+    elsewhere.
     """
     later = cluster.settled()
     taints = {node.name: taints for node in later.inventory.nodes if (taints := _evicting(node.taints))}
@@ -45,7 +46,7 @@ def _leaving(bound: BoundPod, taints: tuple[Taint, ...]) -> BoundPod:
 
 
 def usable_when_settled(it: Member) -> NodeSet:
-    """Nodes of ``World.index`` that only a cordon or a passing taint closes, with those that are open."""
+    """Nodes of ``World.index`` that are open, or closed only by a cordon or a temporary taint."""
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.scheduler.framework import static_feasible
 
@@ -53,5 +54,5 @@ def usable_when_settled(it: Member) -> NodeSet:
     settled = it.world.cluster.settled()
     if settled is it.world.cluster:
         return it.usable
-    # The order of the nodes stays, so positions mean the same in both indexes.
+    # The order of the nodes is the same, so positions are the same in both indexes.
     return static_feasible(it.pod, NodeIndex(settled.inventory.nodes))

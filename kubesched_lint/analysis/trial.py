@@ -1,6 +1,6 @@
-"""A deployment tried out: all pods of the set placed by the scheduler's own filters and scores, a few times over.
+"""Trials of a deployment: all pods of the set are placed by the scheduler's filters and scores, several times.
 
-What stays Pending in every trial is a witness, not a proof: other draws and orders may end otherwise.
+A pod that stays Pending in every trial is a witness, not a proof: other random choices and orders may end differently.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from kubesched_lint.world.world import Member, World, once_per_world
 
 SEEDS = (1, 2, 3)
 _INTERCHANGEABLE = ("Deployment", "ReplicaSet", "ReplicationController")
-"""Kinds that do not tell one of their pods from another."""
+"""Kinds whose pods are interchangeable."""
 _MOST_EVICTIONS = 200
-"""Preemptions that one trial follows."""
+"""Most preemptions in one trial."""
 
 
 @record
 class Waiting:
-    """Pods of a workload that found no place in any trial: the fewest and the most, and the scheduler's own words.
+    """Pods of a workload without a place: the fewest and the most of all trials, and the scheduler's message.
 
-    ``wanted`` are those that are created.
+    ``wanted`` is the number of created pods.
     """
 
     workload: Workload
@@ -53,7 +53,7 @@ class Waiting:
 
 @dataclass(slots=True)
 class Queued:
-    """``left`` pods that ask for a place; of a DaemonSet there is one entry for each node."""
+    """``left`` pods that need a place; a DaemonSet has one entry per node."""
 
     workload: Workload
     pod: Pod
@@ -62,7 +62,7 @@ class Queued:
 
 
 def waiting_everywhere(world: World) -> Iterator[Waiting]:
-    """Workloads with Pending pods at the end of every trial, in the set's order."""
+    """Yield workloads with Pending pods at the end of every trial, in the set's order."""
     trials = trials_of(world)
     if not any(trials):
         return
@@ -75,12 +75,12 @@ def waiting_everywhere(world: World) -> Iterator[Waiting]:
 
 
 class Tried(NamedTuple):
-    """How one trial ends, by ``id(workload)``."""
+    """The end of one trial, by ``id(workload)``."""
 
     left: dict[int, tuple[int, str]]
-    """Pods left over, and what the scheduler says of the last one."""
+    """Number of Pending pods, and the scheduler's message about the last one."""
     evicted: dict[int, tuple[BoundPod, ...]]
-    """Running pods of others that its pods drove out."""
+    """Running pods of others that its pods preempted."""
 
 
 @once_per_world
@@ -89,17 +89,17 @@ def _tried(world: World) -> tuple[Tried, ...]:
 
 
 def trials_of(world: World) -> tuple[dict[int, tuple[int, str]], ...]:
-    """The whole set placed under each seed: ``id(workload)`` → pods left over, and why."""
+    """For each seed, the whole set placed: ``id(workload)`` → number of Pending pods, and why."""
     return tuple(one.left for one in _tried(world))
 
 
 def evicted_in_trials(world: World) -> tuple[dict[int, tuple[BoundPod, ...]], ...]:
-    """The same: ``id(workload)`` → running pods of others that its pods drive out."""
+    """For each seed: ``id(workload)`` → running pods of others that its pods preempt."""
     return tuple(one.evicted for one in _tried(world))
 
 
 def tried(world: World, seed: int) -> Tried:
-    """One trial; ask ``trials`` and ``evicted_in_trials``."""
+    """Run one trial. Rules use ``trials_of`` and ``evicted_in_trials``."""
     state = at_rest(world).state
     mark = state.mark()
     try:
@@ -110,15 +110,15 @@ def tried(world: World, seed: int) -> Tried:
 
 @once_per_world
 def at_rest(world: World) -> RunningPods:
-    """The running pods that are there when nothing terminates any more: of others, and of workloads that stay."""
+    """The running pods after all terminating ones are gone: those of others, and those of the set that stay."""
     standing = tuple(bound for workload in world.as_deployed for bound in _standing(world.member(workload)))
     return RunningPods(world, (*lasting_pods(world).pods, *standing)) if standing else lasting_pods(world)
 
 
 def _standing(it: Member) -> Sequence[BoundPod]:
-    """Pods that run and stay as they are, at most as many as are wanted; of pods with a place of their own none.
+    """Running pods that stay, at most as many as wanted; none for kinds whose pods are not interchangeable.
 
-    Where the API server refuses new pods, those that run stay.
+    If the API server refuses new pods, the running ones stay.
     """
     if it.world.cluster is None:
         return ()
@@ -134,7 +134,7 @@ def _standing(it: Member) -> Sequence[BoundPod]:
 
 
 class _Trial:
-    """One deployment of the set. Pods of the set that are evicted wait again; those of others are gone."""
+    """One deployment of the set. Evicted pods of the set wait again; evicted pods of others are gone."""
 
     def __init__(self, world: World, state: ClusterState, seed: int) -> None:
         self._state = state
@@ -166,14 +166,14 @@ class _Trial:
             progress = False
             for one, placer in self._queue:
                 if not one.left or self._asked_at.get(id(one)) == self._state.mark():
-                    continue  # nothing has changed since it found no place
+                    continue  # nothing has changed since the last attempt
                 for placement in placer.place_all(one.left):
                     self._note(placement, one)
                     progress = True
                 self._asked_at[id(one)] = self._state.mark()
 
     def _evict(self) -> bool:
-        """Whether a pod that waits took the place of others."""
+        """Let one waiting pod preempt others. Return whether one did."""
         for one, placer in self._queue:
             chosen = preempt(one.pod, placer.diagnosis(), self._state).chosen if one.left else None
             if chosen is not None and chosen.is_freed:
@@ -195,7 +195,7 @@ class _Trial:
 
 @once_per_world
 def created_counts(world: World) -> Mapping[int, int]:
-    """``id(workload)`` → how many of its pods the API server creates when the set is created in apply order."""
+    """``id(workload)`` → number of its pods that the API server creates if the set is created in apply order."""
     wanted = [(workload, lasting_pods_wanted(world.member(workload))) for workload in world.as_created]
     counts = [count for _, count in wanted]
     if world.objects.quotas:
@@ -206,7 +206,7 @@ def created_counts(world: World) -> Mapping[int, int]:
 
 
 def _created_pods(world: World) -> Iterator[Queued]:
-    """The pods of the whole set that the scheduler is given."""
+    """Yield the pods of the whole set that reach the scheduler."""
     counts = created_counts(world)
     for workload in world.as_created:
         left = counts[id(workload)]
@@ -217,7 +217,7 @@ def _created_pods(world: World) -> Iterator[Queued]:
 
 
 def queued_pods(it: Member) -> Iterator[Queued]:
-    """What the scheduler is given: nothing of pods that it never sees, and of Jobs, whose pods end."""
+    """Yield the workload's pods that reach the scheduler; none for Jobs, whose pods end."""
     pod = _scheduled(it.pod, it)
     if pod is None or not values_known(it.workload.pod):
         return
@@ -238,9 +238,9 @@ def queued_pods(it: Member) -> Iterator[Queued]:
 
 
 def scheduled_pod(it: Member) -> Pod | None:
-    """A pod as far as we know where its volumes bind; None for one that the scheduler never sees.
+    """A pod with only the volumes whose binding is known; None if the scheduler never sees it.
 
-    None also where it asks for a label that differs between pods of one workload: no pod stands for all of them then.
+    Also None if it selects a label that differs between pods of the workload: then no pod represents all of them.
     """
     pod = it.pod
     return None if read_labels((it.workload.pod,)) else _scheduled(pod, it)

@@ -1,4 +1,4 @@
-"""Somebody's word that a rule need not be heard at some place, and what became of it in a run."""
+"""A waiver of a rule at one place, and its effect in a run."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ class Waiver:
     """
 
     rule: str
-    """The slug as written; empty when none is."""
+    """The slug as written; empty without one."""
     reason: str
     path: str
     at: Span
-    """Where the slug, or the annotation's key, stands."""
+    """Position of the slug or of the annotation's key."""
     first: int
     last: int
-    """The lines it speaks for: those of the comment and the line below its block, or those of the annotated object."""
+    """The last line that it covers: the line below the comment's block, or the end of the annotated object."""
     below: int = 0
-    """For a comment behind content: the line below, spoken for only when the comment's own line needs no waiver."""
+    """For a comment after content: the line below, covered only if the comment's own line needs no waiver."""
     object: ObjectRef | None = None
     """The annotated object; None for a comment."""
 
@@ -31,26 +31,26 @@ class Waiver:
         return self.at
 
     def covers(self, location: Location) -> bool:
-        """Whether ``location`` shares a line with what the waiver speaks for."""
+        """Whether ``location`` shares a line with the lines that the waiver covers."""
         return location.path == self.path and _touches(location.span, self.first, self.last)
 
     def is_above(self, location: Location) -> bool:
-        """Whether ``location`` begins on the line below a comment that stands behind content."""
+        """Whether ``location`` begins on the line below a comment that follows content."""
         return location.path == self.path and self.below == location.span.line > 0
 
 
 @record
 class WaiverUse:
-    """What a run made of a waiver."""
+    """The effect of a waiver in a run."""
 
     is_used: bool
-    """A finding is suppressed by it."""
+    """Whether it suppresses a finding."""
     is_idle: bool = False
-    """The rule did not run, so that nobody can tell whether the waiver is needed."""
+    """Whether the rule did not run, so that it is unknown whether the waiver is needed."""
     unknown: str = ""
-    """For a slug that no rule has: a guess, worded to follow the name, or a lone blank when there is none."""
+    """For a slug that no rule has: a guess that can follow the name, or one blank without a guess."""
     nearest: Location | None = None
-    """Where the rule found something in the same file, unsuppressed, closest to the waiver."""
+    """Location of the rule's nearest unsuppressed finding in the same file."""
 
 
 def _touches(span: Span, first: int, last: int) -> bool:

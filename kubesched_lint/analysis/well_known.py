@@ -52,7 +52,7 @@ Mirrors labelReconcileInfo of ``cloud-provider/controllers/node/node_controller.
 
 
 def untold_label(pod: Pod, world: World) -> str:
-    """A label that the pod asks nodes for and of which a sketch says nothing; empty where all can be judged."""
+    """A node label that the pod requires and a sketch does not state; empty if all are known."""
     if world.cluster is None or world.cluster.origin != "sketch" or not world.cluster.inventory.nodes:
         return ""
     asked = {r.key for t in pod.required_node_terms or () for r in t.expressions} | pod.node_selector.keys()
@@ -77,9 +77,9 @@ TAINTS = (
 
 
 def meant_taint(key: str) -> str:
-    """The taint of Kubernetes that a misspelt key means; empty where it is one, or plainly somebody's own.
+    """The Kubernetes taint that a misspelt key means; empty if the key is correct or clearly a custom one.
 
-    Only a key in a domain of Kubernetes is a slip: there nobody else makes up names.
+    Only a key in a Kubernetes domain can be a slip, because nobody else defines names there.
     """
     domain = key.rpartition("/")[0]
     if key in TAINTS or not domain.endswith("kubernetes.io") or domain == "kubernetes.io":
@@ -95,7 +95,7 @@ class Meant:
 
 
 def meant_key(key: str) -> Meant | None:
-    """The well-known key that was meant by ``key``; None where it is one, or plainly somebody's own."""
+    """The well-known key that ``key`` means; None if it is one itself, or clearly a custom one."""
     if key in WELL_KNOWN:
         return None
     if key in _RENAMED:

@@ -1,6 +1,6 @@
-"""Would it still hold if …? The other worlds in which a question is asked again, and the loop that asks.
+"""Would an answer still hold if …? The other worlds in which a question is asked again, and the loop that asks.
 
-What an answer hangs on is one ``WhatIf`` each. ``linter.what_if`` has the table for findings,
+One ``WhatIf`` describes one fact on which an answer may depend. ``linter.what_if`` has the table for findings,
 ``commands.simulate.what_if_cells`` the one for the cells of ``simulate``.
 """
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_SPARE = 60
-"""Nodes that pools might add in the midst of an event; with more, the search would not end."""
+"""Most nodes that pools might add during an event; with more, the search would take too long."""
 
 
 @record
 class WhatIf(Generic[T]):
-    """One thing that may be otherwise than a world has it. Each function gets an answer and the world that gave it."""
+    """One fact that may differ from a world. Each function gets an answer and the world that gave it."""
 
     name: str
     """Completes "Would it still hold if …?"."""
     concerns: Callable[[T, World], bool]
-    """Whether the answer may hang on it."""
+    """Return whether the answer may depend on it."""
     judge: Callable[[T, World, Sequence[T | None]], T | None]
-    """What is left of the answer, given that of each other world (None where it is not given); None if nothing is."""
+    """Return what is left of the answer, given those of the other worlds (None for no answer); None if nothing."""
     worlds: Callable[[T, World], Sequence[World]] = lambda answer, world: ()
-    """The worlds in which it is otherwise. None where nobody can make one: then nothing confirms the answer."""
+    """Return the worlds in which the fact differs; empty if none can be made: then nothing confirms the answer."""
 
 
 def surviving(
     answer: T, world: World, rows: Iterable[WhatIf[T]], ask: Callable[[T, World], T | None] = lambda answer, world: None
 ) -> T | None:
-    """Return what the rows leave of an answer given in ``world``; None if nothing. ``ask`` finds it in another world.
+    """Return what the rows leave of an answer given in ``world``; None if nothing. ``ask`` answers in another world.
 
-    Rows add up: where one confirms the answer in its worlds, the next one makes its own of those.
+    Rows accumulate: the next row starts from the worlds in which the previous row confirmed the answer.
     """
     left: T | None = answer
     worlds: Sequence[World] = (world,)
@@ -58,14 +58,14 @@ def surviving(
 
 @once_per_world
 def without_suspended(world: World) -> World:
-    """The world without paused and suspended workloads: nobody makes their pods, so pools add no nodes for them."""
+    """The world without paused and suspended workloads: they get no pods, so pools add no nodes for them."""
     held = [w for w in world.manifests.workloads if w.held]
     return world.with_manifests(without(world.manifests, held)) if held else world
 
 
 @once_per_world
 def grown_world(world: World) -> World:
-    """The world on the nodes of today and those that the pools add for this set."""
+    """The world on today's nodes and those that the pools add for this set."""
     if not world.pools or world.cluster is None:
         return world
     from kubesched_lint.analysis.growth import growth_plan
@@ -83,7 +83,7 @@ def grown(cluster: Cluster, plan: Plan) -> Cluster:
 
 @once_per_world
 def with_spares(world: World) -> World | None:
-    """On the nodes of a plan and further ones of every kind, as limits allow; without pools from there on.
+    """The world on the nodes of a plan plus more of every kind, as limits allow; it has no pools itself.
 
     None if the pools could add more than ``MOST_SPARE``.
     """

@@ -1,4 +1,4 @@
-"""What ties a pod to zones, where the pools could serve it but for that."""
+"""What ties a pod to zones when the pools could serve it otherwise."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KEYS = (ZONE, REGION, *PLACE_LIKE)
 
 @record
 class Pin:
-    """``nodes`` are those that the pin leaves; ``zones`` where it leads, as far as it tells."""
+    """``nodes`` are those that the pin allows; ``zones`` are its zones, as far as known."""
 
     kind: str
     """``selector``, ``volume``, ``class`` or ``affinity``."""
@@ -35,11 +35,11 @@ class Pin:
     nodes: NodeSet
     zones: tuple[str, ...]
     name: str = ""
-    """Of the volume or the class."""
+    """Name of the volume or the class."""
 
 
 def outside_pools(it: Member) -> Iterator[Pin]:
-    """Pins that leave no node which a pool could add, though without them a pool could add some."""
+    """Yield pins that allow no node of a pool, although a pool could add a usable node without them."""
     usable = it.usable
     if usable & ~it.world.today:
         pins: Iterator[Pin] = (
@@ -51,7 +51,7 @@ def outside_pools(it: Member) -> Iterator[Pin]:
 
 
 def _of_selector(it: Member, usable: NodeSet) -> Iterator[Pin]:
-    """nodeSelector and required node affinity by zone or region."""
+    """Yield the pin of nodeSelector and required node affinity by zone or region."""
     from kubesched_lint.scheduler.framework import static_reach
 
     pod = it.pod
@@ -71,7 +71,7 @@ def _asked(pod: Pod) -> Iterator[Requirement]:
 
 
 def _anywhere(pod: Pod) -> Pod:
-    """The pod without its wishes for zones."""
+    """The pod without its conditions on zones."""
     terms = tuple(map(_without_zone, pod.required_node_terms or ()))
     free = any(not (t.expressions or t.fields) for t in terms)  # a term of zones alone would hold everywhere
     return replace(
@@ -86,7 +86,7 @@ def _without_zone(term: NodeSelectorTerm) -> NodeSelectorTerm:
 
 
 def _of_others(it: Member) -> Iterator[Pin]:
-    """Volumes, storage classes, and required affinity to pods that run; their nodes, whatever else the pod asks for."""
+    """Yield pins of volumes, storage classes, and required affinity to running pods, apart from other conditions."""
     for volume in it.workload.pod.volumes:
         bound = bound_volume(it.world, it.workload.namespace, volume.claim) if volume.claim else None
         if bound is not None:
@@ -109,7 +109,7 @@ def _of_others(it: Member) -> Iterator[Pin]:
 
 
 def _reached_from(volume: PersistentVolume, world: World) -> NodeSet:
-    """By the volume's node affinity, or by its zone label."""
+    """The nodes that reach the volume, by its node affinity and its zone labels."""
     found = world.index.matching({}, volume.node_terms)
     for key in (ZONE, REGION):
         if key in volume.labels:

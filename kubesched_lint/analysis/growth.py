@@ -240,8 +240,8 @@ class _Growth:
     def _takes(self, pod: Pod, left: int, offers: Sequence[Offer]) -> Mapping[int, int]:
         """Return ``id(offer)`` → how many of the ``left`` waiting pods an empty node holds, by every filter.
 
-        Offers that differ only in the machine are one group. A smaller machine never holds more pods, so only the largest
-        is tried with all filters; the others are counted.
+        Offers that differ only in the machine are one group. A smaller machine never holds more pods, so only the
+        largest is tried with all filters; the others are counted.
         """
         pod, fair = self._unbalanced(pod, left)
         found: dict[int, int] = {}

@@ -34,7 +34,7 @@ def lacks_of(it: Member) -> tuple[Lack, ...]:
     """All that is missing for a verdict about one workload; empty for most."""
     assert it.world.cluster is not None, "without a cluster there are no verdicts about nodes"
     if not it.world.cluster.knows_nodes:
-        return (Lack("the nodes: the snapshot holds none, for they were not captured", True, narrows=False),)
+        return (Lack("the nodes: the snapshot holds none, because they were not captured", True, narrows=False),)
     found = [*unmodelled(it), *_of_storage(it)]
     found += [Lack(premise, False, narrows=False) for premise in it.world.admission.decision(it.workload).assumed]
     if it.world.cluster.origin == "snapshot":
@@ -52,7 +52,7 @@ def unmodelled(it: Member) -> Iterator[Lack]:
         yield Lack(f"which nodes have the devices of its resourceClaims ({named}): these are not modelled", True)
     if pod.node_name and _mounts(it):
         yield Lack(
-            f"whether the kubelet of {pod.node_name} can mount its claims: nodeName passes the scheduler by", True
+            f"whether the kubelet of {pod.node_name} can mount its claims: nodeName bypasses the scheduler", True
         )
     devices = sorted(it.world.device_resources & pod.requests.keys())
     if devices:
@@ -70,10 +70,10 @@ def in_one_line(world: World) -> Iterator[str]:
     ]
     if world.cluster.origin == "snapshot":
         found = dict.fromkeys(what for w in asking for what in world.admission.decision(w).unknown)
-        said = "not known, so that nothing is said of whether pods are created"
+        said = "unknown, so there is no verdict on whether pods are created"
     else:
         found = dict.fromkeys(lack.text for w in asking for lack in lacks_of(world.member(w)) if not lack.unknown)
-        said = "assumed, for the cluster file does not tell"
+        said = "assumed, because the cluster file does not say"
     if found:
         more = and_more(len(found) - _FEW)
         yield f"{said}: {'; '.join(list(found)[:_FEW])}{more and ';'}{more}"

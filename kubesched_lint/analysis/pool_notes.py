@@ -26,8 +26,8 @@ def pool_notes(world: World) -> Iterator[str]:
         yield f"{_names(sorted(idle))} can make no node: no machine type and no label meets all requirements"
     zoneless = [pool.name for pool in pools if pool.zones is None]
     if zoneless:
-        told = plural(len(zoneless), "tells", "tell")
-        yield f"{_names(zoneless)} {told} no zones: those of the nodes of today are taken, and any that a pod asks for"
+        names = plural(len(zoneless), "names", "name")
+        yield f"{_names(zoneless)} {names} no zones: assumed are those of today's nodes and any that a pod selects"
     unknown = [pool.name for pool in pools if is_open(pool)]
     if unknown:
         yield f"{_names(unknown)} may use machine types of unknown size: on those every request fits"

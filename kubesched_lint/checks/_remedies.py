@@ -30,9 +30,9 @@ def written_at(source: Source | None, at: Path) -> Any:
 
 
 def is_slip(wrong: str, right: str) -> bool:
-    """Whether nobody can have meant another name: case or punctuation is wrong, or one letter too many or too few.
+    """Whether ``wrong`` is surely a misspelt ``right``: wrong case or punctuation, or one letter too many or too few.
 
-    A letter or digit in the place of another is no slip, nor is a letter behind anything but a letter: they tell
+    A changed letter or digit is no slip, nor is a letter after anything but a letter: such a letter distinguishes
     eu-west-1a from eu-west-1b, eu-west-1 and worker-a from worker.
     """
     if _letters(wrong) == _letters(right):
@@ -52,7 +52,7 @@ def _letters(name: str) -> str:
 def spell_as_nodes_do(workload: Workload, at: Path, nodes: Sequence[Node]) -> Iterator[Remedy]:
     """Correct the value, or else the key, of the nodeSelector entry or expression at ``at``.
 
-    Safe where case or punctuation is all that is wrong: no pod runs as it is.
+    Safe if only case or punctuation is wrong: as written, no pod runs.
     """
     condition = written_at(workload.source, at)
     if isinstance(condition, str) and at[-2:-1] == ("nodeSelector",):
@@ -76,7 +76,7 @@ def spell_as_nodes_do(workload: Workload, at: Path, nodes: Sequence[Node]) -> It
 
 
 def select_by_label(it: Member, *, never_runs: bool) -> Iterator[Remedy]:
-    """Replace nodeName by a nodeSelector. Safe where no pod runs as it is, and the node is known to carry the label."""
+    """Replace nodeName by a nodeSelector. Safe if no pod runs as written and the node is known to carry the label."""
     pod = it.workload.pod
     node = it.world.index.positions.get(pod.node_name) if it.world.cluster is not None else None
     label = None if node is None else it.world.index.nodes[node].labels.get(HOSTNAME)
@@ -119,7 +119,7 @@ def make_preferred(workload: Workload, *terms: Path) -> Iterator[Remedy]:
 
 
 def _constraint(workload: Workload, key: str, when: str, selector: Any) -> dict[str, Any]:
-    """Return a constraint over ``key``; that of a Deployment counts each revision by itself."""
+    """Return a constraint over ``key``; for a Deployment it counts each revision separately."""
     found = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": when, "labelSelector": selector}
     if workload.kind == "Deployment":
         found["matchLabelKeys"] = [revision_label(workload)]
@@ -127,7 +127,7 @@ def _constraint(workload: Workload, key: str, when: str, selector: Any) -> dict[
 
 
 def count_revisions_apart(workload: Workload, at: Path) -> tuple[Change, ...]:
-    """Return what keeps a rollout even once the constraint at ``at`` counts the pods of a Deployment."""
+    """Return changes that keep a rollout even after the constraint at ``at`` counts the pods of a Deployment."""
     has_keys = any(c.path == at and c.match_label_keys for c in workload.pod.spread)
     if workload.kind != "Deployment" or has_keys:
         return ()
@@ -168,12 +168,12 @@ def spread_instead(workload: Workload, at: Path, *, hard: bool) -> Iterator[Reme
 
 
 def _looks_elsewhere(term: PodAffinityTerm, workload: Workload) -> bool:
-    """A spread constraint counts pods of its own namespace alone."""
+    """Whether the term selects other namespaces, which a spread constraint cannot count."""
     return term.namespace_selector is not None or any(name != workload.namespace for name in term.namespaces)
 
 
 def schedule_anyway(workload: Workload, at: Path) -> Remedy:
-    """Make the hard constraint at ``at`` soft; minDomains is allowed for hard ones only."""
+    """Make the hard constraint at ``at`` soft, without minDomains, which only hard ones may have."""
     changes: tuple[Change, ...] = (Put((*at, "whenUnsatisfiable"), _SOFT),)
     if written_at(workload.source, (*at, "minDomains")) is not None:
         changes = (*changes, Remove((*at, "minDomains")))
@@ -192,7 +192,7 @@ def spread_over(it: Member, *keys: str) -> Iterator[Remedy]:
 
 
 def count_by_revision(workload: Workload, term: Path) -> Remedy:
-    """Let the spread constraint or (anti-)affinity term at ``term`` count each revision by itself."""
+    """Let the spread constraint or (anti-)affinity term at ``term`` count each revision separately."""
     label = revision_label(workload)
     change = Append((*term, "matchLabelKeys"), label, after=("labelSelector",))
     return Remedy(
@@ -201,7 +201,7 @@ def count_by_revision(workload: Workload, term: Path) -> Remedy:
 
 
 def roll_without_surge(it: Member) -> Remedy:
-    """Delete an old pod before its successor comes. Safe where some replica stays, and nobody wrote that all must."""
+    """Delete an old pod before its successor comes. Safe if some replica stays and the manifest does not need all."""
     at = (*it.workload.strategy.path, "rollingUpdate")
     scaler = it.autoscaler
     least = it.workload.replicas if scaler is None else scaler.min_replicas

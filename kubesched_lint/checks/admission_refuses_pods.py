@@ -1,4 +1,4 @@
-"""An object of the cluster or of the set lets the API server refuse the pods: a LimitRange, a namespace, a class."""
+"""The API server refuses the pods because of a LimitRange, a namespace or a class of the cluster or the set."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     by = refusal.by
     source = by.source if by is not None and isinstance(by.source, Document) else None
-    # What comes with the set may come after the pods; restricted asks for fields that webhooks may fill in.
+    # Objects of the set may be created after the pods; restricted requires fields that webhooks may fill in.
     is_mild = source is not None or "restricted:" in refusal.message
     yield Hazard(
         at=refusal.at,

@@ -1,4 +1,4 @@
-"""Affinity to its own pods starts anywhere, unless one of them already sits where no other can join it."""
+"""Affinity to its own pods lets the first pod start anywhere, unless one already runs where no other can join it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _selected(it: Member, term: PodAffinityTerm, bound: BoundPod) -> bool:
 
 
 def _staying(it: Member) -> Iterator[BoundPod]:
-    """Running pods that are there when the first new one comes; its own go first where the update says so."""
+    """Running pods that still exist when the first new one comes; its own only if the update keeps old pods."""
     positions = it.world.index.positions
     own = it.running_pods if _keeps_old(it) else ()
     return (b for b in (*it.world.other_pods, *own) if b.node in positions)
@@ -74,7 +74,7 @@ def _staying(it: Member) -> Iterator[BoundPod]:
 
 def _keeps_old(it: Member) -> bool:
     if it.template_changed is False:
-        return False  # nothing is rolled out: its pods stay, and no new one comes
+        return False  # nothing is rolled out: its pods stay, and no new pod comes
     replicas = it.replicas
     if it.workload.kind == "Deployment" and it.workload.strategy.type == "RollingUpdate":
         return fenceposts(it.workload, replicas)[1] < replicas

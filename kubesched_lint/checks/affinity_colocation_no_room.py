@@ -18,7 +18,7 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """Only where all that answers the affinity runs already: what is yet to come may come elsewhere."""
+    """Report only if all pods that match the affinity already run: pods to come may run elsewhere."""
     if not it.workload.stays or not it.usable:
         return
     terms = it.pod.required_affinity
@@ -68,7 +68,7 @@ def _variant(it: Member, resource: str, near: NodeSet, there: NodeSet) -> str:
 
 
 def _is_tight(it: Member, resource: str, nodes: NodeSet) -> bool:
-    """Whether the resource holds too few replicas; else a host port, or anti-affinity to its own pods, does."""
+    """Whether the resource is the limit; otherwise a host port or anti-affinity to its own pods is."""
     free = staying(it).state.ledger.free(resource)
     each = 1 if resource == PODS else it.pod.requests.get(resource, 1)
     return sum(max(0, free[i]) // each for i in positions(nodes)) < it.replicas

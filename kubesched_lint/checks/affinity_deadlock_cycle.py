@@ -1,4 +1,4 @@
-"""Each waits for the other: required pod affinity that goes round in a circle, so none can be the first to start."""
+"""Required pod affinity in a circle: each workload waits for another, so none can be the first to start."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubesched_lint.world.premises import SET_PREMISES, proves_absence
 from kubesched_lint.world.world import Member
 
 _MOST_TOLD = 8
-"""Workloads of a circle that a finding names."""
+"""Most workloads of a circle that a finding names."""
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -40,7 +40,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 
 def _told(circle: tuple[Workload, ...]) -> str:
-    """The way round; of a long one its beginning and its end."""
+    """The circle as text; of a long one only the beginning and the end."""
     left = len(circle) - _MOST_TOLD
     shown = [str(w) for w in (circle if left <= 0 else circle[: _MOST_TOLD - 1])]
     return " → ".join((*shown, *([f"{left:,} more", str(circle[-1])] if left > 0 else ()), str(circle[0])))

@@ -1,4 +1,4 @@
-"""Required pod affinity that no pod will ever answer."""
+"""Required pod affinity that no pod will ever match."""
 
 from __future__ import annotations
 

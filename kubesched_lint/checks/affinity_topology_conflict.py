@@ -1,4 +1,4 @@
-"""To be with pods and apart from the same pods in one topology cannot both hold."""
+"""Affinity and anti-affinity to the same pods in one topology, which cannot both hold."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _covers(far: PodAffinityTerm, near: PodAffinityTerm, workload: Workload) -> bool:
-    """Whether whatever ``near`` selects, ``far`` selects too: fewer conditions, at least the same namespaces."""
+    """Whether ``far`` selects every pod that ``near`` selects: fewer conditions, at least the same namespaces."""
     if near.selector is None or far.selector is None:
         return False
     if not set(far.selector.requirements) <= set(near.selector.requirements):
@@ -49,5 +49,5 @@ def _covers(far: PodAffinityTerm, near: PodAffinityTerm, workload: Workload) -> 
 
 
 def _first_of_its_kind(near: PodAffinityTerm, it: Member) -> bool:
-    """A pod that matches its own affinity may start alone: one replica runs, so this proof does not hold for it."""
+    """Whether the pod matches its own affinity: then one replica may start, and this proof does not hold."""
     return it.world.namespaces.selects(near, it.workload.namespace, it.pod, unknown=True)

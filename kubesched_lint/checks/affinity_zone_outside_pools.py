@@ -1,4 +1,4 @@
-"""Affinity, a volume or its class ties the pods to a zone in which no pool makes nodes and today's are not enough."""
+"""Affinity, a volume or its class ties the pods to a zone where no pool makes nodes and today's are not enough."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _hazard(it: Member, pin: Pin, replicas: int, supply: int, *, taken: bool) ->
             supply=supply,
             assumes=running_premises(it),
         ),
-        # Pods of others may go from the nodes that exist.
+        # Other pods may leave the existing nodes.
         severity=Severity.WARNING if taken else None,
         values={
             "pending": replicas - supply,

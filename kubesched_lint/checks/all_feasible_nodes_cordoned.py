@@ -1,4 +1,4 @@
-"""Every node that the pod could use is closed for the time being."""
+"""Every node that the pod could use is closed at the moment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """Speaks on the view of today only: on the settled one nothing is closed."""
+    """Report only on today's view of the cluster: in the settled view no node is closed."""
     if it.workload.kind == "DaemonSet" or it.pod.node_name or it.usable:
         return
     closed = usable_when_settled(it)

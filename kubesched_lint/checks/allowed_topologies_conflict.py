@@ -1,4 +1,4 @@
-"""The storage class makes volumes only where the pod may not go."""
+"""The storage class makes volumes only where the pod may not run."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.world.running import pods_of_others
 from kubesched_lint.world.world import Member
 
-# In the order in which one would add them to a selector that is too broad.
+# In the order of preference for a selector that is too broad.
 _TELLING = (
     "app.kubernetes.io/instance",
     "release",
@@ -29,7 +29,7 @@ _SHARED = ("app.kubernetes.io/part-of", "app.kubernetes.io/managed-by", "helm.sh
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """What says more than who the application is may well be meant for several: there it is silent."""
+    """Report only selectors that name an application; others may be meant for several workloads."""
     for term in it.workload.pod.required_anti_affinity:
         selector = term.selector
         if selector is None or not _names_an_application(selector) or not it.repels_itself(term):
@@ -64,7 +64,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 
 def _others(it: Member, term: PodAffinityTerm) -> Iterator[tuple[str, tuple[Labels, Place | None]]]:
-    """Name, labels and place of what else the term selects in the namespace of its pod."""
+    """Yield (name, (labels, place)) of the other pods that the term selects in its pod's namespace."""
     own = it.workload.ref
     for other in it.selected_workloads(term):
         if other is it.workload or other.namespace != own.namespace or other.ref == own:
@@ -81,16 +81,16 @@ def _others(it: Member, term: PodAffinityTerm) -> Iterator[tuple[str, tuple[Labe
 
 
 def _names_an_application(selector: Selector) -> bool:
-    """Whether every condition is about who a pod is: then it was written for one application.
+    """Whether every condition uses an identifying label: then the selector was written for one application.
 
-    A condition on any other label (a tier, a tenant, a hazard) may well mean several.
+    A condition on any other label (a tier, a tenant, a hazard) may mean several applications.
     """
     known = (*_TELLING, *_SHARED)
     return bool(selector.requirements) and all(r.key in known and r.operator == "In" for r in selector.requirements)
 
 
 def _telling_label(labels: Labels, others: Iterable[Labels], selector: Selector) -> str:
-    """A label that none of ``others`` shares with a pod and that the selector does not look at; empty without one."""
+    """A label key that distinguishes the pod from all ``others`` and is not in the selector; empty without one."""
     asked = {r.key for r in selector.requirements}
     others = list(others)
     for key in _TELLING:

@@ -1,4 +1,4 @@
-"""Each replica forbids its siblings, so each needs a topology domain to itself."""
+"""Each replica repels its siblings, so each needs its own topology domain."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 
 def _alone_and_near(it: Member, term: PodAffinityTerm, near: Company) -> Hazard:
-    """Each replica wants a domain to itself, and only so many domains have the pods that it must be near."""
+    """The hazard if each replica needs its own domain and too few domains have the pods that it must be near."""
     replicas, key = it.replicas, term.topology_key
     return Hazard(
         at=term.path,

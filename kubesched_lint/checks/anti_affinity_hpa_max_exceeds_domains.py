@@ -1,4 +1,4 @@
-"""What fits today no longer fits when the autoscaler goes to its maximum."""
+"""The replicas fit today but not at the autoscaler's maximum."""
 
 from __future__ import annotations
 

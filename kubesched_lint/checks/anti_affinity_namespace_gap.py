@@ -13,7 +13,7 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """Only where the manifest names its namespace: else another tool will, and nobody knows which."""
+    """Report only if the manifest names its namespace: otherwise another tool sets one that is unknown here."""
     pod = it.pod
     terms = [*pod.required_anti_affinity, *(w.term for w in pod.preferred_anti_affinity)]
     for term in terms:
@@ -57,6 +57,6 @@ def _looks_at(term: PodAffinityTerm) -> tuple[Path, str]:
 
 
 def _is_written(workload: Workload, path: Path) -> bool:
-    """Whether the text has a value at ``path``: a source answers for an absent one with the span of its parent."""
+    """Whether the text has a value at ``path``: for an absent one a source returns the span of its parent."""
     source = workload.source
     return source is not None and source.span(path) != source.span(path[:-1])

@@ -1,4 +1,4 @@
-"""Anti-affinity works both ways: a pod that declares nothing is refused where somebody lives who repels it."""
+"""Anti-affinity works both ways: a pod without any is refused where a running pod repels it."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Prefer to stand apart, so that both may share a node where room is short."""
+    """Make the term preferred, so that both may share a node if room is short."""
     if hazard.variant != "running":
         yield from make_preferred(it.workload, hazard.at)
 
 
 def _from_running(victim: Workload, world: World) -> Iterator[Hazard]:
-    """Running pods of others repel it everywhere: that holds for every order as long as they stay."""
+    """Running pods of others repel it everywhere: a proof for every order as long as they stay."""
     usable = world.member(victim).usable
     if not usable or victim.kind == "DaemonSet" or not world.knows_running_pods:
         return
@@ -59,11 +59,11 @@ def _from_running(victim: Workload, world: World) -> Iterator[Hazard]:
 
 
 def _held(holders: Sequence[BoundPod]) -> tuple[str, ...]:
-    return ("nobody takes their finalizers away",) if any(bound.held for bound in holders) else ()
+    return ("nothing removes their finalizers",) if any(bound.held for bound in holders) else ()
 
 
 def _between(holder: Workload, other: Workload, key: str, at: tuple[str | int, ...], world: World) -> Iterator[Hazard]:
-    """Who is created first may take every domain, and so may who preempts the other; the other one then waits."""
+    """The workload that is created first, or preempts the other, may take every domain; the other one then waits."""
     first, victim = (holder, other) if world.order.comes_before(holder, other) else (other, holder)
     why = "is created first"
     if preempts(world.member(victim), first):

@@ -1,4 +1,4 @@
-"""The API server would refuse this object: the very field, in its own words."""
+"""The API server would refuse this object: the field to blame and the server's own message."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNDECODED = 400
 
 
 def refusals_of(world: World, document: Document) -> Refusals:
-    """What the API server of this version says against a document."""
+    """Why the API server of this version would refuse a document."""
     if world.refused is not None:
         return world.refused.get(id(document), ())
     return tuple(refusals(document.value, world.premises.kubernetes_version))
@@ -35,14 +35,14 @@ def refusals_of(world: World, document: Document) -> Refusals:
 
 def check(document: Document, world: World) -> Iterator[Hazard]:
     if document.meta.get("resourceVersion"):
-        return  # a server stored it, so one accepted it
+        return  # a server has stored it, so it was accepted
     seen: set[Path] = set()
     left = ""
     for cause, verdict in refusals_of(world, document):
         if document.unrendered and _is_rendered_away(document, cause, verdict.code):
             left = left or ("" if verdict.code == _UNDECODED else f"{cause.field}: {_in_short(cause)}")
             continue
-        # One place, one finding: what follows there says the same in other words.
+        # One finding per place: further causes there repeat the first.
         if cause.path in seen or (cause.message.endswith(_MISMATCH) and ("spec", "selector") in seen):
             continue
         if placeholder_of(document.value, cause.path) is None:
@@ -56,7 +56,7 @@ def check(document: Document, world: World) -> Iterator[Hazard]:
 
 
 def fix(hazard: Hazard, document: Document, world: World) -> Iterator[Remedy]:
-    """Correct a misspelt field, or a value of the wrong type or spelling. Safe: the object is refused as it is."""
+    """Correct a misspelt field, or a value of the wrong type or spelling. Safe: as written, the object is refused."""
     words, value = str(hazard.values["words"]), written_at(document, hazard.at)
     if hazard.variant == "misspelt":
         meant = str(hazard.values["meant"])
@@ -78,7 +78,7 @@ def _in_short(cause: Cause) -> str:
 
 
 def _is_rendered_away(document: Document, cause: Cause, code: int) -> bool:
-    """Whether a kustomization may mend it: it adds labels, selectors, images and names, and quotes what it writes."""
+    """Whether a kustomization may correct it: it adds labels, selectors, images and names, and quotes values."""
     if code != _UNDECODED:
         if cause.path in _NAMED_ANEW:
             return True  # namePrefix and nameSuffix; ``namespace`` names a Namespace itself
@@ -89,7 +89,7 @@ def _is_rendered_away(document: Document, cause: Cause, code: int) -> bool:
 
 
 def _gate(document: Document, cause: Cause) -> str:
-    """The feature gate with which it would be accepted, off by default; empty where no setting helps."""
+    """The feature gate, off by default, that would make it acceptable; empty if no setting helps."""
     spec = document.value.get("spec")
     if (
         document.kind != "HorizontalPodAutoscaler"
@@ -110,7 +110,7 @@ def _hazard(cause: Cause, verdict: ApiServerAnswer, gate: str) -> Hazard:
     elif unknown:
         variant, text = "misspelt" if cause.suggestion else "unknown", cause.message
     elif verdict.code == _UNDECODED:
-        # A quantity's error names no field at all.
+        # The error of a quantity names no field.
         variant, text = "unreadable", cause.message if cause.field else f"{field_of(cause.path)}: {cause.message}"
     return Hazard(
         at=cause.path,
@@ -125,6 +125,6 @@ def _hazard(cause: Cause, verdict: ApiServerAnswer, gate: str) -> Hazard:
 
 
 def _as_written(document: Document, hazard: Hazard) -> str:
-    """``on`` and ``0x10`` were meant as they read, not as true and 16."""
+    """The value as text: ``on`` and ``0x10`` mean these texts, not true and 16."""
     span = document.span(hazard.at)
     return document.line_text(span.line)[span.column - 1 : span.end_column - 1]

@@ -1,4 +1,4 @@
-"""Two budgets for one pod: the API server evicts none that is under more than one."""
+"""Two budgets for one pod: the API server does not evict a pod that more than one budget selects."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SELECTOR: Path = ("spec", "selector")
 
 def check(it: Member) -> Iterator[Hazard]:
     if it.workload.kind == "DaemonSet" or not it.replicas:
-        return  # a drain leaves a DaemonSet's pods alone
+        return  # a drain does not evict a DaemonSet's pods
     budgets = tuple(budgets_of(it))
     if len(budgets) < 2:
         return

@@ -1,4 +1,4 @@
-"""Several pods on one claim that only one pod, or one node, may use."""
+"""Several pods use one claim that only one pod, or one node, may use."""
 
 from __future__ import annotations
 
@@ -74,13 +74,13 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Delete the old pod, which holds the claim, before the new one asks for it."""
+    """Delete the old pod, which holds the claim, before the new one needs it."""
     if hazard.variant.startswith("rollout"):
         yield use_recreate(it.workload)
 
 
 def _one_node(workload: Workload) -> bool:
-    """Whether the pods are sent to one and the same node."""
+    """Whether all pods must run on the same node."""
     pod = workload.pod
     return (
         bool(pod.node_name)

@@ -21,9 +21,9 @@ _EVERYWHERE = ("kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os"
 
 @record
 class _LockedOut:
-    """On ``node``, ``count`` pods of the workload leave the DaemonSet's pod no place; ``reasons`` are the scheduler's.
+    """``count`` pods of the workload on ``node`` leave the DaemonSet's pod no place; ``reasons`` are the scheduler's.
 
-    ``reachable``: each of these pods passes every filter when it is placed, so that the order can really happen.
+    ``reachable``: each of these pods passes every filter when it is placed, so the order can really happen.
     """
 
     node: str
@@ -37,7 +37,7 @@ def check(it: Member) -> Iterator[Hazard]:
     dedication = _dedicated_to(it.workload)
     if not dedication or not it.workload.stays:
         return
-    # Elsewhere than in a group of nodes that both name the order of creation rarely decides anything.
+    # Without a group of nodes that both select, the creation order rarely matters.
     late: dict[tuple[str, ...], list[tuple[Workload, Evidence]]] = {}
     for daemon in _daemons_for(it.world, dedication):
         if not it.world.order.comes_before(it.workload, daemon):
@@ -66,7 +66,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _evidence(it: Member, daemon: Workload) -> Evidence | None:
-    """Why the order matters here; None when every node of a fixed cluster provably holds both, or the late evicts."""
+    """Why the order matters here; None if every node of a fixed cluster holds both, or the DaemonSet preempts."""
     if preempts(it.world.member(daemon), it.workload):
         return None
     order = f"{it.workload.kind} before DaemonSet under {it.world.premises.apply_order}"
@@ -97,10 +97,10 @@ def _trace(workload: Workload, daemon: Workload, found: _LockedOut) -> tuple[str
 
 
 def _locked_out(it: Member, daemon: Workload, shared: NodeSet) -> _LockedOut | None:
-    """The first shared node where the DaemonSet's pod may be left out; None when every one of them holds both.
+    """The first shared node where the DaemonSet's pod may find no place; None if each of them holds both.
 
-    The most pods that a node can hold by counting are put there, whatever other filters say: if the DaemonSet's pod
-    fits beside them it fits beside any that get there. A node on which each step also passes the filters is preferred.
+    The node gets as many pods as it can hold by counting, whatever other filters say: if the DaemonSet's pod fits
+    beside them, it fits beside any number. A node where each step also passes the filters is preferred.
     """
     found = None
     for position in islice(positions(shared), _MOST_NODES):
@@ -120,7 +120,7 @@ def _on(position: int, it: Member, daemon: Workload, *, forced: bool) -> _Locked
 
     state, pod, here = lasting_state(it.world), it.pod, 1 << position
     if not diagnose(it.world.member(daemon).pod, state).feasible & here:
-        return None  # it is locked out without the workload: that is another hazard
+        return None  # it does not fit even without the workload: that is another hazard
     mark = state.mark()
     try:
         ((_, most),) = copies(pod, state, here, it.replicas)
@@ -138,7 +138,7 @@ def _on(position: int, it: Member, daemon: Workload, *, forced: bool) -> _Locked
 
 
 def _too_small(it: Member, daemon: Workload) -> str | None:
-    """What pools may make too small, sizing a node before the DaemonSet is there; None if all kinds hold both."""
+    """Why pools may choose a too small machine before the DaemonSet exists; None if all types hold both."""
     from kubesched_lint.cluster.index import NodeIndex
     from kubesched_lint.cluster.state import ClusterState
     from kubesched_lint.controllers.daemonset import with_daemon_tolerations
@@ -165,12 +165,12 @@ def _too_small(it: Member, daemon: Workload) -> str | None:
 
 
 def _dedicated_to(workload: Workload) -> Mapping[str, str]:
-    """The group of nodes that its node selector names; architecture and system name none."""
+    """The labels of the node group that its node selector names; architecture and system do not count."""
     return {k: v for k, v in workload.pod.node_selector.items() if k not in _EVERYWHERE}
 
 
 def _daemons_for(world: World, dedication: Mapping[str, str]) -> Iterator[Workload]:
-    """The DaemonSets that are sent, by name, to nodes among those of ``dedication``, in the order of the set."""
+    """The DaemonSets whose node selector names nodes among those of ``dedication``, in the order of the set."""
     daemons, dedicated = _dedicated_daemons(world)
     for at in sorted(at for item in dedication.items() for at in dedicated.get(item, ())):
         if _dedicated_to(daemons[at]).items() <= dedication.items():
@@ -179,7 +179,7 @@ def _daemons_for(world: World, dedication: Mapping[str, str]) -> Iterator[Worklo
 
 @once_per_world
 def _dedicated_daemons(world: World) -> tuple[Sequence[Workload], Mapping[tuple[str, str], Sequence[int]]]:
-    """The DaemonSets, and one item of what they are dedicated to → their numbers: a set may have hundreds elsewhere."""
+    """The DaemonSets, and one label of their dedication → their indexes, because a set may have hundreds of others."""
     daemons = [w for w in world.manifests.workloads if w.kind == "DaemonSet"]
     found: dict[tuple[str, str], list[int]] = {}
     for at, daemon in enumerate(daemons):

@@ -1,4 +1,4 @@
-"""A DaemonSet that no node takes makes no pods, and says nothing about it."""
+"""A DaemonSet that matches no node makes no pods, without any error."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=miss.at,
         evidence=pattern(f"0 of {nodes} nodes match {miss.wanted}"),
-        # Nodes may be still to come; a label that one of them nearly has was meant.
+        # The nodes may come later; but if a node has almost the same label, that label was meant.
         severity=None if miss.nearest else Severity.NOTE,
         values={"nodes": nodes, "wanted": miss.wanted, "nearest": hint(miss.nearest)},
     )
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Tolerate the taint in the way, or ask for a label that nodes have."""
+    """Tolerate the taint, or select a label that nodes have."""
     if hazard.variant == "taints":
         yield from tolerate(it.workload, taints_in_the_way(it, it.reach.matching))
     else:

@@ -1,4 +1,4 @@
-"""Nodes that a DaemonSet passes over because of their taints."""
+"""Nodes that a DaemonSet skips because of their taints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A DaemonSet whose pods must be together in one domain, on nodes of several: all but one domain wait forever."""
+"""A DaemonSet whose pods must share a domain, on nodes of several domains: all but one domain wait forever."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check(it: Member) -> Iterator[Hazard]:
         if not all(it.repels_itself(t) for t in terms):
             return
         if any(w is not it.workload for w in it.selected_workloads(term)):
-            return  # pods of others may answer in other domains
+            return  # pods of others may match in other domains
         if running_match(it.world, terms, it.workload.namespace) is not None:
             return
         domains = {v: n & usable for v, n in it.world.index.domains(term.topology_key).items() if n & usable}

@@ -1,4 +1,4 @@
-"""The nodes are full, and the DaemonSet may push nobody out."""
+"""The nodes are full, and the DaemonSet's priority does not let it preempt enough pods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kubesched_lint.world.world import Member
 def check(it: Member) -> Iterator[Hazard]:
     pod = it.pod
     if pod.priority_class and pod.priority is None:
-        return  # a class that nobody told us may push out whatever it likes
+        return  # an unknown class may have any priority
     short = dict(_starved(it, pod))
     if not short:
         return
@@ -52,7 +52,7 @@ def _victims(pod: Pod) -> str:
 
 
 def _starved(it: Member, pod: Pod) -> Iterator[tuple[str, str]]:
-    """Nodes without room for its pod beside the running pods that stay, with the resource that lacks."""
+    """Yield (node, resource) for nodes without room for its pod beside the running pods that stay."""
     state = staying(it).state
     nodes = daemon_nodes(it) & ~it.world.index.unknown_resources
     for position in positions(nodes):

@@ -1,4 +1,4 @@
-"""A DaemonSet wants a pod on each node, and its own anti-affinity allows one a zone."""
+"""A DaemonSet makes a pod for each node, but its own anti-affinity allows only one per zone."""
 
 from __future__ import annotations
 

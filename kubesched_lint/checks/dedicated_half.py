@@ -1,4 +1,4 @@
-"""Half of a dedication: the selector without the toleration, or the toleration without the selector."""
+"""A toleration for dedicated nodes without the selector for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """A toleration opens a pool but sends nobody there; only the selector does."""
+    """A toleration opens a pool; only a selector sends pods there."""
     if it.workload.kind == "DaemonSet":
         return
     reach = it.reach
@@ -36,7 +36,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _prefers(it: Member, pool: int) -> bool:
-    """A preference for the pool is a choice too."""
+    """Whether the pod prefers the pool, which is a choice too."""
     return any(
         it.world.index.matching_term(preferred.term) & pool for preferred in it.workload.pod.preferred_node_terms
     )

@@ -1,4 +1,4 @@
-"""One object is written twice in one file, and not alike: the later one silently wins."""
+"""One object is defined twice in one file, with differences: the later one silently wins."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _hazards(earlier: Any, later: Any) -> Iterator[Hazard]:
 
 
 def first_difference(one: Any, other: Any, at: str = "") -> str | None:
-    """``spec.replicas``: where two values differ first; None where they do not."""
+    """The path of the first difference of two values, such as ``spec.replicas``; None if they are equal."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in dict.fromkeys((*one, *other)):
             found = first_difference(one.get(key), other.get(key), f"{at}.{key}" if at else str(key))

@@ -1,4 +1,4 @@
-"""Placed by the scheduler's own filters and scores, some pods of the set are left without a node every time."""
+"""In every trial with the scheduler's own filters and scores, some pods of the set find no node."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
     for waiting in waiting_everywhere(now):
         workload = waiting.workload
         if id(workload) in told and not world.pools:
-            continue  # by set-does-not-fit: which of them waits depends on the order
+            continue  # set-does-not-fit reports it: the order decides which one waits
         verdict = growth_plan(world).of(workload) if world.pools else None
         pending = waiting.fewest if verdict is None else min(waiting.fewest, verdict.left)
         if not pending:
@@ -56,5 +56,5 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
 
 
 def _replica(workload: Workload, placed: int) -> str:
-    """The option with which ``why`` asks for the first pod that waits."""
+    """The option of ``why`` for the first waiting pod."""
     return f" --replica {placed + 1}" if placed and workload.kind != "DaemonSet" else ""

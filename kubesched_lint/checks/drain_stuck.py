@@ -1,4 +1,4 @@
-"""A budget that never lets a pod go: kubectl drain asks again and again."""
+"""A budget that allows no eviction: kubectl drain retries forever."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kubesched_lint.world.world import Member
 def check(it: Member) -> Iterator[Hazard]:
     replicas = it.replicas
     if not it.workload.stays or it.workload.kind == "Pod" or not replicas:
-        return  # a DaemonSet's pods are not evicted by a drain, a bare pod is not made again
+        return  # a drain does not evict a DaemonSet's pods, and no controller recreates a bare pod
     for budget in budgets_of(it):
         if guards_others(budget, it) or allowed_disruptions(budget, replicas, replicas):
             continue

@@ -1,4 +1,4 @@
-"""A device is asked for that no node within reach offers."""
+"""A pod requests a device that no usable node offers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """What a DeviceClass offers is DRA's, and ``Member.pod`` leaves it out."""
+    """DRA allocates what a DeviceClass offers, and ``Member.pod`` leaves it out."""
     within = it.reach.tolerated
     if it.workload.kind == "DaemonSet" or not within:
         return
@@ -65,7 +65,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 
 def _why(it: Member, offering: int) -> str:
-    """What keeps the pod from the nodes that have it."""
+    """Why the pod cannot use the nodes that have it."""
     matching = offering & it.reach.matching
     if not matching:
         return "its node selector or node affinity leaves them out"

@@ -48,13 +48,13 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _asks_for_places(it: Member) -> bool:
-    """Whether all its pods surely come to the scheduler: it is defined once, not gated, and would fit but for ports."""
+    """Whether all its pods surely reach the scheduler: defined once, not gated, and enough room except for ports."""
     wanted = lasting_pods_wanted(it)
     return any(demand.workload is it.workload and demand.count == wanted for demand in demands_of(it.world))
 
 
 def _nodes(it: Member) -> NodeSet:
-    """On which nodes its pods may stand."""
+    """The nodes that its pods may use."""
     return daemon_nodes(it) if it.workload.kind == "DaemonSet" else it.usable
 
 
@@ -66,7 +66,7 @@ def _running(it: Member, wanted: int, nodes: int) -> Iterator[Hazard]:
     port = it.workload.pod.host_ports[0]
     yield Hazard(
         at=port.path,
-        severity=Severity.WARNING,  # what holds it may go
+        severity=Severity.WARNING,  # the pod that holds it may go
         evidence=proof(
             f"{wanted} pods > {free} of {nodes.bit_count()} nodes: on the others, {REASON}",
             demand=wanted,

@@ -1,4 +1,4 @@
-"""A host port is taken once per node, so each replica needs a node to itself."""
+"""A node gives a host port once, so each replica needs its own node."""
 
 from __future__ import annotations
 

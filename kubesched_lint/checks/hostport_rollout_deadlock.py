@@ -1,4 +1,4 @@
-"""Each node that could take the surge pod has its port in use by an old one, and no old pod may go first."""
+"""An old pod holds the port on each node that could take the surge pod, and no old pod may go first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check(it: Member) -> Iterator[Hazard]:
     usable = it.usable
     free = (usable & ~taken_by_running(it)[0]).bit_count()
     if unavailable or not replicas or replicas != free:
-        return  # with more nodes the surge pod has one; with fewer not even the replicas do
+        return  # with more nodes the surge pod fits; with fewer not even the replicas fit
     alone = free == usable.bit_count()
     port = it.pod.host_ports[0]
     yield Hazard(

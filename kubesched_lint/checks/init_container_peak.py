@@ -1,4 +1,4 @@
-"""An init container asks for more than all that runs after it, and the pod keeps that reservation for life."""
+"""An init container requests more than the containers after it, and the pod keeps that reservation for life."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ def _at(container: Container, resource: str, by_limit: bool) -> Path:
 
 
 def _requested(workload: Workload, container: Container) -> bool:
-    """Whether the text itself requests something; else the API server copies the limits."""
+    """Whether the manifest itself sets requests; otherwise the API server copies the limits."""
     where: Path = (*container.path, "resources", "requests")
     return workload.source is None or workload.source.span(where) != workload.source.span(where[:-1])

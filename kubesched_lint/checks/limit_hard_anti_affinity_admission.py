@@ -1,4 +1,4 @@
-"""Required anti-affinity over more than a node, which an admission plugin forbids where it is on."""
+"""Required anti-affinity over more than a node, which an admission plugin forbids if it is on."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 
 def _left_out(term: PodAffinityTerm, world: World) -> tuple[str, ...] | None:
-    """Namespaces that the selector means to leave out; None where not all are known."""
+    """Namespaces that the selector should leave out; None if not all are known."""
     if not world.cluster_has("Namespace"):
         return None
     labels = world.namespaces.labels

@@ -1,4 +1,4 @@
-"""Several replicas, and nothing that asks for them to stand apart."""
+"""Several replicas, and nothing that keeps them apart."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if not it.workload.stays or replicas < 2 or pod.spread or pod.host_ports:
         return
     if any(it.repels_itself(term) for term in pod.required_affinity):
-        return  # they are to be together
+        return  # they should be together
     terms = [*pod.required_anti_affinity, *(w.term for w in pod.preferred_anti_affinity)]
     if any(it.repels_itself(term) for term in terms):
         return

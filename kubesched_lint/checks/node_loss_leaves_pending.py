@@ -1,4 +1,4 @@
-"""What is left after one node, or one zone, does not hold all replicas."""
+"""Without one node, or one zone, the rest does not hold all replicas."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kubesched_lint.world.world import Member, World
 
 
 def check(it: Member, *, of: str) -> Iterator[Hazard]:
-    """Bounds by counting: free room and one replica per domain of its own anti-affinity."""
+    """Count free room, and one replica per domain of its own anti-affinity."""
     usable, replicas = it.usable, it.replicas
     if not it.workload.stays or it.workload.kind == "Pod" or not replicas or it.world.index.unknown_resources & usable:
         return
     if _most(it, usable) < replicas:
-        return  # it does not even fit today: others say so
+        return  # it does not fit even today: other rules report that
     losses = [(name, lost & usable) for name, lost in _losses(it.world, usable, of)]
     worst = [(replicas - _most(it, usable & ~lost), name) for name, lost in losses if lost]
     left_over = [(missing, name) for missing, name in worst if missing > 0]

@@ -1,4 +1,4 @@
-"""Conditions on the same label that no value can meet together."""
+"""Conditions on the same label that no single value can meet."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _words(r: Requirement) -> str:
 
 
 def _contradiction(requirements: Iterable[Requirement]) -> tuple[Requirement, Requirement] | None:
-    """Two conditions on the same label that exclude each other; None where some value may meet them all."""
+    """Two conditions on the same label that exclude each other; None if some value may meet them all."""
     by_key: dict[str, list[Requirement]] = {}
     for requirement in requirements:
         by_key.setdefault(requirement.key, []).append(requirement)
@@ -49,7 +49,7 @@ def _clash(group: Sequence[Requirement]) -> tuple[Requirement, Requirement] | No
         for second in group[i + 1 :]:
             if not _compatible(first, second):
                 return first, second
-    # Three may clash where no two do: In (a, b) with NotIn (a) and NotIn (b), or bounds around the values of an In.
+    # Three may conflict where no two do: In (a, b) with NotIn (a) and NotIn (b), or bounds around the values of an In.
     for wanted in group:
         if wanted.operator == "In":
             rest = [r for r in group if r is not wanted]

@@ -11,7 +11,7 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """Empty terms are dropped (``component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go``)."""
+    """The scheduler drops empty terms (``component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go``)."""
     terms = it.workload.pod.required_node_terms or ()
     empty = [t for t in terms if not t.expressions and not t.fields]
     if not empty:
@@ -32,6 +32,6 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Drop the empty term, as the scheduler does where another one is left."""
+    """Drop the empty term, as the scheduler does if another one is left."""
     if hazard.variant == "some":
         yield Remedy("drop the empty term", safe=True, changes=(Remove(hazard.at),))

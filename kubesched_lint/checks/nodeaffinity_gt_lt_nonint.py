@@ -1,4 +1,4 @@
-"""Gt and Lt compare integers; beside anything else they never hold."""
+"""Gt and Lt compare integers; with any other value they never hold."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _on_nodes(it: Member, comparison: Requirement, required: bool, nowhere: bool) -> Iterator[Hazard]:
-    """Nodes whose label is no integer never match, however large they read."""
+    """Yield hazards for nodes whose label is not an integer: they never match, however large it looks."""
     domains = it.world.index.domains(comparison.key)
     odd = {value: nodes.bit_count() for value, nodes in domains.items() if go_int(value) is None}
     if not odd:

@@ -1,4 +1,4 @@
-"""Pinned by name to nodes that are gone, or cordoned."""
+"""Pods are pinned by name to nodes that are gone or cordoned."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _hazard(it: Member, pin: Requirement, names: tuple[str, ...], text: str, var
 
 
 def _pins(workload: Workload) -> Iterator[Requirement]:
-    """The name that each term asks for; a term that asks for none is not among them."""
+    """Yield the condition on the node name of each term that has one."""
     for term in workload.pod.required_node_terms or ():
         pin = next((f for f in term.fields if f.operator == "In" and len(f.values) == 1), None)
         if pin is not None:

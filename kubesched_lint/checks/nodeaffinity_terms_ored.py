@@ -1,4 +1,4 @@
-"""Node selector terms are alternatives; written one condition each, they look as if all were meant to hold."""
+"""Node selector terms are alternatives; with one condition each, they look as if all should hold."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROLE = "node-role.kubernetes.io/"
 
 
 def _meaning(key: str) -> str:
-    """Roles are values in disguise: control-plane or master is one label with two names, infra or worker a choice."""
+    """The key, with all role labels as one: control-plane or master, infra or worker are alternatives."""
     return _ROLE if key.startswith(_ROLE) else key
 
 
@@ -24,7 +24,7 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     keys = [frozenset(map(_meaning, (r.key for r in t.expressions))) for t in terms]
     if len(frozenset().union(*keys)) < sum(map(len, keys)):
-        return  # a key that comes twice is a real alternative: zone a or zone b
+        return  # a key in two terms is a real alternative: zone a or zone b
     second = terms[1]
     yield Hazard(
         at=second.path,

@@ -1,4 +1,4 @@
-"""nodeName puts the pod on a node past the scheduler: nobody checks whether it fits."""
+"""nodeName puts the pod on a node without the scheduler, so nothing checks whether it fits."""
 
 from __future__ import annotations
 
@@ -23,6 +23,6 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Ask the scheduler for the same node."""
+    """Select the same node through the scheduler."""
     if hazard.variant != "absent":
         yield from select_by_label(it, never_runs=False)

@@ -1,4 +1,4 @@
-"""No node has the labels that the pod asks for."""
+"""No node has the labels that the pod selects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if it.workload.kind == "DaemonSet" or pod.node_name or it.reach.matching:
         return  # a DaemonSet without nodes makes no pods: daemonset-matches-no-node
     if any(mark in value for value in pod.node_selector.values() for mark in "<$"):
-        return  # no label's value: filled in before it is applied, as <node-hostname>
+        return  # not a label value: something fills it in before it is applied, such as <node-hostname>
     nodes = it.world.today.bit_count()
     untold = untold_label(it.pod, it.world)
     if untold:

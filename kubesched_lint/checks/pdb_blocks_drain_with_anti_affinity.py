@@ -1,4 +1,4 @@
-"""The budget lets one pod go, and the pod that replaces it has no domain: the next drain waits forever."""
+"""The budget allows one eviction, and the replacement pod has no domain: the next drain waits forever."""
 
 from __future__ import annotations
 
@@ -46,6 +46,6 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _goes_with_a_node(it: Member, key: str) -> bool:
-    """Whether draining one node takes a whole domain away, so that the evicted pod has nowhere to go."""
+    """Whether draining one node removes a whole domain, so that the evicted pod has no place."""
     usable = it.usable
     return all((nodes & usable).bit_count() <= 1 for nodes in it.world.index.domains(key).values())

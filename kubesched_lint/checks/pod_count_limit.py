@@ -1,4 +1,4 @@
-"""Nodes take a number of pods, whatever these ask for; it is used up."""
+"""Each node takes a limited number of pods, whatever their requests, and the limit is reached."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _daemons(it: Member) -> Iterator[Hazard]:
 
 
 def _slots(state: ClusterState, nodes: NodeSet, enough: int | None = None) -> int:
-    """Places for pods on ``nodes``, counted no further than is ``enough``."""
+    """Return the number of places for pods on ``nodes``; counting may stop at ``enough``."""
     free = state.ledger.free(PODS)
     found = 0
     for position in positions(nodes):

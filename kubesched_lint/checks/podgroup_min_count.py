@@ -44,12 +44,12 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _members(world: World, namespace: str, name: str) -> tuple[Workload, ...]:
-    """Workloads of the set whose pods are in a group."""
+    """The workloads of the set whose pods are in the group."""
     return tuple(w for w in world.manifests.workloads if w.namespace == namespace and w.pod.group == name)
 
 
 def _pod_group(world: World, namespace: str, name: str) -> PodGroup | None:
-    """A group of the set, else of the cluster."""
+    """The group of the set, else of the cluster; None without one."""
     live = () if world.cluster is None else world.cluster.inventory.pod_groups
     groups = (*world.manifests.pod_groups, *live)
     return next((g for g in groups if (g.namespace, g.name) == (namespace, name)), None)

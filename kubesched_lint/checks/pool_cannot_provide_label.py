@@ -1,4 +1,4 @@
-"""No node has the labels that the pod asks for, or a taint it tolerates, and no pool can make one."""
+"""No node has the labels that the pod selects and only taints that it tolerates, and no pool can make one."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def check(it: Member) -> Iterator[Hazard]:
     if it.workload.kind == "DaemonSet" or pod.node_name or reach.tolerated:
         return
     if any(True for _ in outside_pools(it)):
-        return  # only the zone is at fault: affinity-zone-outside-pools
+        return  # only the zone is the cause: affinity-zone-outside-pools
     reasons = tuple(_reason(it, pool) for pool in it.world.pools)
     if not reach.matching and not pod.node_selector and pod.required_node_terms is None:
-        return  # there is no node at all, and no pool can make one: the footer says so
+        return  # there is no node at all, and no pool can make one: the footer reports it
     # A pod without conditions misses no label.
     miss = Miss((*pod.path, "tolerations"), "") if reach.matching else miss_of(it)
     yield Hazard(
@@ -47,7 +47,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Tolerate the taint of the nodes that pools make, or ask for a label that nodes have."""
+    """Tolerate the taint of the nodes that pools make, or select a label that nodes have."""
     matching = it.reach.matching
     if hazard.variant == "taints":
         yield from tolerate(it.workload, taints_in_the_way(it, matching))
@@ -56,7 +56,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 
 def _reason(it: Member, pool: NodePool) -> str:
-    """What one pool lacks."""
+    """Return what one pool lacks."""
     nodes = _made_by(it.world, pool)
     if not nodes:
         return f"{pool.name} has no machine type that meets its own requirements"

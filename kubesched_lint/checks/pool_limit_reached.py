@@ -1,4 +1,4 @@
-"""A pool could make the nodes, but its limits do not let it."""
+"""A pool could make the nodes, but its limits forbid it."""
 
 from __future__ import annotations
 

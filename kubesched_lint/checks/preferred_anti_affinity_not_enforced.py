@@ -1,4 +1,4 @@
-"""Preferred anti-affinity is one score among others; above one pod per domain it does not say what is meant."""
+"""Preferred anti-affinity is one score among others; above one pod per domain it is the wrong tool."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Spread the replicas instead, which balances more replicas than domains."""
+    """Use a spread constraint instead, which balances more replicas than domains."""
     yield from spread_instead(it.workload, hazard.at, hard=False)

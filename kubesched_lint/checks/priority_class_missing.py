@@ -1,4 +1,4 @@
-"""The pods name a priority class that nobody defines, so the API server refuses each of them."""
+"""The pods name a priority class that does not exist, so the API server refuses each of them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Write the class as it is named."""
+    """Write the correct name of the class."""
     name = str(hazard.values["class"])
     meant = nearest_priority_class(it.world, name)
     if meant:
-        # Never safe: pods that are not created today would be, and may preempt others.
+        # Never safe: pods that are not created today would be created, and may preempt others.
         yield Remedy(
             f"write {meant}, by which its pods may preempt others", safe=False, changes=(Put(hazard.at, meant),)
         )

@@ -1,4 +1,4 @@
-"""The volume is where the pod may not go."""
+"""The volume is where the pod may not run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An Immediate class makes the volume before the pod has a node, in any zone, perhaps one where the pod cannot go."""
+"""An Immediate class makes the volume before the pod has a node, perhaps in a zone where the pod cannot run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubesched_lint.model.pod import Pod
 from kubesched_lint.world.claims import storage_class_of, unbound_claims
 from kubesched_lint.world.world import Member
 
-# Provisioners whose volumes live in one zone.
+# Provisioners whose volumes are in one zone.
 _ZONAL = frozenset(
     [
         "ebs.csi.aws.com",
@@ -59,7 +59,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 
 def _zonal_wish(pod: Pod) -> str | None:
-    """What makes the zone of the volume matter."""
+    """Why the zone of the volume matters; None if it does not."""
     if ZONE in pod.node_selector or any(r.key == ZONE for t in pod.required_node_terms or () for r in t.expressions):
         return "the pod is restricted to certain zones"
     if any(t.topology_key == ZONE for t in (*pod.required_affinity, *pod.required_anti_affinity)):

@@ -1,4 +1,4 @@
-"""A volume that waits for the scheduler's choice, and a pod that the scheduler never sees."""
+"""The volume waits for the scheduler's choice, but the scheduler never sees the pod."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Ask the scheduler for the same node, so that it binds the claim."""
+    """Select the same node through the scheduler, so that it binds the claim."""
     yield from select_by_label(it, never_runs=True)

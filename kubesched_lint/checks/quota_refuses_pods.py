@@ -1,6 +1,6 @@
-"""A ResourceQuota of the namespace lets the pods not be created: something is left unsaid, or they are too many.
+"""A ResourceQuota refuses pods because a container sets no amount, or because the pods are too many.
 
-Mirrors ``pkg/quota/v1/evaluator/core/pods.go``: a quota on cpu or memory wants every container to say how much.
+Mirrors ``pkg/quota/v1/evaluator/core/pods.go``: a quota on cpu or memory requires an amount for every container.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _exceeded(it: Member, quota: ResourceQuota) -> Iterator[Hazard]:
 
 
 def _together(it: Member, quota: ResourceQuota) -> Iterator[Hazard]:
-    """Said once, of the last workload that draws on the quota."""
+    """Yield one hazard for the whole quota, at the last workload that uses it."""
     group = drawing(quota, it.world)
     if len(group) < 2 or group[-1] is not it.workload:
         return
@@ -136,7 +136,7 @@ def _together(it: Member, quota: ResourceQuota) -> Iterator[Hazard]:
 
 
 def _surely_used(quota: ResourceQuota, entry: str, world: World) -> int:
-    """By pods that none of the set evicts: who does, makes room in the quota too."""
+    """Return how much other pods surely use: pods that the set may preempt free their part of the quota."""
     return used(quota, entry, staying_beside_set(world).pods)
 
 

@@ -1,4 +1,4 @@
-"""One pod asks for more than any node it may use has to offer; of a DaemonSet, than the node that it is made for."""
+"""One pod requests more than any node that it may use offers; for a DaemonSet, more than its own node offers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     shortage = shortage_on(it, reach.tolerated)
     if shortage is None:
-        return  # cordons, not resources, are in the way
+        return  # cordons, not resources, are the cause
     name, wanted, largest, where = shortage.resource, shortage.wanted, shortage.largest, shortage.node
     usual = _usual(it.world, where, name)
     called = "largest allocatable" if usual is None else "most that could be allocatable"
@@ -48,7 +48,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _of_daemons(it: Member) -> Iterator[Hazard]:
-    """Its controller makes a pod for each node that labels and taints allow, large enough or not (daemonset/util)."""
+    """Its controller makes a pod for each node that labels and taints allow, whatever its size (daemonset/util)."""
     from kubesched_lint.analysis.wanted import daemon_nodes
 
     nodes = daemon_nodes(it)
@@ -58,7 +58,7 @@ def _of_daemons(it: Member) -> Iterator[Hazard]:
         name, wanted, largest = shortage.resource, shortage.wanted, shortage.largest
         where, count = lacking.bit_count(), nodes.bit_count()
         if is_extended(name) and not largest and where == count:
-            continue  # a DaemonSet for devices that no node has yet may be what brings them
+            continue  # a DaemonSet may itself provide the devices that no node has yet
         yield Hazard(
             at=request_path(it.workload, name),
             evidence=proof(
@@ -68,7 +68,7 @@ def _of_daemons(it: Member) -> Iterator[Hazard]:
                 supply=largest,
                 assumes=node_premises(it),
             ),
-            # Where some of its pods run, small nodes may be meant to go without.
+            # If some of its pods run, small nodes may be excluded on purpose.
             severity=None if never == count else Severity.WARNING,
             values={
                 "resource": name,
@@ -85,7 +85,7 @@ def _of_daemons(it: Member) -> Iterator[Hazard]:
 
 
 def _usual(world: World, node: str, resource: str) -> int | None:
-    """What a machine of that kind offers as a rule, where a pool would make it and only a bound is known for sure."""
+    """The usual amount on a machine of that type, if a pool would make it and only a bound is certain; else None."""
     offer = world.potential.by_name.get(node) if world.pools else None
     if offer is None or offer.template.shape.most is None:
         return None

@@ -1,4 +1,4 @@
-"""What running pods leave free does not hold all replicas, however they are packed."""
+"""The room beside running pods does not hold all replicas, however they are packed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check(it: Member) -> Iterator[Hazard]:
             supply=supply,
             assumes=node_premises(it) if bare else running_premises(it),
         ),
-        # Pods of others may go, by themselves or preempted.
+        # Other pods may end or be preempted.
         severity=None if bare else Severity.WARNING,
         values={
             "pending": replicas - supply,

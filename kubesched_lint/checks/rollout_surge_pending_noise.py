@@ -1,4 +1,4 @@
-"""The surge pods of a rollout have no domain left; it goes on by removing old pods, and meanwhile they wait."""
+"""The surge pods of a rollout have no free domain and wait until the rollout removes old pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods of the set find a node in no trial unless they preempt running pods of others."""
+"""Pods of the set find a node only by preempting running pods of others, in every trial."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kubesched_lint.world.world import Member, World
 def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
     now = world.without_pools
     if staying_beside_set(now) is pods_of_others(now):
-        return  # nobody outranks a running pod
+        return  # no pod has a higher priority than a running one
     wanted = pods_of_the_set(now)
     if wanted > most_pods:
         raise UncheckedError(f"tries out at most {most_pods:,} pods (param most_pods); these manifests make {wanted:,}")
@@ -65,6 +65,6 @@ def _named(victims: Sequence[BoundPod], world: World) -> tuple[str, ...]:
         kind, namespace, name = list(world.cluster.running.owners_of(bound))[-1]
         counts[f"{kind} {namespace}/{name}"] = counts.get(f"{kind} {namespace}/{name}", 0) + 1
     return tuple(
-        f"{owner}, which nobody makes again" if owner.startswith("Pod ") else f"{count} of {owner}"
+        f"{owner}, which no controller recreates" if owner.startswith("Pod ") else f"{count} of {owner}"
         for owner, count in counts.items()
     )

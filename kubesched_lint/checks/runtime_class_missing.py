@@ -1,4 +1,4 @@
-"""The pods name a RuntimeClass that nobody defines, so the API server refuses each of them."""
+"""The pods name a RuntimeClass that does not exist, so the API server refuses each of them."""
 
 from __future__ import annotations
 

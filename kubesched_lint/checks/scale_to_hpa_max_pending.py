@@ -1,4 +1,4 @@
-"""What fits now no longer fits when the autoscaler goes to its maximum: by room, or by a spread constraint."""
+"""The pods fit now but not at the autoscaler's maximum, because of room or a spread constraint."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def check(it: Member) -> Iterator[Hazard]:
     found = [*_by_room(it, scaler), *_by_spread(it, scaler)]
     alone = min(_domains_to_itself(it), default=most)
     tightest = min(found, key=_supply, default=None)
-    # What is too little today, and anti-affinity, are told by rules of their own.
+    # Other rules report what does not fit today, and anti-affinity.
     if tightest is not None and now <= _supply(tightest) < alone and now <= alone:
         yield tightest
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Limit the autoscaler to what there is room for."""
+    """Lower maxReplicas to the number that fits."""
     scaler = it.autoscaler
     if scaler is not None and scaler.source is not None:
         supply = hazard.values["supply"]
@@ -51,7 +51,7 @@ def _supply(hazard: Hazard) -> int:
 
 
 def _domains_to_itself(it: Member) -> Iterator[int]:
-    """How many replicas required anti-affinity to its own pods lets in at most."""
+    """Yield the most replicas that each term of required anti-affinity to its own pods allows."""
     for term in it.pod.required_anti_affinity:
         room = domain_room(it, term.topology_key)
         if room.is_bounded and it.repels_itself(term):

@@ -1,4 +1,4 @@
-"""Another scheduler places these pods, by rules that we do not know."""
+"""Another scheduler places these pods, by unknown rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gate keeps the pod from the scheduler until somebody takes it away, and we know of nobody."""
+"""A gate hides the pod from the scheduler until a controller removes it, and no known controller does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each workload fits by itself, and together they do not."""
+"""Each workload fits alone, but together they do not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def check(world: World) -> Iterator[Hazard]:
             source=last.workload.source,
             victim=last.workload.ref,
             together=tuple(d.workload.ref for d in found.demands),
-            # Which of them waits depends on the order; that one does is proven.
+            # The order decides which one waits; it is proven that one does.
             severity=None if not staying_beside_set(world).pods else Severity.WARNING,
             evidence=proof(
                 f"{found.wanted} pods > {found.placed}, the most by {' and '.join(found.because)}: {_sum(found)}",

@@ -31,7 +31,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _choice(pod: Pod) -> Path:
-    """Where the zone is chosen, else the whole pod spec."""
+    """The path where the zone is chosen, else the whole pod spec."""
     if ZONE in pod.node_selector:
         return (*pod.path, "nodeSelector", ZONE)
     return next((r.path for t in pod.required_node_terms or () for r in t.expressions if r.key == ZONE), pod.path)

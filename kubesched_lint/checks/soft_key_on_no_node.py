@@ -13,7 +13,7 @@ from kubesched_lint.world.world import Member
 def check(it: Member) -> Iterator[Hazard]:
     usable = it.usable & it.world.distinct
     if not usable:
-        return  # nothing can be said about the labels of no nodes; other rules name that cause
+        return  # without nodes there are no labels to check; other rules report that cause
     pod, count = it.pod, usable.bit_count()
     wishes: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [
         (c, "spread constraint") for c in pod.spread if not c.is_hard

@@ -1,4 +1,4 @@
-"""A zone that a pool could serve is no topology domain before a node is there: the scheduler balances without it."""
+"""A zone that a pool could serve is no topology domain until it has a node: the scheduler balances without it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def check(it: Member) -> Iterator[Hazard]:
         if not constraint.is_hard or selector is None or not selector.matches(pod.labels):
             continue
         if key == HOSTNAME:
-            continue  # a new node is a new domain wherever it comes
+            continue  # every new node is a new domain
         existing, fresh, pools, blind = _domains(it, constraint)
         total = len(existing) + len(fresh)
         if not fresh or is_short_of_domains(constraint, max(1, len(existing))):
-            continue  # minDomains makes pods wait, for which an autoscaler opens the others
+            continue  # minDomains makes pods wait, so that an autoscaler opens the other domains
         room = most_copies(it, replicas, it.usable & it.world.today)
         if not blind and not (existing and room):
-            continue  # what waits from the start is spread by the autoscaler itself
+            continue  # the autoscaler itself spreads pods that wait from the start
         yield Hazard(
             at=constraint.path,
             evidence=pattern(f"{len(existing)} of {total} domains of {key} have nodes today"),
@@ -51,7 +51,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Let pods wait for the domains that are to come."""
+    """Let pods wait for the domains that pools can open."""
     total = hazard.values["total"]
     change = Put((*hazard.at, "minDomains"), total, after=("maxSkew", "topologyKey"))
     yield Remedy(f"set minDomains: {total}", safe=False, changes=(change,))
@@ -60,7 +60,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 def _domains(
     it: Member, constraint: SpreadConstraint
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], bool]:
-    """Domains with nodes, those that pools could open, which pools, and whether none of these sees empty zones."""
+    """Return domains with nodes, domains that pools could open, these pools, and whether none sees empty zones."""
     counted = counted_nodes(it, constraint)
     coming = it.usable & ~it.world.today
     existing, fresh, opened = [], [], 0

@@ -1,4 +1,4 @@
-"""Several hard constraints: only nodes with all of their keys are counted, so a whole domain may drop out."""
+"""With several hard constraints only nodes with all of their keys count, so a whole domain may be ignored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check(it: Member) -> Iterator[Hazard]:
     for constraint in hard:
         complete &= it.world.index.with_key(constraint.topology_key)
     if not complete:
-        return  # no node has them all: topology-key-missing-on-nodes, or nothing can be said
+        return  # no node has them all: topology-key-missing-on-nodes reports it, or the keys are unknown
     for constraint in hard:
         domains = it.world.index.domains(constraint.topology_key)
         lost = {v: n & usable for v, n in domains.items() if n & usable and not n & complete}
@@ -40,5 +40,5 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _lacking(hard: list[SpreadConstraint], nodes: int, world: World) -> SpreadConstraint:
-    """A constraint whose key at least one of these nodes lacks; each of them lacks one."""
+    """A constraint whose key at least one of these nodes lacks (each node lacks some key)."""
     return next(c for c in hard if nodes & ~world.index.with_key(c.topology_key))

@@ -1,4 +1,4 @@
-"""matchLabelKeys names a label that the pods never get, so it selects nothing more closely."""
+"""matchLabelKeys names a label that the pods never get, so it does not narrow the selection."""
 
 from __future__ import annotations
 

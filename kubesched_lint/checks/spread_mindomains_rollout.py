@@ -27,7 +27,7 @@ def check(it: Member) -> Iterator[Hazard]:
             continue
         room = spread_room(it, constraint)
         if room is None or not room.too_few or room.total < replicas:
-            continue  # too few for the replicas alone: spread-too-few-domains-min
+            continue  # too few even for the replicas: spread-too-few-domains-min reports it
         supply = constraint.max_skew * len(room.capacity)
         if replicas + 1 <= supply:
             continue
@@ -55,12 +55,12 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Count old and new pods apart, or delete an old one first."""
+    """Count old and new pods separately, or delete an old one first."""
     yield count_by_revision(it.workload, hazard.at[:-1])
     yield roll_without_surge(it)
 
 
 def _counts_old_pods(workload: Workload, selector: Selector | None, keys: tuple[str, ...]) -> bool:
-    """Whether the old revision's pods are counted: no key tells the revisions apart."""
+    """Whether the old revision's pods count, because no key distinguishes the revisions."""
     pinned = {r.key for r in workload.selector.requirements} if workload.selector else set()
     return set(keys) <= pinned and selects_every_revision(workload, selector)

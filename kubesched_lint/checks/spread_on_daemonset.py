@@ -1,4 +1,4 @@
-"""A DaemonSet's pods have their nodes already: spread decides nothing, or gets in the way."""
+"""A DaemonSet's pods already have their nodes: a spread constraint has no effect, or keeps pods Pending."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 
 def _counted(it: Member, constraint: SpreadConstraint) -> Iterator[Hazard]:
-    """Each domain can hold as many pods as it has nodes; the smallest holds the others down (see analysis.spread)."""
+    """Each domain can hold as many pods as it has nodes; the smallest limits the others (see analysis.spread)."""
     selector = constraint.selector
     if selector is None or selector.is_empty or not selector.matches(it.pod.labels):
         return
@@ -81,7 +81,7 @@ def _counted(it: Member, constraint: SpreadConstraint) -> Iterator[Hazard]:
 
 
 def _keeps_none_away(constraint: SpreadConstraint, it: Member) -> bool:
-    """Whether the DaemonSet runs on the same nodes without it. A hard one keeps off nodes without the key, too."""
+    """Whether the DaemonSet runs on the same nodes without it. A hard one also excludes nodes without the key."""
     if not constraint.is_hard:
         return True
     if constraint.node_affinity_policy == "Ignore":

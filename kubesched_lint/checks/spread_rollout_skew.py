@@ -1,4 +1,4 @@
-"""During a rolling update old and new pods are counted together, so what is left at the end need not be even."""
+"""During a rolling update old and new pods count together, so the new pods may be uneven at the end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _REVISION = "pod-template-hash"
 _VERSION_WORDS = ("version", "revision", "release-id", "build", "commit", "sha", "hash", "tag", "rev")
 _RUNS = 5
-# Beyond these a simulation costs more than a linter may.
+# Above these limits a simulation is too slow for a linter.
 _MOST_WORKLOADS, _MOST_NODES, _MOST_REPLICAS = 30, 100, 60
 
 
@@ -44,12 +44,12 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Balance each revision by itself."""
+    """Balance each revision separately."""
     yield count_by_revision(it.workload, hazard.at)
 
 
 def _rollouts(it: Member) -> Sequence[Skew]:
-    """Where it can be tried out: how the pods stand after some rollouts, by the exact scheduler and controller."""
+    """Skews after some rollouts, simulated with the exact scheduler and controller; empty if that is not possible."""
     if (
         it.workload.held
         or it.world.cluster is None
@@ -81,7 +81,7 @@ def _evidence(it: Member, constraint: SpreadConstraint, rollouts: Sequence[Skew]
 
 
 def version_label(workload: Workload, constraint: SpreadConstraint) -> str | None:
-    """A label that tells revisions apart: the constraint selects it, and the Deployment's selector leaves it free."""
+    """A label that distinguishes revisions: the constraint selects it, but the Deployment's own selector does not."""
     pinned = {r.key for r in workload.selector.requirements} if workload.selector else set()
     selected = [r.key for r in constraint.selector.requirements] if constraint.selector else []
     for key in (*selected, *constraint.match_label_keys):

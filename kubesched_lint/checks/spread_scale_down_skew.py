@@ -1,4 +1,4 @@
-"""An autoscaler shrinks a workload that spreads: the pods that go are not chosen by domain, and the rest stay."""
+"""An autoscaler shrinks a spread workload: the deleted pods are not chosen by domain, and the rest do not move."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kubesched_lint.lifecycle.skew import Skew
 
 _RUNS = 10
-# Beyond these a simulation costs more than a linter may.
+# Above these limits a simulation is too slow for a linter.
 _MOST_WORKLOADS, _MOST_NODES, _MOST_REPLICAS = 30, 100, 60
 
 
@@ -54,7 +54,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def worst_skew(before: int, after: int, domains: int) -> int:
-    """The largest skew that is possible when ``before`` pods stand evenly and any may go until ``after`` are left."""
+    """Return the largest possible skew when ``before`` pods are even and any are deleted until ``after`` are left."""
     if domains < 2:
         return 0
     return -(-before // domains) - max(0, before // domains - (before - after))
@@ -68,7 +68,7 @@ def _evidence(
     worst: int,
     ends: Sequence[Skew],
 ) -> Evidence | None:
-    """What happened where it could be tried out; None where no run left the domains uneven."""
+    """The result of the simulated runs, if possible; None if no run left the domains uneven."""
     low, high = max(scaler.min_replicas, 1), scaler.max_replicas
     counted = f"{high} pods in {len(domains)} domains: without any {high - low} of them the skew is up to {worst}"
     for skew in ends:
@@ -89,7 +89,7 @@ def _evidence(
 
 
 def _ends(it: Member, scaler: Autoscaler) -> Sequence[Skew]:
-    """Where it can be tried out: how its pods stand once the autoscaler has shrunk it as far as it may."""
+    """Skews after the autoscaler has shrunk it to its minimum, in simulated runs; empty if that is not possible."""
     low, high = max(scaler.min_replicas, 1), scaler.max_replicas
     large = (
         len(it.world.manifests.workloads) > _MOST_WORKLOADS

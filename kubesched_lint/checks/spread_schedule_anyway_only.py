@@ -1,4 +1,4 @@
-"""Only soft constraints: a wish, not a guarantee."""
+"""Only soft constraints, which guarantee nothing."""
 
 from __future__ import annotations
 

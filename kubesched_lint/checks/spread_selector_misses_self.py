@@ -37,7 +37,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     if found is None or not isinstance(written_at(it.workload.source, hazard.at), str):
         return
     if it.workload.selector is not None and not it.workload.selector.matches(it.workload.pod.labels):
-        return  # refused as it stands: it may be the pods' label that is misspelt
+        return  # refused as written: the misspelt label may be the one of the pods
     constraint = next(c.path for c in it.workload.pod.spread if hazard.at[: len(c.path)] == c.path)
     changes = (Put(hazard.at, found), *count_revisions_apart(it.workload, constraint))
     yield Remedy(f"select {label}: {found}, as the pods have it", safe=False, changes=changes)

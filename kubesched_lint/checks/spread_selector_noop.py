@@ -16,7 +16,7 @@ def check(it: Member) -> Iterator[Hazard]:
         if constraint.selector is not None and not constraint.selector.is_empty:
             continue
         if constraint.selector is not None and constraint.match_label_keys:
-            continue  # the keys become requirements, so pods are counted
+            continue  # the keys become requirements, so pods count
         null = constraint.selector is None
         yield Hazard(
             at=constraint.path if null else (*constraint.path, "labelSelector"),
@@ -34,7 +34,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         return
     at = (*constraint.path, "labelSelector")
     select: tuple[Put, ...] = (Put(at, selector),)
-    if constraint.selector is not None:  # it is there, and empty
+    if constraint.selector is not None:  # it is present but empty
         select = tuple(Put((*at, key), value) for key, value in selector.items())
     changes = (*select, *count_revisions_apart(it.workload, constraint.path))
     yield Remedy("select the pods of the workload", safe=False, changes=changes)

@@ -1,4 +1,4 @@
-"""One domain is always even: the constraint has nothing to do."""
+"""With a single domain the constraint has no effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A domain whose nodes the pod cannot use still counts as an empty one, and holds all others down."""
+"""A domain whose nodes the pod cannot use still counts as empty, and limits all others to maxSkew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""minDomains asks for more domains than there are, which caps each of them at maxSkew."""
+"""minDomains is more than the domains that exist, which limits each of them to maxSkew."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Ask for as many domains as there are."""
+    """Lower minDomains to the domains that exist."""
     domains = hazard.values["domains"]
     if isinstance(domains, tuple) and domains:
         change = Put(hazard.at, len(domains))

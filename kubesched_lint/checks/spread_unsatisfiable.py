@@ -1,4 +1,4 @@
-"""One hard spread constraint lets in fewer pods than there are replicas: the smallest domain holds the others back."""
+"""One hard spread constraint allows fewer pods than replicas: the smallest domain limits the others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check(it: Member) -> Iterator[Hazard]:
     for constraint in it.pod.spread:
         room = spread_room(it, constraint) if constraint.is_hard else None
         if room is None or room.total >= replicas or room.blocked or room.too_few:
-            continue  # blocked and too few domains have rules of their own
+            continue  # other rules report blocked domains and too few domains
         tight = min(room.capacity, key=lambda d: room.capacity[d])
         yield Hazard(
             at=constraint.path,
@@ -30,7 +30,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 supply=room.total,
                 assumes=running_premises(it),
             ),
-            # Room taken by running pods may come free.
+            # Running pods may free room.
             severity=Severity.WARNING if staying(it).pods else None,
             values={
                 "pending": replicas - room.total,

@@ -1,4 +1,4 @@
-"""The constraint tells revisions apart by a version label, and this change does not change it."""
+"""The constraint distinguishes revisions by a version label that this change does not bump."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stuck pod of the old template is in the way of the template that mends it."""
+"""A stuck pod of the old template blocks the new template that would fix it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """OrderedReady waits for every pod below before it replaces one, also for those that can never be ready."""
+    """OrderedReady waits for all pods with lower ordinals before it replaces one, even if they can never be ready."""
     if it.workload.pod_management != "OrderedReady" or it.workload.strategy.type != "RollingUpdate":
         return
     if it.template_changed is not True:

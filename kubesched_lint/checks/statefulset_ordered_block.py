@@ -1,4 +1,4 @@
-"""OrderedReady makes pod k+1 only when pod k is ready: one volume in the wrong place stops all that follow."""
+"""OrderedReady makes pod k+1 only when pod k is ready: one volume in the wrong place stops all later pods."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """Replicas differ only in the claims that carry their ordinal; these may be bound where the pod cannot run."""
+    """Replicas differ only in the claims of their ordinal, which may be bound where the pod cannot run."""
     if it.workload.pod_management != "OrderedReady" or not it.usable:
         return
     replicas = it.replicas

@@ -1,4 +1,4 @@
-"""Volumes hold the pods of a StatefulSet where its own spread constraint does not want them."""
+"""Volumes tie the pods of a StatefulSet to domains where its own spread constraint refuses them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kubesched_lint.world.world import Member
 
 @record
 class _Stuck:
-    """The pod ``ordinal`` has its volume in ``domain``, which with it would hold ``would`` against the ``least``."""
+    """Pod ``ordinal`` has its volume in ``domain``, which would hold ``would`` pods; the emptiest holds ``least``."""
 
     ordinal: int
     claim: str
@@ -71,9 +71,9 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 
 def _first_stuck(it: Member, constraint: SpreadConstraint) -> _Stuck | None:
-    """The first pod that spread refuses in the domain of its volume when all start in order; None where none is.
+    """The first pod that spread refuses in its volume's domain when all start in order; None without one.
 
-    Followed only as far as each pod has one single domain: from there on the scheduler chooses.
+    It stops at the first pod with more than one possible domain, because there the scheduler chooses.
     """
     pod, key = it.pod, constraint.topology_key
     selector = constraint.selector
@@ -102,7 +102,7 @@ def _first_stuck(it: Member, constraint: SpreadConstraint) -> _Stuck | None:
 
 
 def _held(it: Member, ordinal: int) -> tuple[str, NodeSet]:
-    """A claim of this pod that is bound, and the nodes that reach all its bound volumes."""
+    """A bound claim of this pod, and the nodes that reach all its bound volumes."""
     found, name = it.usable, ""
     for claim in claims_of(it.workload, ordinal):
         if bound_volume(it.world, it.workload.namespace, claim.name) is not None:

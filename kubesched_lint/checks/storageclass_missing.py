@@ -1,4 +1,4 @@
-"""A claim of a class that nobody has: no volume is ever made for it."""
+"""A claim of a class that does not exist: it never gets a volume."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    """Classes are known when the snapshot holds them; a free volume of the class needs none."""
+    """Classes are known if the snapshot holds them; a free volume with the class name needs no class."""
     if not it.world.cluster_has("StorageClass"):
         return
     for claim, at in unbound_claims(it):
@@ -34,7 +34,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
-    """Write the class as it is named, in the claim template or in the claim."""
+    """Write the correct name of the class, in the claim template or in the claim."""
     live = () if it.world.cluster is None else it.world.cluster.inventory.storage_classes
     wrong = str(hazard.values["storage_class"])
     meant = nearest_name(wrong, (c.name for c in (*it.world.manifests.storage_classes, *live)))

@@ -14,7 +14,7 @@ _CRITICAL = ("system-node-critical", "system-cluster-critical")
 
 
 def check(it: Member, *, system_namespaces: Sequence[str]) -> Iterator[Hazard]:
-    """DaemonSets are meant for every node, and what is part of the cluster has reasons; a Job ends."""
+    """Skip DaemonSets (meant for every node), components of the cluster (they need it) and Jobs (they end)."""
     if not it.workload.stays or _is_system(it.workload, system_namespaces):
         return
     for toleration in it.workload.pod.tolerations:

@@ -1,4 +1,4 @@
-"""Tolerations that compare numbers are behind a feature gate that is off."""
+"""Tolerations that compare numbers need a feature gate that is off by default."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def check(it: Member) -> Iterator[Hazard]:
             continue
         near = nearest_taint(toleration, it.world.index.taints)
         if not near:
-            continue  # a toleration for nodes of another cluster harms nobody; one that is nearly right was meant
+            continue  # a toleration for nodes of another cluster does no harm; only an almost correct one is a mistake
         wanted = f"{toleration.key}={toleration.value}:{toleration.effect or '*'}"
         yield Hazard(
             at=toleration.path,

@@ -1,4 +1,4 @@
-"""A topology key that no usable node carries: affinity and hard spread never hold, anti-affinity never bites."""
+"""A topology key that no usable node carries: affinity and hard spread never hold, anti-affinity has no effect."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kubesched_lint.world.world import Member, World
 def check(it: Member) -> Iterator[Hazard]:
     usable = it.usable & it.world.distinct
     if not usable:
-        return  # nothing can be said about the labels of no nodes; other rules name that cause
+        return  # without nodes there are no labels to check; other rules report that cause
     count = usable.bit_count()
     pod = it.pod
     demanding: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [(t, "affinity") for t in pod.required_affinity]
@@ -34,7 +34,7 @@ def check(it: Member) -> Iterator[Hazard]:
                     assumes=node_premises(it),
                 ),
                 values=_values(it.world, wish.topology_key, count),
-                # The DaemonSet controller makes no promise to run pods the scheduler refuses; they stay Pending too.
+                # Pods of a DaemonSet that the scheduler refuses stay Pending too.
                 variant=variant,
             )
     for term in pod.required_anti_affinity:

@@ -1,4 +1,4 @@
-"""Usable nodes that lack the topology key: anti-affinity is not enforced there, affinity and spread shun them."""
+"""Usable nodes that lack the topology key: anti-affinity is not enforced there, affinity and spread exclude them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A topology key that looks like a well-known one and is not: misspelt, renamed or made up."""
+"""A topology key that looks like a well-known one but is misspelt, renamed or made up."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def check(it: Member) -> Iterator[Hazard]:
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Write the well-known key that was meant."""
     meant = hazard.values["meant"]
-    # Required anti-affinity over a key that no node carries keeps nothing apart: mended, it may leave pods over.
+    # Required anti-affinity over a key that no node carries has no effect: corrected, it may leave pods Pending.
     is_strict = any(hazard.at[:-1] == term.path for term in it.workload.pod.required_anti_affinity)
     is_inert = is_strict and not (it.world.cluster is not None and it.world.index.with_key(str(hazard.values["key"])))
     yield Remedy(f"write {meant}", safe=not is_inert, changes=(Put(hazard.at, meant),))

@@ -1,4 +1,4 @@
-"""Every node with the right labels has a taint in the way."""
+"""Every node with the right labels has a taint that the pod does not tolerate."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 
 def _what_leads_there(pod: Pod) -> Path:
-    """As it is written: tolerations that do not do, or what sends the pod to these nodes; else its spec."""
+    """The path to blame: the tolerations, else the selection of these nodes, else the pod spec."""
     if pod.tolerations:
         return (*pod.path, "tolerations")
     if pod.node_selector:

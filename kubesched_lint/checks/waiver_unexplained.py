@@ -1,4 +1,4 @@
-"""A waiver without a reason tells the next reader nothing."""
+"""A waiver without a reason."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubesched_lint.findings import Hazard, pattern
 
 
 def check(waiver: Waiver, use: WaiverUse) -> Iterator[Hazard]:
-    # One that suppresses nothing, or names nothing, is told so by waiver-unused: no need to explain it first.
+    # waiver-unused reports a waiver that suppresses nothing or names no rule; it needs no reason first.
     if waiver.rule and not use.unknown and not waiver.reason:
         values = {"waived": waiver.rule, "where": "annotation" if waiver.object else "comment"}
         yield Hazard((), pattern(), values, source=waiver, victim=waiver.object)

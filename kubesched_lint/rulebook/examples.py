@@ -192,7 +192,7 @@ def _differences(example: Example, findings: Iterable[Finding]) -> Iterator[Card
         if finding.rule == example.slug:
             yield _at(example, finding.location, f"a finding without a mark: {finding.message}")
         else:
-            hint = f"mend the example, or mark it # also: {finding.rule}"
+            hint = f"correct the example, or mark it # also: {finding.rule}"
             yield _at(example, finding.location, f"{finding.rule} speaks here as well: {finding.message}\n    {hint}")
 
 

@@ -260,7 +260,7 @@ def test_nobody_is_proven_right_beside_pods_of_which_nothing_is_known() -> None:
     assert (first.verdict, first.proven, first.text) == ("unknown", False, "0–1/1 ?")
     assert not second.proven
     notes = lint(objects=[classed, other], cluster=snapshot(*NODES, kinds=kinds)).summary.notes
-    said = "not known, so that nothing is said of whether pods are created: whether PriorityClass none-such exists"
+    said = "unknown, so there is no verdict on whether pods are created: whether PriorityClass none-such exists"
     assert said in notes
 
 
@@ -273,7 +273,7 @@ def test_a_list_of_nodes_is_taken_to_have_the_classes_that_are_named() -> None:
     assert (outcome.verdict, outcome.proven, outcome.text) == ("fine", False, "1/1 ok *")
     assert premise in outcome.assumes
     notes = lint(objects=[classed], cluster=cluster).summary.notes
-    assert notes == (f"assumed, for the cluster file does not tell: {premise}",)
+    assert notes == (f"assumed, because the cluster file does not say: {premise}",)
     nowhere = workload({"priorityClassName": "none-such", "nodeSelector": {"disk": "none"}})
     found = lint(objects=[nowhere], cluster=cluster).findings
     assert [f.severity.word for f in found if f.rule == "nodeselector-matches-nothing"] == ["error"], "whatever it says"

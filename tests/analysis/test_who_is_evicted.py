@@ -25,7 +25,7 @@ START = "Deployment default/web (priority 1000) runs only by evicting"
 
 def test_whom_it_drives_out_is_named_by_the_owner():
     bare, owned = guest("old", "w"), guest("old-1", "w", owner="ReplicaSet old")
-    assert said(bare) == [f"{START} 1 running pod: Pod default/old, which nobody makes again"]
+    assert said(bare) == [f"{START} 1 running pod: Pod default/old, which no controller recreates"]
     assert said(owned) == [f"{START} 1 running pod: 1 of ReplicaSet default/old"]
     three = [guest(f"old-{n}", "w", "1", owner="ReplicaSet old") for n in range(3)]
     assert said(*three) == [f"{START} 2 running pods: 2 of ReplicaSet default/old"]

@@ -195,4 +195,4 @@ def test_nobody_knows_how_a_kubelet_mounts_the_claims_of_pods_that_pass_the_sche
     told_all = snapshot(*NODES, late, claim("shared", mode, storageClassName="late"), kinds=EVERYTHING)
     found = cell(told(told_all, workload("Deployment", "a", 2, pods)), "a", "deploy")
     assert (found.verdict, found.proven) == (UNKNOWN, False)
-    assert "nodeName passes the scheduler by" in found.missing[0]
+    assert "nodeName bypasses the scheduler" in found.missing[0]

@@ -89,7 +89,7 @@ _STRUCTS = (
             Field(
                 "allocatable",
                 AMOUNTS,
-                "what pods may request; empty where a sketch tells none",
+                "what pods may request; empty if a sketch lists none",
                 lambda n, _: n.allocatable or {},
             ),
         ),

@@ -1,1 +1,1 @@
-"""What the API server refuses, in its words: strict decoding and every rule of the kinds that the linter reads."""
+"""The API server's refusals in its words: strict decoding and every rule of the kinds that the linter reads."""

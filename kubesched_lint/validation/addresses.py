@@ -1,8 +1,8 @@
-"""IP addresses and CIDRs in fields that have always been read leniently: leading zeros are fine.
+"""IP addresses and CIDRs in fields that have always been parsed leniently: leading zeros are allowed.
 
 Mirrors ``IsValidIPForLegacyField`` and ``IsValidCIDRForLegacyField`` of
-``k8s.io/apimachinery/pkg/util/validation/ip.go`` (v1.36) with the gate StrictIPCIDRValidation off: what
-every server refuses, and no more.
+``k8s.io/apimachinery/pkg/util/validation/ip.go`` (v1.36) with the gate StrictIPCIDRValidation off: refused is only what
+every server refuses.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kubesched_lint.validation.causes import Cause, invalid
 
 
 def family(text: str) -> str:
-    """``IPv4`` or ``IPv6``; empty when the text is no address."""
+    """Return ``IPv4`` or ``IPv6``; empty if the text is not an address."""
     if ":" not in text:
         parts = text.split(".")
         return "IPv4" if len(parts) == 4 and all(_is_number(part, 255) for part in parts) else ""

@@ -1,4 +1,4 @@
-"""What the default admission plugins refuse in a Pod, given the classes that a cluster has.
+"""The refusals of the default admission plugins for a Pod, given the classes of a cluster.
 
 Mirrors ``plugin/pkg/admission/priority`` and ``plugin/pkg/admission/runtimeclass`` (v1.36). Templates pass: their pods
 are refused later, one by one.
@@ -20,14 +20,14 @@ Value = dict[str, Any]
 
 @record
 class Classes:
-    """The PriorityClasses (name to value) and RuntimeClasses (name to whether it defines an overhead) of a cluster."""
+    """The PriorityClasses (name → value) and RuntimeClasses (name → whether it has an overhead) of a cluster."""
 
     priority: Mapping[str, int] = field(default_factory=dict)
     runtime: Mapping[str, bool] = field(default_factory=dict)
 
 
 def before_validation(pod: Value, classes: Classes) -> Cause | None:
-    """What the mutating plugins refuse, which nothing else gets to see then: Priority first, then RuntimeClass."""
+    """Return the first refusal of the mutating plugins, which ends the request: Priority, then RuntimeClass."""
     spec = pod.get("spec", {})
     name = spec.get("priorityClassName", "")
     known = {**class_words.SYSTEM_PRIORITIES, **classes.priority}
@@ -43,7 +43,7 @@ def before_validation(pod: Value, classes: Classes) -> Cause | None:
 
 
 def after_validation(pod: Value, classes: Classes) -> Cause | None:
-    """What the validating plugins refuse, once the pod itself is fine."""
+    """Return the refusal of the validating plugins for a pod that is valid itself."""
     spec = pod.get("spec", {})
     if spec.get("overhead") and not classes.runtime.get(spec.get("runtimeClassName", ""), False):
         return _refusal(pod, class_words.OVERHEAD_WITHOUT_CLASS, "overhead")

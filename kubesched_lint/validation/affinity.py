@@ -1,6 +1,6 @@
 """Node affinity, pod affinity and pod anti-affinity.
 
-Mirrors ``validateAffinity`` and what it calls in ``pkg/apis/core/validation/validation.go`` (v1.36).
+Mirrors ``validateAffinity`` and the functions it calls in ``pkg/apis/core/validation/validation.go`` (v1.36).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _node_affinity(value: Value, path: Path) -> Iterator[Cause]:
 
 
 def node_selector(value: Value, path: Path) -> Iterator[Cause]:
-    """``ValidateNodeSelector``."""
+    """Yield the causes of ``ValidateNodeSelector``."""
     terms = value.get("nodeSelectorTerms")
     if not terms:
         yield required((*path, "nodeSelectorTerms"), "must have at least one node selector term")
@@ -127,7 +127,7 @@ def _pod_affinity_term(term: Value, path: Path) -> Iterator[Cause]:
 def label_keys(
     matching: Sequence[str], mismatching: Sequence[str], selector: Value | None, path: Path
 ) -> Iterator[Cause]:
-    """``ValidateMatchLabelKeysAndMismatchLabelKeys`` on a selector into which the pod's labels are already merged."""
+    """Yield the causes of ``ValidateMatchLabelKeysAndMismatchLabelKeys``; the selector already has the pod's labels."""
     yield from _listed_keys(matching, selector, (*path, "matchLabelKeys"))
     yield from _listed_keys(mismatching, selector, (*path, "mismatchLabelKeys"))
     if selector is not None:
@@ -136,7 +136,7 @@ def label_keys(
         for requirement in selector.get("matchExpressions", ()):
             key = requirement.get("key", "")
             if key in place and key in seen:
-                # Upstream forgets the field: the path reads [0] right after the term.
+                # Upstream omits the field: the path has [0] right after the term.
                 field = f"{field_of(path)}[{place[key]}]"
                 detail = "exists in both matchLabelKeys and labelSelector"
                 yield invalid((*path, "matchLabelKeys", place[key]), key, detail, field=field)
@@ -158,10 +158,10 @@ def _listed_keys(keys: Sequence[str], selector: Value | None, path: Path) -> Ite
 
 
 def with_pod_labels(spec: Value, labels: dict[str, str]) -> Value:
-    """The PodSpec after creation has merged ``matchLabelKeys`` and ``mismatchLabelKeys`` into the selectors.
+    """Return the PodSpec after creation has merged ``matchLabelKeys`` and ``mismatchLabelKeys`` into the selectors.
 
-    Mirrors ``mutatePodAffinity`` and ``mutateTopologySpreadConstraints`` of ``pkg/registry/core/pod/strategy.go``:
-    done for pods, not for templates.
+    Mirrors ``mutatePodAffinity`` and ``mutateTopologySpreadConstraints`` of ``pkg/registry/core/pod/strategy.go``,
+    which run for pods, not for templates.
     """
     changed = dict(spec)
     constraints = spec.get("topologySpreadConstraints")

@@ -1,7 +1,7 @@
-"""Blocks that are written alike in thousands of manifests (resources, probes, ports) are judged once.
+"""Blocks that are equal in thousands of manifests (resources, probes, ports) are judged once.
 
-To write a small value down (``marshal``) and look that up costs a tenth of judging it. Equal text is equal value: where
-values of one meaning are written in different orders, each order is judged.
+Serialising a small value (``marshal``) and looking it up costs a tenth of judging it. Equal bytes mean equal values;
+equivalent values written in different orders are judged separately.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from kubesched_lint.validation.causes import Cause
 
 _REMEMBERED = 2048
 _PLAIN_FORM = 2
-"""Later forms of ``marshal`` depend on which strings are shared."""
+"""Later versions of ``marshal`` depend on which strings are shared."""
 
 
 def is_sound(rule: Callable[..., Iterator[Cause]], value: Any, *more: object) -> bool:
-    """Whether ``rule(value, *more, path)`` has nothing to say, wherever the value stands."""
+    """Return whether ``rule(value, *more, path)`` yields nothing, whatever the path."""
     try:
         return _is_sound(rule, marshal.dumps(value, _PLAIN_FORM), more)
-    except ValueError:  # nested too deep to be written down
+    except ValueError:  # nested too deeply to serialise
         return False
 
 
@@ -32,7 +32,7 @@ def _is_sound(rule: Callable[..., Iterator[Cause]], packed: bytes, more: tuple[o
 
 
 def remembered(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """The same predicate, asked once for values that are alike."""
+    """Return the predicate with a cache for equal values."""
 
     @lru_cache(maxsize=_REMEMBERED)
     def of_packed(packed: bytes) -> bool:

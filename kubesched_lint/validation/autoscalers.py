@@ -45,7 +45,7 @@ def autoscaler(value: Value) -> Iterator[Cause]:
     yield from _reference(spec.get("scaleTargetRef", {}), (*_SPEC, "scaleTargetRef"), needs_group=True)
     yield from _metrics(spec.get("metrics", ()), least)
     if spec.get("targetCPUUtilizationPercentage", 1) < 1:
-        # autoscaling/v1 is converted first, so the field named is one of v2.
+        # autoscaling/v1 is converted first, so the reported field is one of v2.
         number = spec["targetCPUUtilizationPercentage"]
         field = "spec.metrics[0].resource.target.averageUtilization"
         yield invalid((*_SPEC, "targetCPUUtilizationPercentage"), number, "must be greater than 0", field=field)

@@ -1,4 +1,4 @@
-"""One field error in the API server's own words, and where it stands in the manifest.
+"""One field error in the API server's own words, with its position in the manifest.
 
 Mirrors ``k8s.io/apimachinery/pkg/util/validation/field/errors.go`` (v1.36).
 """
@@ -12,23 +12,23 @@ from kubesched_lint.record import record
 
 
 class MapKey(str):
-    """A step into a map: ``requests[cpu]`` where a field would read ``requests.cpu``."""
+    """A step into a map: ``requests[cpu]``; as a field it would read ``requests.cpu``."""
 
     __slots__ = ()
 
 
 class Raw(str):
-    """A value already written as the message shall show it."""
+    """A value already written as the message shows it."""
 
     __slots__ = ()
 
 
 @record
 class Cause:
-    """``field`` and ``message`` as the API server sends them; ``path`` is the place, to find the line.
+    """``field`` and ``message`` as the API server sends them; ``path`` is the position in the manifest.
 
-    ``field`` is empty where the server names none. It differs from ``path`` where upstream says another place than it
-    means (template labels, ``matchLabelKeys``). ``suggestion`` is ours: the field that was probably meant.
+    ``field`` is empty if the server names none. It differs from ``path`` if upstream names another place than it means
+    (template labels, ``matchLabelKeys``). ``suggestion`` is ours: the field that was probably meant.
     """
 
     field: str
@@ -42,7 +42,7 @@ class Cause:
 
 
 def field_of(path: Path) -> str:
-    """A path as field.Path prints it: ``spec.containers[0].resources.requests[cpu]``."""
+    """Return a path as field.Path prints it: ``spec.containers[0].resources.requests[cpu]``."""
     text = ""
     for step in path:
         if isinstance(step, (int, MapKey)):
@@ -73,7 +73,7 @@ def not_found(path: Path, value: object, detail: str = "", *, field: str | None 
 
 
 def not_supported(path: Path, value: object, supported: Iterable[str], *, field: str | None = None) -> Cause:
-    """``supported`` in the order in which the message lists it: sorted where upstream keeps a set."""
+    """Return a cause; ``supported`` is in the order of the message: sorted if upstream keeps a set."""
     listed = "supported values: " + ", ".join(map(quoted, supported))
     return _cause(path, "FieldValueNotSupported", f"Unsupported value: {shown(value)}", listed, field)
 
@@ -91,19 +91,19 @@ def _cause(path: Path, reason: str, body: str, detail: str, field: str | None) -
 
 
 def shown(value: object) -> str:
-    """A bad value as ``Error.ErrorBody`` shows it."""
+    """Return a bad value as ``Error.ErrorBody`` shows it."""
     if isinstance(value, Raw):
         return value
     return quoted(value) if isinstance(value, str) else as_json(value)
 
 
 def named(value: str) -> Raw:
-    """A string whose Go type is not plain ``string`` (an enumeration, or behind a pointer): shown as JSON."""
+    """Return a string whose Go type is not plain ``string`` (an enumeration, or a pointer): shown as JSON."""
     return Raw(as_json(value))
 
 
 def as_json(value: object) -> str:
-    """``json.Marshal``: no spaces, keys in the order given, and ``<``, ``>`` and ``&`` escaped."""
+    """Return ``json.Marshal(value)``: no spaces, keys in the given order, and ``<``, ``>`` and ``&`` escaped."""
     import json  # on the start-up path, and a refusal is rare
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -117,7 +117,7 @@ _ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t
 
 
 def quoted(text: str) -> str:
-    """``strconv.Quote``."""
+    """Return ``strconv.Quote(text)``."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     written = (_ESCAPES.get(char) or _escaped(char) for char in text)
@@ -133,7 +133,7 @@ def _escaped(char: str) -> str:
     return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-# Paths inside a container. Upstream: validateLocalDescendingPath and its kin, pkg/apis/core/validation/validation.go.
+# Paths inside a container. Upstream: validateLocalDescendingPath and similar, pkg/apis/core/validation/validation.go.
 
 
 def without_backsteps(text: str, path: Path, *, field: str | None = None) -> Iterator[Cause]:
@@ -148,7 +148,7 @@ def descending(text: str, path: Path, *, field: str | None = None) -> Iterator[C
 
 
 def descending_and_free(text: str, path: Path, *, field: str | None = None) -> Iterator[Cause]:
-    """Also not one of the names that begin with two dots, which atomic writers reserve."""
+    """Yield causes like ``descending``, and for names that begin with two dots, which atomic writers reserve."""
     yield from descending(text, path, field=field)
     if text.startswith("..") and not text.startswith("../"):
         yield invalid(path, text, "must not start with '..'", field=field)

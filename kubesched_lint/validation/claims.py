@@ -35,7 +35,7 @@ def claim_spec(spec: Value, path: Path) -> Iterator[Cause]:
 
 
 def access_modes(modes: Sequence[str], path: Path) -> Iterator[Cause]:
-    """Upstream names the list."""
+    """Yield causes; upstream names the list, not the entry."""
     for mode in modes:
         if mode not in _ACCESS_MODES:
             yield not_supported(path, named(mode), _ACCESS_MODES)

@@ -1,4 +1,4 @@
-"""Our verdicts against recorded answers of a real API server."""
+"""Compare our verdicts with recorded answers of a real API server."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _NO_CLASSES = Classes()
 
 
 def predict(record: Mapping[str, Any]) -> dict[str, Any]:
-    """``{"case", "accepted", "causes": [{"field", "message"}], "message"}`` for a record with ``id`` and ``manifest``.
+    """Return ``{"case", "accepted", "causes": [{"field", "message"}], "message"}`` for a record with ``id`` and
+    ``manifest``.
 
-    A refusal that names no field (a quantity that does not parse, an admission plugin) has no causes.
+    A refusal without a field (a quantity that does not parse, an admission plugin) has no causes.
     """
     version = ".".join(str(record.get("kubernetes", "v1.36")).lstrip("v").split(".")[:2])
     verdict = validate(record["manifest"], version=version, classes=_NO_CLASSES)
@@ -26,7 +27,7 @@ def predict(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def recorded_fields(record: Mapping[str, Any]) -> frozenset[str]:
-    """The field paths of a recorded refusal; of a decoding error, those that its message names."""
+    """Return the field paths of a recorded refusal; for a decoding error, those in its message."""
     causes = record.get("causes", ())
     if causes:
         return frozenset(cause["field"] for cause in causes)
@@ -35,5 +36,5 @@ def recorded_fields(record: Mapping[str, Any]) -> frozenset[str]:
 
 
 def unordered(message: str) -> tuple[str, ...]:
-    """The parts of a message in alphabetical order: upstream walks Go maps, whose order is random."""
+    """Return the parts of a message in alphabetical order, because upstream walks Go maps in random order."""
     return tuple(sorted(re.split(r"[,\[\]] ?", message)))

@@ -1,4 +1,4 @@
-"""Containers of every sort: names, images, ports, mounts, policies.
+"""Containers of every kind: names, images, ports, mounts, policies.
 
 Mirrors ``validateContainers``, ``validateInitContainers`` and ``validateEphemeralContainers`` in
 ``pkg/apis/core/validation/validation.go`` (v1.36), with the defaults of ``pkg/apis/core/v1/defaults.go``.
@@ -53,10 +53,10 @@ _EPHEMERAL_LACKS = (
 
 @record
 class Surroundings:
-    """What a container's checks need to know of its pod."""
+    """The fields of the pod that a container's checks use."""
 
     volumes: Mapping[str, Value] = field(default_factory=dict)
-    """The sound volumes by name."""
+    """The valid volumes by name."""
     claims: frozenset[str] = frozenset()
     """Names in ``resourceClaims``."""
     grace: int = 30
@@ -99,7 +99,7 @@ def init_containers(
             yield duplicate((*here, "name"), name)
         elif name:
             names.add(name)
-        # Upstream looks at each init container alone, so it always names the first.
+        # Upstream checks each init container alone, so it always names the first.
         for cause in _host_port_conflicts((entry,), path):
             at = (*here, *cause.path[len(here) :])
             yield Cause(cause.field, cause.reason, cause.message, at)
@@ -256,7 +256,7 @@ def _restart_policy(entry: Value, path: Path) -> Iterator[Cause]:
 
 
 def image_spaces(entry: Value, path: Path) -> Iterator[Cause]:
-    """Checked for pods, not for templates."""
+    """Yield causes for spaces around the image; checked for pods, not for templates."""
     image = entry.get("image", "")
     if image != image.strip():
         yield invalid((*path, "image"), image, "must not have leading or trailing whitespace")
@@ -270,7 +270,7 @@ _RECURSIVE = ("Disabled", "Enabled", "IfPossible")
 
 
 def mounts(container: Value, volumes: Mapping[str, Value], path: Path) -> Iterator[Cause]:
-    """``volumes`` are the sound ones; a mount of a volume with a complaint is not found either."""
+    """Yield causes; ``volumes`` are the valid ones: a mount of an invalid volume is "not found" too."""
     block = {device.get("name", ""): device.get("devicePath", "") for device in container.get("volumeDevices", ())}
     points = set()
     for i, mount in enumerate(container["volumeMounts"]):
@@ -294,7 +294,7 @@ def mounts(container: Value, volumes: Mapping[str, Value], path: Path) -> Iterat
 
 
 def _mount_options(mount: Value, container: Value, path: Path) -> Iterator[Cause]:
-    """Upstream names these options as if they stood in the list itself, without an index."""
+    """Yield causes; upstream names these options as fields of the list itself, without an index."""
     listed = field_of(path[:-1])
     sub_path, expression = mount.get("subPath", ""), mount.get("subPathExpr", "")
     if sub_path:

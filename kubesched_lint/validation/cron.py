@@ -1,7 +1,7 @@
 """The schedule and the time zone of a CronJob.
 
 Mirrors ``ParseStandard`` of ``github.com/robfig/cron/v3``, which the API server calls, and ``validateTimeZone`` in
-``pkg/apis/batch/validation/validation.go`` (v1.36). Whether a time zone exists is not known here: it takes a database.
+``pkg/apis/batch/validation/validation.go`` (v1.36). The existence of a time zone is not checked: that needs a database.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ZONE_PART = r"[A-Za-z.\-_0-9+]{1,14}"
 
 
 class _BadScheduleError(ValueError):
-    """The argument is what the parser says."""
+    """The schedule is invalid; the argument is the parser's message."""
 
 
 def schedule(text: str, path: Path) -> Iterator[Cause]:

@@ -1,8 +1,8 @@
-"""Strict decoding as ``sigs.k8s.io/json`` does it: the first wrong type wins, else every unknown field is named.
+"""Strict decoding as in ``sigs.k8s.io/json``: report the first wrong type, else every unknown field.
 
-Most manifests are well formed, so ``conforms`` only answers whether a value is, and allocates nothing; ``decode`` walks
-again where it is not, in the order and words of the Go decoder, and returns the value as the server would have it:
-without nulls, with numbers as integers where the type is one.
+Most manifests are well formed, so ``conforms`` only tests whether a value is, and allocates nothing. ``decode`` walks
+an invalid value again, in the order and words of the Go decoder. It returns the value as the server would store it:
+without nulls, with numbers as integers if the type is one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_STRICT_ERRORS = 100
 
 @cache
 def conforms(version: str, type_name: str) -> Check:
-    """The predicate of a struct type: no unknown field, no wrong type, no null, nothing to convert."""
+    """Return the predicate of a struct type: no unknown field, no wrong type, no null, nothing to convert."""
     strings: set[str] = set()
     known: dict[str, Check] = {}
 
@@ -33,7 +33,7 @@ def conforms(version: str, type_name: str) -> Check:
         if type(value) is not dict:
             return False
         for key, item in value.items():
-            if key in strings:  # most fields are: a call for each would double the cost
+            if key in strings:  # most fields are strings: a call for each would double the cost
                 if type(item) is not str:
                     return False
                 continue
@@ -62,7 +62,7 @@ _ALIKE = frozenset(
         "[*v1.VolumeMount",
     )
 )
-"""Types whose values hardly differ from one manifest to the next."""
+"""Types whose values are nearly the same in all manifests."""
 
 
 @cache
@@ -92,7 +92,7 @@ def _all_values(test: Check) -> Check:
     def check(value: Any) -> bool:
         if type(value) is not dict:
             return False
-        # A loop: all() over a generator costs three times as much on the hot path.
+        # A loop, because all() over a generator takes three times as long on the hot path.
         for key, item in value.items():  # noqa: SIM110
             if type(key) is not str or not test(item):
                 return False
@@ -126,14 +126,14 @@ _SCALARS: dict[str, Check] = {
     "l": _is_int64,
     "q": _is_quantity,
     "x": lambda value: type(value) is str or _is_int32(value),
-    # The commonest null of all is kubectl's ``creationTimestamp: null``, and no rule looks at a time.
+    # The most frequent null is kubectl's ``creationTimestamp: null``, and no rule reads a time.
     "t": lambda value: value is None or (type(value) is str and _is_time(value)),
     "r": lambda value: True,
 }
 
 
 def _is_time(text: str) -> bool:
-    """RFC 3339, as ``time.Parse`` takes it."""
+    """Return whether the text is RFC 3339, as ``time.Parse`` accepts it."""
     date, separator, rest = text[:10], text[10:11], text[11:]
     clock, zone = (rest[:-1], "Z") if rest[-1:] == "Z" else (rest[:-6], rest[-6:])
     numbers = (date[:4], date[5:7], date[8:10], clock[:2], clock[3:5], clock[6:8])
@@ -147,7 +147,7 @@ def _is_time(text: str) -> bool:
 
 
 class _AbortError(Exception):
-    """A type that decodes itself failed: the decoder stops at once, whatever it had noted before."""
+    """A type that decodes itself failed: the decoder stops at once and drops all errors before it."""
 
 
 class _State:
@@ -160,7 +160,7 @@ class _State:
 
 
 def decode(value: object, version: str, type_name: str) -> tuple[Any, tuple[Cause, ...], str]:
-    """The value as the server would hold it, or the causes and the message of a 400 (without its leading sentence)."""
+    """Return the value as the server would store it, or the causes and the message of a 400 (without its start)."""
     state = _State(version)
     try:
         decoded = _decode(value, f"*{type_name}", (), (), "", state)
@@ -175,7 +175,7 @@ def decode(value: object, version: str, type_name: str) -> tuple[Any, tuple[Caus
 
 
 def _decode(value: object, code: str, path: Path, stack: tuple[str, ...], owner: str, state: _State) -> Any:
-    """``stack`` and ``owner`` are the decoder's error context: field names down to here and the innermost struct."""
+    """Return the decoded value; ``stack`` (field names down to here) and ``owner`` (innermost struct) are for errors."""
     match code[0]:
         case "*" if isinstance(value, dict):
             return _struct(value, code[1:], path, stack, state)
@@ -229,7 +229,7 @@ def _map(
 
 
 def _self_decoding(value: object, code: str, path: Path, stack: tuple[str, ...], owner: str) -> Any:
-    """A Quantity, IntOrString or Time. Raises _AbortError."""
+    """Return a Quantity, IntOrString or Time. Raises _AbortError."""
     if value is None:
         return None
     context = f"json: cannot unmarshal {{}} into Go struct field {owner}.{'.'.join(stack)} of type {{}}"
@@ -266,7 +266,7 @@ def _note(found: str, code: str, path: Path, stack: tuple[str, ...], owner: str,
 
 
 def _fits(value: int | float, code: str) -> bool:
-    """Whether kubectl's JSON for the number parses as an integer of that width (it writes ``3.0`` as ``3``)."""
+    """Return whether kubectl's JSON of the number parses as an integer of that width (it writes ``3.0`` as ``3``)."""
     limit = 1 << _WIDTH[code]
     return value == value and abs(value) != float("inf") and value == int(value) and -limit <= value < limit
 
@@ -296,7 +296,10 @@ def _strict_path(path: Path, name: str) -> str:
 
 
 def _meant(name: str, known: dict[str, str], siblings: dict[Any, Any]) -> str:
-    """The field of this type that was probably meant, if any: in another case, or a slip of a letter or two away."""
+    """Return the field of this type that was probably meant: in another case, or with a small misspelling.
+
+    Else empty.
+    """
     lowered = name.lower()
     for candidate in known:
         if candidate.lower() == lowered:

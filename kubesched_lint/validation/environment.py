@@ -1,4 +1,4 @@
-"""Environment variables and the references that fill them.
+"""Environment variables and the references that set them.
 
 Mirrors ``ValidateEnv`` and ``ValidateEnvFrom`` in ``pkg/apis/core/validation/validation.go`` (v1.36).
 """
@@ -73,7 +73,7 @@ def _value_from(entry: Value, path: Path) -> Iterator[Cause]:
 
 
 def field_reference(reference: Value, allowed: Collection[str], path: Path) -> Iterator[Cause]:
-    """``validateObjectFieldSelector``; ``allowed`` is sorted."""
+    """Yield the causes of ``validateObjectFieldSelector``; ``allowed`` is sorted."""
     version, at = reference.get("apiVersion") or "v1", reference.get("fieldPath", "")
     if not at:
         yield required((*path, "fieldPath"))
@@ -97,7 +97,7 @@ def field_reference(reference: Value, allowed: Collection[str], path: Path) -> I
 
 
 def subscripted(path: str) -> tuple[str, str | None]:
-    """``metadata.labels['app']`` as its path and key; the key is None where there is none."""
+    """Return the path and the key of ``metadata.labels['app']``; the key is None if there is none."""
     base, opened, key = path.removesuffix("']").partition("['") if path.endswith("']") else (path, "", "")
     return (base, key) if opened and base else (path, None)
 
@@ -130,7 +130,7 @@ def _divisor(name: str, divisor: str, path: Path) -> Iterator[Cause]:
 
 
 def _key_reference(reference: Value, path: Path) -> Iterator[Cause]:
-    """A key of a ConfigMap or a Secret; an empty name is no subdomain either."""
+    """Yield the causes of a reference to a key of a ConfigMap or a Secret; an empty name is not a subdomain either."""
     name, key = reference.get("name", ""), reference.get("key", "")
     for detail in dns_subdomain(name):
         yield invalid((*path, "name"), name, detail)
@@ -157,7 +157,7 @@ def _file_reference(reference: Value, path: Path) -> Iterator[Cause]:
 
 
 def sources(entries: Sequence[Value], path: Path) -> Iterator[Cause]:
-    """``envFrom``; upstream names the list where an entry has no source or two."""
+    """Yield the causes of ``envFrom``; upstream names the list if an entry has no source or two."""
     for i, entry in enumerate(entries):
         prefix = entry.get("prefix", "")
         for detail in environment_name(prefix) if prefix else ():

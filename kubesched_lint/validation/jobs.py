@@ -59,7 +59,7 @@ def job(value: Value) -> Iterator[Cause]:
     if "completions" not in spec and "parallelism" not in spec:
         spec = spec | {"completions": 1}
     found, generated = _labelled_template(meta, spec)
-    # A Job without labels takes those of its template: the same map, to which the selector's labels are added.
+    # A Job without labels takes its template's: the same map, to which the selector's labels are added.
     if generated is not None and not meta.get("labels"):
         meta = meta | {"labels": generated}
     own = value.get("spec", {}).get("template", {}).get("metadata", {}).get("labels", {})
@@ -76,7 +76,7 @@ def job(value: Value) -> Iterator[Cause]:
 
 
 def _blaming_the_name(causes: Iterator[Cause], own: Mapping[str, str]) -> Iterator[Cause]:
-    """A label that is generated from the Job's name has no other place."""
+    """Yield the causes; a label generated from the Job's name has the name as its place."""
     for cause in causes:
         step = cause.path[-1]
         if step in _NAME_LABELS and step not in own:
@@ -85,7 +85,7 @@ def _blaming_the_name(causes: Iterator[Cause], own: Mapping[str, str]) -> Iterat
 
 
 def _labelled_template(meta: Value, spec: Value) -> tuple[Value, dict[str, str] | None]:
-    """The template with the labels that ``generateSelector`` adds, and its own map of labels if it had one."""
+    """Return the template with the labels of ``generateSelector``, and its own label map if it had one."""
     found = spec.get("template", {})
     own = found.get("metadata", {}).get("labels")
     if spec.get("manualSelector"):
@@ -97,12 +97,12 @@ def _labelled_template(meta: Value, spec: Value) -> tuple[Value, dict[str, str] 
 
 
 def _uid(meta: Value) -> str:
-    """The server draws one; a manifest that was read from a cluster has one, with labels to match."""
+    """Return the uid: the server generates one, and a manifest read from a cluster has one, with matching labels."""
     return meta.get("uid") or _UID
 
 
 def _generated_selector(meta: Value, spec: Value, found: Value) -> Iterator[Cause]:
-    """``validateGeneratedSelector``: nobody may set the labels of the generated selector to something else."""
+    """Yield the causes of ``validateGeneratedSelector``: a manifest must not change the generated labels."""
     labels, field = found["metadata"]["labels"], "spec.template.metadata.labels"
     name, uid = meta.get("name", ""), _uid(meta)
     expected = dict(zip((*_UID_LABELS, *_NAME_LABELS), (uid, uid, name, name), strict=True))
@@ -122,7 +122,10 @@ def _generated_selector(meta: Value, spec: Value, found: Value) -> Iterator[Caus
 
 
 def _selector(spec: Value, found: Value) -> Iterator[Cause]:
-    """``ValidateJobSpec``; the generated selector, which is merged with the written one, matches the template."""
+    """Yield the causes of ``ValidateJobSpec``.
+
+    The generated selector, merged with the written one, matches the template.
+    """
     selector = spec.get("selector")
     if selector is None:
         if spec.get("manualSelector"):
@@ -137,7 +140,7 @@ def _selector(spec: Value, found: Value) -> Iterator[Cause]:
 
 
 def job_spec(spec: Value, found: Value, path: Path) -> Iterator[Cause]:
-    """``validateJobSpec``; ``found`` is the template after labelling."""
+    """Yield the causes of ``validateJobSpec``; ``found`` is the template after labelling."""
     for name in _NUMBERS:
         yield from not_negative(spec, name, path=path)
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
@@ -323,7 +326,7 @@ def _success_rule(rule: Value, completions: int, path: Path) -> Iterator[Cause]:
 
 
 def _count_indexes(text: str, completions: int) -> int:
-    """How many indexes ``1,3-5`` names. Raises ValueError with upstream's message."""
+    """Return how many indexes ``1,3-5`` names. Raises ValueError with upstream's message."""
     total, last = 0, -1
     for interval in text.split(",") if text else ():
         parts = interval.split("-")

@@ -22,12 +22,12 @@ NOT_AN_OPERATOR = "not a valid selector operator"
 
 
 _sound_pairs: set[tuple[str, str]] = set()
-"""An object's labels stand in its selector, its template and its Service again."""
+"""A cache: an object's labels occur again in its selector, its template and its Service."""
 _MOST_PAIRS = 4096
 
 
 def label_map(labels: Mapping[str, str], path: Path, *, field: str | None = None) -> Iterator[Cause]:
-    """``ValidateLabels``: upstream names the map, not the entry."""
+    """Yield the causes of ``ValidateLabels``: upstream names the map, not the entry."""
     if _sound_pairs.issuperset(labels.items()):
         return
     if len(_sound_pairs) > _MOST_PAIRS:
@@ -60,7 +60,7 @@ def annotation_map(annotations: Mapping[str, str], path: Path, *, field: str | N
 
 
 def label_selector(selector: Value | None, path: Path) -> Iterator[Cause]:
-    """``ValidateLabelSelector``; None, a selector that is absent, is fine."""
+    """Yield the causes of ``ValidateLabelSelector``; None, an absent selector, is valid."""
     if not selector:
         return
     if "matchLabels" in selector:
@@ -86,11 +86,11 @@ def _requirement(requirement: Value, path: Path) -> Iterator[Cause]:
 
 
 class UnusableSelectorError(ValueError):
-    """``LabelSelectorAsSelector`` fails: nothing can be selected with it."""
+    """``LabelSelectorAsSelector`` fails: the selector cannot select anything."""
 
 
 def _selector_of(selector: Value) -> Selector:
-    """``metav1.LabelSelectorAsSelector``. Raises UnusableSelectorError."""
+    """Return ``metav1.LabelSelectorAsSelector(selector)``. Raises UnusableSelectorError."""
     found = []
     for key, value in selector.get("matchLabels", {}).items():
         if label_key(key) or label_value(value):
@@ -109,17 +109,20 @@ def _selector_of(selector: Value) -> Selector:
 
 
 def selects(selector: Value | None, labels: Mapping[str, str]) -> bool:
-    """Whether a written selector selects the labels; an absent one selects nothing. Raises UnusableSelectorError."""
+    """Return whether a written selector selects the labels; an absent one selects nothing.
+
+    Raises UnusableSelectorError.
+    """
     if selector is None:
         return False
     wanted = selector.get("matchLabels")
     if wanted and len(selector) == 1 and _sound_pairs.issuperset(wanted.items()) and wanted.items() <= labels.items():
-        return True  # nearly all
+        return True  # nearly all cases
     return _selector_of(selector).matches(labels)
 
 
 def selector_value(selector: Value) -> Value:
-    """A LabelSelector in the order in which Go writes its fields, empty ones left out."""
+    """Return a LabelSelector in the order in which Go writes its fields, without empty ones."""
     written: Value = {}
     if selector.get("matchLabels"):
         written["matchLabels"] = dict(sorted(selector["matchLabels"].items()))

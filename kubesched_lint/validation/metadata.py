@@ -1,8 +1,8 @@
-"""The metadata of an object that is to be created.
+"""The metadata of an object to create.
 
 Mirrors ``ValidateObjectMeta`` of ``k8s.io/apimachinery/pkg/api/validation/objectmeta.go`` and of
-``pkg/apis/core/validation/validation.go`` (v1.36). The namespace of a request fills a missing one, and a cluster-wide
-object loses its own, so neither is an error.
+``pkg/apis/core/validation/validation.go`` (v1.36). A missing namespace gets that of the request, and a cluster-wide
+object loses its namespace, so neither is an error.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def object_meta(meta: Value, name_rule: NameRule = dns_subdomain, *, namespaced:
 
 
 def _owner_references(owners: Sequence[Value]) -> Iterator[Cause]:
-    """Upstream names the list, not the entry."""
+    """Yield causes; upstream names the list, not the entry."""
     controller = ""
     field = "metadata.ownerReferences"
     for i, owner in enumerate(owners):
@@ -87,7 +87,7 @@ def kube_finalizer(finalizer: str, path: tuple[str | int, ...], *, field: str | 
 
 
 def template_meta(meta: Value, path: tuple[str | int, ...]) -> Iterator[Cause]:
-    """``ValidateTemplateObjectMeta``: a claim template's metadata may hold labels and annotations only."""
+    """Yield the causes of ``ValidateTemplateObjectMeta``: a claim template may only have labels and annotations."""
     if "annotations" in meta:
         yield from annotation_map(meta["annotations"], (*path, "annotations"))
     if "labels" in meta:

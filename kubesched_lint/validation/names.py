@@ -1,7 +1,7 @@
-"""What may be a name, a label or a port name: each function gives the complaints, none when the text is fine.
+"""Rules for names, labels and port names: each function returns its complaints, none for a valid text.
 
-Mirrors ``k8s.io/apimachinery/pkg/util/validation`` and ``pkg/api/validate/content`` (v1.36). Upstream counts bytes and
-its older half calls them characters.
+Mirrors ``k8s.io/apimachinery/pkg/util/validation`` and ``pkg/api/validate/content`` (v1.36). Upstream counts bytes; its
+older half calls them characters.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _ENVIRONMENT_TEXT = "a valid environment variable name must consist only of prin
 
 
 def size(text: str) -> int:
-    """Its length in bytes, as Go's ``len`` counts."""
+    """Return the length in bytes, like Go's ``len``."""
     return len(text) if text.isascii() else len(text.encode())
 
 
@@ -102,7 +102,7 @@ def dns1035_label(name: str) -> Complaints:
 
 @lru_cache(maxsize=4096)
 def label_key(key: str) -> Complaints:
-    """``IsLabelKey``, which is also ``IsQualifiedName``."""
+    """Return the complaints of ``IsLabelKey``, which is also ``IsQualifiedName``."""
     error = regex_error(_KEY_TEXT, _KEY, "MyName", "my.name", "123-abc")
     parts = key.split("/")
     if len(parts) > 2:
@@ -136,7 +136,7 @@ def label_value(value: str) -> Complaints:
 
 
 def prefix_of(rule: NameRule) -> NameRule:
-    """The rule for a ``generateName``: a trailing dash is fine, for more is appended (``maskTrailingDash``)."""
+    """Return the rule for a ``generateName``: it may end with a dash, because a suffix follows (``maskTrailingDash``)."""
 
     def check(name: str) -> Complaints:
         return rule(f"{name[:-2]}a" if len(name) > 1 and name.endswith("-") else name)
@@ -145,7 +145,7 @@ def prefix_of(rule: NameRule) -> NameRule:
 
 
 def path_segment(name: str, prefix: bool = False) -> Complaints:
-    """What no object may be called, as it would break its URL."""
+    """Return the complaints about a name that would break the object's URL."""
     if not prefix and name in (".", ".."):
         return (f"may not be '{name}'",)
     return tuple(f"may not contain '{char}'" for char in "/%" if char in name)
@@ -191,7 +191,7 @@ def http_header(name: str) -> Complaints:
 
 @lru_cache(maxsize=4096)
 def environment_name(name: str) -> Complaints:
-    """``IsRelaxedEnvVarName``: the gate is locked on since 1.34."""
+    """Return the complaints of ``IsRelaxedEnvVarName``: the gate is locked on since 1.34."""
     found = []
     if not name:
         found.append("environment variable name must be non-empty")

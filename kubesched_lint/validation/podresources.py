@@ -1,4 +1,4 @@
-"""Resources of a whole pod, and what they owe the resources of its containers.
+"""Resources of a whole pod, and their relation to the resources of its containers.
 
 Mirrors ``validatePodResources`` in ``pkg/apis/core/validation/validation.go`` and ``AggregateContainerRequests`` of
 ``k8s.io/component-helpers/resource/helpers.go`` (v1.36).
@@ -48,7 +48,7 @@ def _consistent(spec: Value, resources: Value, path: Path) -> Iterator[Cause]:
 
 
 def aggregate(spec: Value, kind: str) -> Amounts:
-    """The sum over containers and sidecars, or what initialisation needs at its peak if that is more."""
+    """Return the sum over containers and sidecars, or the peak during initialisation if that is larger."""
     running: Amounts = {}
     for container in spec.get("containers", ()):
         running = _sum(running, _of(container, kind))

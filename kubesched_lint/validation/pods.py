@@ -1,4 +1,4 @@
-"""Pods and pod templates that are to be created, with what defaulting and creation change in a pod first.
+"""Pods and pod templates to create, with the changes of defaulting and creation to a pod.
 
 Mirrors ``ValidatePodCreate`` and ``ValidatePodTemplateSpec`` in ``pkg/apis/core/validation/validation.go``,
 ``SetDefaults_Pod`` in ``pkg/apis/core/v1/defaults.go`` and ``pkg/registry/core/pod/strategy.go`` (v1.36).
@@ -29,7 +29,7 @@ _GROUPS = ("containers", "initContainers")
 
 
 def pod(value: Value) -> Iterator[Cause]:
-    """A decoded Pod."""
+    """Yield the causes of a decoded Pod."""
     meta = value.get("metadata", {})
     spec = as_created(value.get("spec", {}), meta.get("labels", {}))
     path: Path = ("spec",)
@@ -47,7 +47,7 @@ def pod(value: Value) -> Iterator[Cause]:
 
 
 def template(value: Value, path: Path) -> Iterator[Cause]:
-    """A decoded PodTemplateSpec; upstream leaves ``metadata`` out of the fields it names."""
+    """Yield the causes of a decoded PodTemplateSpec; upstream omits ``metadata`` in the fields it names."""
     yield from template_meta(value, path)
     spec = value.get("spec", {})
     yield from pod_spec(spec, (*path, "spec"))
@@ -69,7 +69,7 @@ def template_meta(value: Value, path: Path) -> Iterator[Cause]:
 
 
 def as_created(spec: Value, labels: dict[str, str]) -> Value:
-    """The spec after what is done to pods only, not to templates."""
+    """Return the spec after the changes that apply to pods only, not to templates."""
     changed = _with_requests(spec)
     if spec.get("hostNetwork"):
         changed = _with_host_ports(changed)
@@ -79,7 +79,7 @@ def as_created(spec: Value, labels: dict[str, str]) -> Value:
 
 
 def _with_requests(spec: Value) -> Value:
-    """A limit is also the request where there is none, in containers and in the whole pod."""
+    """Return the spec with each limit as the request if there is none, in containers and in the whole pod."""
     changed = dict(spec)
     for group in _GROUPS:
         if any("limits" in container.get("resources", ()) for container in spec.get(group, ())):
@@ -124,7 +124,7 @@ def _with_host_ports(spec: Value) -> Value:
 
 
 def _annotations(annotations: Mapping[str, str], spec: Value, path: Path, field: str) -> Iterator[Cause]:
-    """``ValidatePodSpecificAnnotations``."""
+    """Yield the causes of ``ValidatePodSpecificAnnotations``."""
     if _MIRROR in annotations and not spec.get("nodeName"):
         detail = "must set spec.nodeName if mirror pod annotation is set"
         yield invalid((*path, MapKey(_MIRROR)), annotations[_MIRROR], detail, field=f"{field}[{_MIRROR}]")
@@ -141,7 +141,7 @@ def _annotations(annotations: Mapping[str, str], spec: Value, path: Path, field:
 
 
 def _is_cost(text: str) -> bool:
-    """A 32-bit integer without a plus sign or leading zeros."""
+    """Return whether the text is a 32-bit integer without a plus sign or leading zeros."""
     cost = go_int(text) if re.fullmatch("0|-[0-9]+|[1-9][0-9]*", text) else None
     return cost is not None and -(1 << 31) <= cost < 1 << 31
 

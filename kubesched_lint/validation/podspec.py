@@ -1,7 +1,7 @@
-"""The spec of a pod, in the order in which the API server looks at it.
+"""The spec of a pod, in the API server's order of checks.
 
-Mirrors ``ValidatePodSpec`` in ``pkg/apis/core/validation/validation.go`` (v1.36). Where a rule hangs on a feature gate
-whose default is not known for certain, only what both settings refuse is refused.
+Mirrors ``ValidatePodSpec`` in ``pkg/apis/core/validation/validation.go`` (v1.36). If a rule depends on a feature gate
+whose default is uncertain, only what both settings refuse is refused.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MAX_INT32 = (1 << 31) - 1
 
 
 def pod_spec(spec: Value, path: Path, *, pod: Value | None = None) -> Iterator[Cause]:
-    """``pod`` is the metadata of a Pod; None in a template, of which less is asked."""
+    """Yield causes; ``pod`` is the metadata of a Pod, None for a template, which has fewer checks."""
     is_pod = pod is not None
     sound: dict[str, Value] = {}
     if "volumes" in spec:
@@ -188,7 +188,7 @@ def _dns(spec: Value, path: Path) -> Iterator[Cause]:
 
 
 def _names(spec: Value, path: Path) -> Iterator[Cause]:
-    """What follows in upstream's order: references by name, numbers, tolerations, aliases, classes."""
+    """Yield causes in upstream's order: references by name, numbers, tolerations, aliases, classes."""
     account = spec.get("serviceAccountName") or spec.get("serviceAccount", "")
     for name, value in (("serviceAccountName", account), ("nodeName", spec.get("nodeName"))):
         for detail in dns_subdomain(value) if value else ():
@@ -223,7 +223,7 @@ def preemption_policy(policy: str, path: Path) -> Iterator[Cause]:
 
 
 def overhead(amounts: Value, path: Path) -> Iterator[Cause]:
-    """Upstream checks the overhead as if it were limits, and says so in the field."""
+    """Yield causes; upstream checks the overhead like limits, and the field says so."""
     for cause in requirements({"limits": amounts}, path):
         inside = cause.path[len(path) + 1 :]
         yield Cause(cause.field, cause.reason, cause.message, (*path, *inside))

@@ -54,7 +54,7 @@ def disruption_budget(value: Value) -> Iterator[Cause]:
     if policy not in ("AlwaysAllow", "IfHealthyBudget"):
         at = (*_SPEC, "unhealthyPodEvictionPolicy")
         yield not_supported(at, named(policy), ("AlwaysAllow", "IfHealthyBudget"))
-    # Only what every object is asked comes after: upstream leaves the metadata to BeforeCreate.
+    # Checks common to all objects come last: upstream leaves the metadata to BeforeCreate.
     yield from object_meta(value.get("metadata", {}), path_segment)
 
 

@@ -33,7 +33,7 @@ _WINDOWS_SIGNALS = frozenset(("SIGKILL", "SIGTERM"))
 
 
 def probes(container: Value, grace: int, path: Path) -> Iterator[Cause]:
-    """The three probes of a container; ``grace`` is the pod's terminationGracePeriodSeconds."""
+    """Yield the causes of a container's three probes; ``grace`` is the pod's terminationGracePeriodSeconds."""
     for kind in ("livenessProbe", "readinessProbe", "startupProbe"):
         if kind not in container:
             continue
@@ -60,7 +60,7 @@ def _probe(probe: Value, grace: int, path: Path) -> Iterator[Cause]:
 
 
 def lifecycle(value: Value, grace: int, system: str, path: Path) -> Iterator[Cause]:
-    """``system`` is ``spec.os.name``."""
+    """Yield causes; ``system`` is ``spec.os.name``."""
     for hook in ("postStart", "preStop"):
         if hook in value:
             yield from _handler(value[hook], grace, (*path, hook))
@@ -69,7 +69,10 @@ def lifecycle(value: Value, grace: int, system: str, path: Path) -> Iterator[Cau
 
 
 def _stop_signal(signal: str, system: str, path: Path) -> Iterator[Cause]:
-    """Where the gate ContainerStopSignals is off the field is dropped: only what no server takes is refused."""
+    """Yield causes.
+
+    If the gate ContainerStopSignals is off, the field is dropped, so only what no server accepts is refused.
+    """
     if system == "windows" and signal not in _LINUX_SIGNALS | _WINDOWS_SIGNALS:
         yield not_supported(path, named(signal), sorted(_WINDOWS_SIGNALS))
     elif system == "linux" and signal not in _LINUX_SIGNALS:
@@ -115,6 +118,6 @@ def _http_get(action: Value, path: Path) -> Iterator[Cause]:
 
 
 def port(value: int | str, path: Path) -> Iterator[Cause]:
-    """``ValidatePortNumOrName``."""
+    """Yield the causes of ``ValidatePortNumOrName``."""
     for detail in port_number(value) if isinstance(value, int) else port_name(value):
         yield invalid(path, value, detail)

@@ -1,8 +1,8 @@
 """Quantities as the API server parses, compares and prints them.
 
 Mirrors ``k8s.io/apimachinery/pkg/api/resource/quantity.go`` (v1.36): ``parseQuantityString``, ``ParseQuantity`` and
-``CanonicalizeBytes``. ``model.quantity`` gives the integers that the scheduler keeps; here the exact value and the
-spelling in the message matter.
+``CanonicalizeBytes``. ``model.quantity`` has the scheduler's integers; here the exact value and its spelling in
+messages matter.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ class NotAQuantityError(ValueError):
 
 @record
 class Quantity:
-    """The value in units of 10⁻⁹ (finer parts round away from zero) and the form it was written in."""
+    """The value in units of 10⁻⁹ (finer parts are rounded away from zero) and the form in which it was written."""
 
     nanos: int
     form: str = "DecimalSI"
     """``DecimalSI``, ``BinarySI`` or ``DecimalExponent``."""
     written: str = ""
-    """The text, where upstream takes it as canonical already."""
+    """The text, if upstream takes it as canonical already."""
 
     @property
     def is_whole(self) -> bool:
-        """``MilliValue() % 1000 == 0``: thousandths round away from zero."""
+        """Return ``MilliValue() % 1000 == 0``; thousandths are rounded away from zero."""
         return -(-abs(self.nanos) // 10**6) % 1000 == 0
 
     @property
@@ -66,12 +66,12 @@ class Quantity:
 
 
 def quantity(value: object) -> Quantity:
-    """The quantity of a decoded YAML or JSON scalar. Raises NotAQuantityError."""
+    """Return the quantity of a decoded YAML or JSON scalar. Raises NotAQuantityError."""
     return parse(value if isinstance(value, str) else literal(value))
 
 
 def in_resource_list(value: object) -> Quantity:
-    """The same after defaulting, which rounds the entries of a ResourceList up to thousandths."""
+    """Return the same after defaulting, which rounds the entries of a ResourceList up to thousandths."""
     found = quantity(value)
     if found.nanos % 10**6 == 0:
         return found
@@ -80,7 +80,7 @@ def in_resource_list(value: object) -> Quantity:
 
 
 def literal(value: object) -> str:
-    """A YAML scalar as kubectl writes it into JSON: a float has no exponent from 1e-6 to below 1e21."""
+    """Return a YAML scalar as kubectl writes it into JSON: a float from 1e-6 to below 1e21 has no exponent."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, float) or value != value or value in (float("inf"), float("-inf")):
@@ -99,7 +99,7 @@ def literal(value: object) -> str:
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Quantity:
-    """Raises NotAQuantityError with the message of the API server."""
+    """Return the quantity of a text. Raises NotAQuantityError with the API server's message."""
     text = text.strip()
     found = _FORM.fullmatch(text) if text else None
     if found is None:
@@ -112,7 +112,7 @@ def parse(text: str) -> Quantity:
     binary = _BINARY.get(suffix)
     if binary is not None:
         size = min(-(-(mantissa * _GIGA << binary) // 10 ** len(fraction)), ((1 << 63) - 1) * _GIGA)
-        # An odd enough short whole number counts as canonical: ``value&0x07 != 0`` in ParseQuantity.
+        # A short whole number not divisible by 8 counts as canonical: ``value&0x07 != 0`` in ParseQuantity.
         kept = not fraction and len(number) + binary * 3 // 10 <= 14 and mantissa & 7
         form = "BinarySI" if size >= _GIGA or not size else "DecimalSI"
         return Quantity(-size if sign == "-" else size, form, text if kept else "")
@@ -126,7 +126,7 @@ def parse(text: str) -> Quantity:
 
 
 def _bounded(number: str, fraction: str) -> tuple[str, str]:
-    """Hostile digits must cost nothing either: what is larger is as large, and what is finer rounds the same way."""
+    """Return the digits cut to LONGEST, so that hostile input costs little; the rounding stays the same."""
     if len(number) > LONGEST:
         number = "9" * LONGEST
     if len(fraction) > LONGEST:
@@ -140,7 +140,7 @@ def _power_of_ten(suffix: str) -> int:
         return power
     if len(suffix) > 1 and suffix[0] in "eE":
         try:
-            # Hostile exponents must not cost memory; every real one is far below.
+            # Hostile exponents must not use up memory; every real one is far smaller.
             return max(-1000, min(1000, int(suffix[1:])))
         except ValueError:
             pass

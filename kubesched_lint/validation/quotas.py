@@ -77,7 +77,7 @@ def _limit(limit: Value, kind: str, path: Path) -> Iterator[Cause]:
             detail = "either minimum or maximum storage value is required, but neither was provided"
             yield required((*path, "limits"), detail)
     if kind == "Container":
-        # What is not written is taken from max, then from the default, then from min.
+        # A missing default is taken from max, a missing defaultRequest from the default, then from min.
         amounts["default"] = amounts["max"] | amounts["default"]
         amounts["defaultRequest"] = amounts["min"] | amounts["default"] | amounts["defaultRequest"]
     for name in dict.fromkeys(name for part in amounts.values() for name in part):
@@ -110,7 +110,10 @@ _ORDERED = (
     ("min", "default", "default", "min", "min value {} is greater than default value {}"),
     ("default", "max", "default", "max", "default value {} is greater than max value {}"),
 )
-"""What must not exceed what; then the field that upstream names, the amount it shows, and its words."""
+"""(lower, upper): lower must not exceed upper.
+
+Then the field that upstream names, the amount it shows, and its text.
+"""
 
 
 def _bounds(name: str, found: Amounts, path: Path) -> Iterator[Cause]:
@@ -153,7 +156,7 @@ def resource_quota(value: Value) -> Iterator[Cause]:
 
 
 def _scopes(scopes: Sequence[str], hard: Value, path: Path) -> Iterator[Cause]:
-    """Upstream names the list."""
+    """Yield causes; upstream names the list, not the entry."""
     for scope in scopes:
         if scope not in _SCOPES:
             yield invalid(path, scopes, "unsupported scope")
@@ -178,7 +181,7 @@ def _may_scope(scope: str, name: str) -> bool:
 
 
 def _scope_selector(spec: Value, hard: Value, path: Path) -> Iterator[Cause]:
-    """Upstream leaves the index out."""
+    """Yield causes; upstream omits the index."""
     field = field_of(path)
     requirements = spec["scopeSelector"].get("matchExpressions", ())
     shown = {

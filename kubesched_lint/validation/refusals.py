@@ -1,4 +1,4 @@
-"""All that the API server would refuse, also where its decoder stops at the first wrong type."""
+"""All refusals of the API server, also those after the first wrong type, at which its decoder stops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Refusals = tuple[tuple[Cause, ApiServerAnswer], ...]
 
 
 def refusals(obj: dict[Any, Any], version: str) -> Iterator[tuple[Cause, ApiServerAnswer]]:
-    """Every cause with the verdict that holds it: of wrong types one after the other, as mending each would show."""
+    """Yield every cause with its verdict; further wrong types appear as if the earlier ones were fixed."""
     verdict = validate(obj, version=version)
     yield from ((cause, verdict) for cause in verdict.causes)
     if verdict.code == _UNDECODED:
@@ -22,7 +22,10 @@ def refusals(obj: dict[Any, Any], version: str) -> Iterator[tuple[Cause, ApiServ
 
 
 def _further(obj: dict[Any, Any], verdict: ApiServerAnswer, version: str) -> Iterator[tuple[Cause, ApiServerAnswer]]:
-    """What decoding stumbles over next: wrong types, then unknown fields. Rules are asked of what decodes only."""
+    """Yield the next decoding errors: wrong types, then unknown fields.
+
+    Rules are checked only for values that decode.
+    """
     from kubesched_lint.manifests.drop_value import affordable, set_aside
 
     value = obj

@@ -8,7 +8,7 @@ from __future__ import annotations
 _RBAC = ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 _FLOWS = ("FlowSchema", "PriorityLevelConfiguration")
 _REVIEWS = ("LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview")
-# The first minor version that does not serve it -> apiVersion -> kinds.
+# The first minor version that does not serve it → apiVersion → kinds.
 _GONE: dict[int, dict[str, tuple[str, ...]]] = {
     16: {
         "apps/v1beta1": ("Deployment", "StatefulSet"),
@@ -54,14 +54,14 @@ _REMOVED_IN = {
 
 
 def removed_in(api_version: str, kind: str, version: str) -> str:
-    """The Kubernetes version, as ``1.25``, that ended serving a kind; empty where ``version`` serves it still.
+    """Return the Kubernetes version that ended serving a kind, such as ``1.25``; empty if ``version`` still serves it.
 
-    Empty as well for what no version of Kubernetes ever served.
+    Also empty for a kind that no version of Kubernetes ever served.
     """
     minor = _REMOVED_IN.get((api_version, kind))
     return f"1.{minor}" if minor is not None and minor <= int(version.partition(".")[2]) else ""
 
 
 def no_matches(api_version: str, kind: str) -> str:
-    """What kubectl says of it."""
+    """Return kubectl's message about it."""
     return f'no matches for kind "{kind}" in version "{api_version}"'

@@ -1,4 +1,4 @@
-"""Resource names, amounts, and what requests and limits owe each other.
+"""Resource names, amounts, and the relation of requests to limits.
 
 Mirrors ``validateResourceRequirements`` in ``pkg/apis/core/validation/validation.go`` and
 ``pkg/apis/core/helper/helpers.go`` (v1.36).
@@ -94,7 +94,7 @@ def container_resource_name(name: str, path: Path) -> Iterator[Cause]:
 
 
 def pod_resource_name(name: str, path: Path) -> Iterator[Cause]:
-    """Pod-level resources know cpu, memory and huge pages only."""
+    """Yield causes: pod-level resources may only be cpu, memory and huge pages."""
     bad = tuple(resource_name(name, path))
     yield from bad
     if not bad and name not in ("cpu", "memory") and not is_huge_page(name):
@@ -102,7 +102,7 @@ def pod_resource_name(name: str, path: Path) -> Iterator[Cause]:
 
 
 def amount(name: str, value: object, path: Path) -> Iterator[Cause]:
-    """``ValidateResourceQuantityValue``: not negative, and whole where the resource is counted."""
+    """Yield the causes of ``ValidateResourceQuantityValue``: not negative, and whole if the resource is a count."""
     found = in_resource_list(value)
     if found.nanos < 0:
         yield invalid(path, str(found), NEGATIVE)
@@ -113,7 +113,7 @@ def amount(name: str, value: object, path: Path) -> Iterator[Cause]:
 def requirements(
     value: Value, path: Path, *, claims: Collection[str] = (), name_check: NameCheck = container_resource_name
 ) -> Iterator[Cause]:
-    """``resources`` of a container or a pod; ``claims`` are the names in the pod's ``resourceClaims``."""
+    """Yield the causes of ``resources`` in a container or a pod; ``claims`` are the names in ``resourceClaims``."""
     limits, requests = value.get("limits", {}), value.get("requests", {})
     for name, written in limits.items():
         yield from _entry(name, written, (*path, "limits", MapKey(name)), name_check)
@@ -134,7 +134,7 @@ def _entry(
     limits: Mapping[str, object] | None = None,
     parent: Path = (),
 ) -> Iterator[Cause]:
-    """One limit, or with ``limits`` one request."""
+    """Yield the causes of one limit, or with ``limits`` of one request."""
     if name not in _CONTAINER or name_check is not container_resource_name:
         yield from name_check(name, path)
     yield from amount(name, written, path)
@@ -148,7 +148,7 @@ def _entry(
 def _within_limit(
     name: str, written: object, limits: Mapping[str, object], path: Path, parent: Path
 ) -> Iterator[Cause]:
-    """Upstream names the whole map of requests, or of limits, not the entry."""
+    """Yield causes; upstream names the whole map of requests, or of limits, not the entry."""
     if name not in limits:
         if not allows_overcommit(name):
             yield required((*parent, "limits"), "Limit must be set for non overcommitable resources")

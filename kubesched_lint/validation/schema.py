@@ -1,6 +1,6 @@
-"""The fields of every type that the linted kinds reach, for each Kubernetes version, loaded when first asked for.
+"""The fields of every type that the linted kinds reach, for each Kubernetes version, loaded on first use.
 
-The files in ``data/`` are built from the published schemas by ``scripts/build_schemas.py``. A field is ``name=code``:
+``scripts/build_schemas.py`` builds the files in ``data/`` from the published schemas. A field is ``name=code``:
 
 ====  =====================  ====  =========================================
 code  Go type                code  Go type
@@ -23,7 +23,7 @@ from kubesched_lint.files import shipped
 LATEST = "1.36"
 VERSIONS = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35", LATEST)
 RECORDED = LATEST
-"""The version whose refusals were recorded; for the others only the schema is checked."""
+"""The version whose refusals were recorded; for the other versions only the schema is checked."""
 
 ROOTS = {
     ("apps/v1", "DaemonSet"): "v1.DaemonSet",
@@ -52,7 +52,7 @@ ROOTS = {
 
 @cache
 def _tables(version: str) -> dict[str, str]:
-    """Type to the codes of its fields: lines of text, for to import ``json`` would cost more than to read them."""
+    """Return type → codes of its fields; text lines, because importing ``json`` would take longer than reading them."""
     import zlib
 
     lines = zlib.decompress(shipped(f"validation/data/v{version}.txt.z")).decode().split("\n")
@@ -61,13 +61,13 @@ def _tables(version: str) -> dict[str, str]:
 
 @cache
 def fields(version: str, type_name: str) -> dict[str, str]:
-    """Field name to code, of a type such as ``v1.PodSpec``; ``version`` is one of VERSIONS."""
+    """Return field name → code for a type such as ``v1.PodSpec``; ``version`` is one of VERSIONS."""
     pairs = (field.partition("=") for field in _tables(version)[type_name].split(" "))
     return {name: code for name, _, code in pairs}
 
 
 def go_type(code: str) -> str:
-    """The Go type of a code as reflect prints it: ``[]v1.Toleration``, ``map[string]string``, ``int32``."""
+    """Return the Go type of a code as reflect prints it: ``[]v1.Toleration``, ``map[string]string``, ``int32``."""
     plain, _, name = code.partition(":")
     match plain[0]:
         case "*":

@@ -1,7 +1,7 @@
 """Security contexts of pods and containers.
 
-Mirrors ``ValidateSecurityContext`` and ``validatePodSpecSecurityContext`` in
-``pkg/apis/core/validation/validation.go`` (v1.36). What an operating system forbids is in ``systems``.
+Mirrors ``ValidateSecurityContext`` and ``validatePodSpecSecurityContext`` in ``pkg/apis/core/validation/validation.go``
+(v1.36). ``systems`` has the restrictions of operating systems.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NET_SYSCTL, _IPC_SYSCTL = ("net.",), ("kernel.shm", "kernel.msg", "kernel.sem",
 
 
 def security_context(value: Value, host_users: bool, path: Path) -> Iterator[Cause]:
-    """A container's."""
+    """Yield the causes of a container's security context."""
     for name in ("runAsUser", "runAsGroup"):
         yield from _identity(value, name, path)
     if "procMount" in value:
@@ -146,7 +146,7 @@ def _sysctls(sysctls: Sequence[Value], spec: Value, path: Path) -> Iterator[Caus
 
 
 def _windows_options(value: Value, path: Path) -> Iterator[Cause]:
-    """The name of the account is checked for what no Windows takes; its finer grammar is not modelled."""
+    """Yield causes; an account name is checked only for what no Windows accepts, not for its full grammar."""
     for detail in dns_subdomain(value["gmsaCredentialSpecName"]) if "gmsaCredentialSpecName" in value else ():
         yield invalid((*path, "gmsaCredentialSpecName"), named(value["gmsaCredentialSpecName"]), detail)
     if value.get("gmsaCredentialSpec") == "":

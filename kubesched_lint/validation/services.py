@@ -1,7 +1,7 @@
 """Services.
 
 Mirrors ``ValidateServiceCreate`` in ``pkg/apis/core/validation/validation.go`` and ``SetDefaults_Service`` (v1.36). The
-cluster's own choices (free addresses, free ports) are not known here.
+cluster's own choices (free addresses, free ports) are unknown here.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ _ONLY_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'"
 
 
 def service_name(name: str) -> Complaints:
-    """A gate of uncertain default allows a digit in front: refused is what both settings refuse."""
+    """Return complaints.
+
+    A gate of uncertain default allows a leading digit, so only what both settings refuse is refused.
+    """
     return dns1035_label(name) if dns_label(name) else ()
 
 
@@ -128,7 +131,7 @@ def _session_affinity(spec: Value) -> Iterator[Cause]:
 
 
 def _addresses(spec: Value, addresses: Sequence[str]) -> Iterator[Cause]:
-    """``ValidateServiceClusterIPsRelatedFields``; ``clusterIP`` alone stands for a list of one."""
+    """Yield the causes of ``ValidateServiceClusterIPsRelatedFields``; ``clusterIP`` alone is a list of one."""
     at = (*_SPEC, "clusterIPs")
     single = spec.get("clusterIP", "")
     if "clusterIPs" in spec and addresses and spec.get("clusterIPs"):

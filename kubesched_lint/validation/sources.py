@@ -1,7 +1,7 @@
-"""What a volume may be made from: at most one source, each with its own required parts.
+"""Volume sources: at most one per volume, each with its own required fields.
 
-Mirrors ``validateVolumeSource`` and the sources' checks in ``pkg/apis/core/validation/validation.go`` (v1.36). The
-fields that a source may not lack are a table; what needs more is a function.
+Mirrors ``validateVolumeSource`` and the sources' checks in ``pkg/apis/core/validation/validation.go`` (v1.36). A table
+lists the required fields; other checks are functions.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ _NEEDED = {
     "scaleIO": ("gateway", "system", "volumeName"),
     "vsphereVolume": ("volumePath",),
 }
-"""Sources that only lack something, and what."""
+"""Source → its required fields."""
 _SECRET_NAME_NEEDED = frozenset(("cinder", "storageos"))
 
 
 def known_source(kind: str, value: Value, path: Path, volume: str = "") -> Iterator[Cause]:
-    """The checks of one source; ``path`` ends with the manifest's name of it, ``volume`` is the volume's name."""
+    """Yield the causes of one source; ``path`` ends with the source's field name, ``volume`` is the volume's name."""
     for name in _NEEDED.get(kind, ()):
         if not value.get(name):
             yield required((*path, name))
@@ -94,7 +94,7 @@ def _git_repo(value: Value, path: Path, volume: str) -> Iterator[Cause]:
 
 def _disk(identity: str) -> Check:
     def check(value: Value, path: Path, volume: str) -> Iterator[Cause]:
-        # Upstream calls both kinds of disk persistentDisk in the field.
+        # Upstream names both kinds of disk persistentDisk in the field.
         field = f"{field_of(path[:-1])}.persistentDisk"
         if not value.get(identity):
             yield required((*path, identity), field=f"{field}.{identity}")
@@ -299,7 +299,7 @@ _CHECKS: dict[str, Check] = {
 
 
 def more_than_one(kind: str, path: Path) -> Cause:
-    # Two spellings of upstream's own: cephFS for cephfs, and downwarAPI.
+    # Two spellings of upstream: cephFS for cephfs, and downwarAPI.
     written = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}.get(kind, kind)
     detail = "may not specify more than 1 volume type"
     return forbidden((*path, kind), detail, field=f"{field_of(path)}.{written}")

@@ -1,4 +1,4 @@
-"""What user namespaces, host names and the operating system forbid in a pod.
+"""Restrictions of user namespaces, host names and the operating system on a pod.
 
 Mirrors ``validateHostUsers``, ``validatePodHostName``, ``validateOS``, ``validateLinux`` and ``validateWindows`` in
 ``pkg/apis/core/validation/validation.go`` (v1.36).
@@ -58,7 +58,7 @@ def _each_container(spec: Value, path: Path) -> Iterator[tuple[Value, Path]]:
 
 
 def host_users(spec: Value, path: Path) -> Iterator[Cause]:
-    """``hostNetwork`` is left out: a gate of uncertain default allows it."""
+    """Yield causes; ``hostNetwork`` is not checked, because a gate of uncertain default allows it."""
     if spec.get("hostUsers") is not False:
         return
     for name in ("hostPID", "hostIPC"):

@@ -1,7 +1,7 @@
-"""What the API server would say to an object: accepted, or every cause in its own words.
+"""The API server's answer to an object: accepted, or every cause in its own words.
 
-First strict decoding (a 400), then defaulting and the kind's own rules (a 422). For the version whose answers were
-recorded both are modelled; for the others only the published schema is followed, so that only decoding refuses.
+First strict decoding (a 400), then defaulting and the kind's own rules (a 422). Both are modelled for the version whose
+answers were recorded; for the other versions only the published schema is used, so only decoding refuses.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ _ACCEPTED = ApiServerAnswer(True)
 
 
 def validate(obj: dict[Any, Any], *, version: str = LATEST, classes: Classes | None = None) -> ApiServerAnswer:
-    """Judges one object as loaded from YAML or JSON. ``version`` is ``1.30`` to ``1.36``; ValueError otherwise.
+    """Return the answer to one object as loaded from YAML or JSON.
 
-    A kind that is not modelled is accepted. With ``classes`` a Pod is also asked what the admission plugins ask.
+    ``version`` is ``1.30`` to ``1.36``; ValueError otherwise. A kind that is not modelled is accepted. With ``classes``
+    a Pod also passes the admission plugins.
     """
     if version not in VERSIONS:
         raise ValueError(f"Kubernetes {version} is not modelled; known are {', '.join(VERSIONS)}")
@@ -62,7 +63,7 @@ def validate(obj: dict[Any, Any], *, version: str = LATEST, classes: Classes | N
 def _judged(value: dict[str, Any]) -> ApiServerAnswer:
     meta = value.get("metadata", {})
     if meta.get("generateName") and not meta.get("name"):
-        # names.SimpleNameGenerator: at most 58 characters, and five at random.
+        # names.SimpleNameGenerator: at most 58 characters, plus five random ones.
         value = value | {"metadata": meta | {"name": f"{meta['generateName'][:58]}xxxxx"}}
     causes = tuple(_rules(value["apiVersion"], value["kind"])(value))
     if not causes:
@@ -74,7 +75,7 @@ def _judged(value: dict[str, Any]) -> ApiServerAnswer:
 
 
 def in_brackets(causes: tuple[Cause, ...]) -> str:
-    """``ErrorList.ToAggregate``: each message once, in brackets when there are several."""
+    """Return ``ErrorList.ToAggregate``: each message once, in brackets if there are several."""
     messages = tuple(dict.fromkeys(map(str, causes)))
     return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
 
@@ -98,7 +99,10 @@ def _unserved(api_version: str, kind: str) -> ApiServerAnswer:
 
 @cache
 def _rules(api_version: str, kind: str) -> Rules:
-    """Imported when a kind is first met: a file of Deployments does not pay for the rules of volumes."""
+    """Return the rules of a kind.
+
+    Imported on first use, so that a file of Deployments does not load the rules of volumes.
+    """
     match kind:
         case "Deployment" | "ReplicaSet" | "DaemonSet" | "StatefulSet" | "ReplicationController":
             from kubesched_lint.validation import workloads as w

@@ -1,8 +1,8 @@
-"""A pod's volumes: their names, what they are made from, and what several sources project into one.
+"""A pod's volumes: their names, their sources, and the projection of several sources into one.
 
 Mirrors ``ValidateVolumes``, ``validateProjectionSources`` and ``validateDownwardAPIVolumeFile`` in
 ``pkg/apis/core/validation/validation.go`` (v1.36). Cluster trust bundles and pod certificates are behind gates that are
-off by default: such a source is dropped before validation, so it is not looked into.
+off by default: such a source is dropped before validation, so it is not checked.
 """
 
 from __future__ import annotations
@@ -60,12 +60,15 @@ _ORDER = (
     "ephemeral",
     "image",
 )
-"""The order in which upstream looks at the sources: the first is the volume's, any other is one too many."""
+"""The order in which upstream checks the sources: the first one is the volume's, any other is an error."""
 _TEN_MINUTES = 600
 
 
 def volumes(entries: Sequence[Value], pod_name: str, sound: dict[str, Value], path: Path) -> Iterator[Cause]:
-    """``ValidateVolumes``; adds the volumes without complaints to ``sound``. ``pod_name`` is empty in a template."""
+    """Yield the causes of ``ValidateVolumes``; add the valid volumes to ``sound``.
+
+    ``pod_name`` is empty in a template.
+    """
     created = {f"{pod_name}-{entry.get('name', '')}" for entry in entries if pod_name and "ephemeral" in entry}
     for i, entry in enumerate(entries):
         here = (*path, i)
@@ -86,7 +89,7 @@ def _volume(entry: Value, name: str, pod_name: str, path: Path) -> Iterator[Caus
     kinds = [kind for kind in entry if kind != "name"]
     if len(kinds) > 1:
         kinds.sort(key=_ORDER.index)
-    # No source at all is fine: SetDefaults_Volume makes it an emptyDir.
+    # No source at all is valid: SetDefaults_Volume makes it an emptyDir.
     for kind in kinds[:1]:
         yield from _source(kind, entry[kind], name, pod_name, path)
     for kind in kinds[1:]:
@@ -139,7 +142,7 @@ def _ephemeral(source: Value, name: str, pod_name: str, path: Path) -> Iterator[
 
 
 def _downward_file(file: Value, path: Path, field: str) -> Iterator[Cause]:
-    """``field`` is the volume's: upstream names the parts of a file without saying which file."""
+    """Yield causes; ``field`` is the volume's: upstream names the parts of a file without the file's index."""
     target = file.get("path", "")
     if not target:
         yield required((*path, "path"), field=f"{field}.path")

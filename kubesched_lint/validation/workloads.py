@@ -64,7 +64,10 @@ def replica_set(value: Value) -> Iterator[Cause]:
 
 
 def replication_controller(value: Value) -> Iterator[Cause]:
-    """``ValidateReplicationControllerSpec`` of ``pkg/apis/core``: the selector is a map, by default the labels."""
+    """Yield the causes of ``ValidateReplicationControllerSpec``.
+
+    The selector is a map, by default the template's labels.
+    """
     spec = value.get("spec", {})
     yield from object_meta(value.get("metadata", {}))
     yield from not_negative(spec, "minReadySeconds")
@@ -93,7 +96,10 @@ def _required_selector(spec: Value, kind: str) -> Iterator[Cause]:
 
 
 def _selected_template(spec: Value) -> Iterator[Cause]:
-    """``ValidatePodTemplateSpecForReplicaSet``; not reached with a selector that cannot be used."""
+    """Yield the causes of ``ValidatePodTemplateSpecForReplicaSet``.
+
+    The template is checked only with a usable selector.
+    """
     found = spec.get("template", {})
     try:
         fits = selects(spec.get("selector"), _labels(found))
@@ -230,13 +236,13 @@ def _stateful_template(spec: Value) -> Iterator[Cause]:
     else:
         yield from mismatch(found, fits)
         yield from template(_with_claims(found, spec.get("volumeClaimTemplates", ())), _TEMPLATE)
-        # Upstream looks at labels and annotations a second time.
+        # Upstream checks labels and annotations a second time.
         yield from template_meta(found, _TEMPLATE)
     yield from _runs_always(found, "StatefulSet")
 
 
 def _with_claims(found: Value, claims: Any) -> Value:
-    """Claim templates stand as volumes, before the others; hostname and subdomain are the controller's."""
+    """Return the template with its claims as volumes, without hostname and subdomain, which the controller sets."""
     pod = found.get("spec", {})
     if not claims and "hostname" not in pod and "subdomain" not in pod:
         return found
@@ -245,7 +251,7 @@ def _with_claims(found: Value, claims: Any) -> Value:
         names = [claim.get("metadata", {}).get("name", "") for claim in claims]
         own = [volume for volume in pod.get("volumes", ()) if volume.get("name", "") not in names]
         made = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in dict.fromkeys(names)]
-        # The manifest's volumes come first here, so that their places are right.
+        # The manifest's volumes come first here, so that their indexes stay right.
         changed["volumes"] = [*own, *made]
     return found | {"spec": changed}
 
@@ -269,7 +275,7 @@ def _rolling_stateful_set(rolling: Value, path: Path) -> Iterator[Cause]:
     if rolling.get("partition", 0) < 0:
         yield invalid((*path, "partition"), rolling["partition"], _NEGATIVE)
     if "maxUnavailable" in rolling:
-        # Dropped where the gate MaxUnavailableStatefulSet is off; it is on by default since 1.35.
+        # If the gate MaxUnavailableStatefulSet is off, the field is dropped; the gate is on by default since 1.35.
         at, unavailable = (*path, "maxUnavailable"), rolling["maxUnavailable"]
         yield from positive_int_or_percent(unavailable, at)
         if amount(unavailable) == 0:
@@ -297,12 +303,12 @@ def at_most_all(value: int | str, path: Path) -> Iterator[Cause]:
 
 
 def amount(value: int | str) -> int:
-    """``getIntOrPercentValue``: the number before the percent sign too; text that is no number counts as 0."""
+    """Return the number of an int or percentage like ``getIntOrPercentValue``; text without a number counts as 0."""
     if isinstance(value, int):
         return value
     return go_int(value if percent(value) else value[:-1]) or 0
 
 
 def int_or_string(value: int | str) -> int | Raw:
-    """How an IntOrString shows in a message."""
+    """Return an IntOrString as a message shows it."""
     return value if isinstance(value, int) else named(value)

@@ -175,7 +175,7 @@ def decode(value: object, version: str, type_name: str) -> tuple[Any, tuple[Caus
 
 
 def _decode(value: object, code: str, path: Path, stack: tuple[str, ...], owner: str, state: _State) -> Any:
-    """Return the decoded value; ``stack`` (field names down to here) and ``owner`` (innermost struct) are for errors."""
+    """Return the decoded value; errors use ``stack`` (field names down to here) and ``owner`` (innermost struct)."""
     match code[0]:
         case "*" if isinstance(value, dict):
             return _struct(value, code[1:], path, stack, state)

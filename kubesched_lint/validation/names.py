@@ -136,7 +136,7 @@ def label_value(value: str) -> Complaints:
 
 
 def prefix_of(rule: NameRule) -> NameRule:
-    """Return the rule for a ``generateName``: it may end with a dash, because a suffix follows (``maskTrailingDash``)."""
+    """Return the rule for a ``generateName``: it may end with a dash, as a suffix follows (``maskTrailingDash``)."""
 
     def check(name: str) -> Complaints:
         return rule(f"{name[:-2]}a" if len(name) > 1 and name.endswith("-") else name)

@@ -177,7 +177,7 @@ def own_folder(path: str) -> Iterator[int]:
     try:
         found = os.fstat(folder)
         if found.st_uid != os.geteuid() or found.st_mode & 0o077:
-            raise UnreadableError("not the user's alone")
+            raise UnreadableError("accessible to other users")
         yield folder
     finally:
         os.close(folder)

@@ -239,7 +239,7 @@ def _texts(text: Texts | None, objects: Objects) -> Iterator[tuple[str, bytes]]:
         try:
             written = json.dumps(value, indent=2, ensure_ascii=False)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"object {number} is not what YAML or JSON could hold: {error}") from None
+            raise ValueError(f"object {number} cannot be written as YAML or JSON: {error}") from None
         yield _OBJECTS.format(number), written.encode("utf-8", "surrogatepass")
 
 

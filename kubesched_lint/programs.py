@@ -124,7 +124,7 @@ def run(
             _end(process.pid)
             process.wait()
     if short:
-        raise ProgramError(f"{name} writes more than there is memory for")
+        raise ProgramError(f"{name} writes more than the memory can hold")
     if len(found[0]) > largest:
         raise ProgramError(f"{name} writes more than {largest // 1024**2} MiB")
     return Done(code, found[0], found[1].decode("utf-8", "replace"))

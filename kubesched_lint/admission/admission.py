@@ -337,7 +337,7 @@ def _stands(by: LimitRange | Namespace | ResourceQuota) -> tuple[str, ...]:
     """Return the assumptions of a refusal by an object of the manifests."""
     if not isinstance(by.source, Document):
         return ()
-    return (f"{type(by).__name__} {by.name} is there before the pods, as it is whenever they are made anew",)
+    return (f"{type(by).__name__} {by.name} exists before the pods, as it does whenever they are created again",)
 
 
 # --- Which objects of a manifest set apply to which workloads: two sample folders are two worlds ----------------------

@@ -147,7 +147,7 @@ def _is_live(quota: ResourceQuota, world: World) -> bool:
 def _premises(quota: ResourceQuota, world: World) -> tuple[str, ...]:
     if _is_live(quota, world):
         return (f"quota {quota.name} stays as it is",)
-    return (f"quota {quota.name} is there before the pods, as it is whenever they are made anew",)
+    return (f"quota {quota.name} exists before the pods, as it does whenever they are created again",)
 
 
 def _related(quota: ResourceQuota, world: World) -> tuple[Place, ...]:

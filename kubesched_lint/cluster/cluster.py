@@ -160,12 +160,12 @@ class Cluster:
 
     def _notes(self, pools: Iterable[NodePool]) -> Iterator[str]:
         if not self.knows_nodes:
-            yield "the snapshot holds no nodes (they were not captured): nothing is said of where pods run"
+            yield "the snapshot holds no nodes (they were not captured): nothing is reported about where pods run"
         if self.stranded:
             few = (f"{pod.namespace}/{pod.name} on {pod.node}" for pod in self.stranded)
             count = len(self.stranded)
             are = f"{many(count, 'running pod')} {plural(count, 'is', 'are')}"
-            yield f"{are} on nodes that the cluster does not hold, and count nowhere: {_listed(few)}"
+            yield f"{are} on nodes that the cluster does not hold, and are not counted: {_listed(few)}"
         if self.passing:
             count = len(self.passing)
             yield (

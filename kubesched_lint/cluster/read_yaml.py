@@ -22,7 +22,7 @@ def read_yaml(name: str, data: bytes, collector: Collector) -> frozenset[str]:
         elif isinstance(entry, Unread):
             collector.count_unread(entry.kind)
         elif isinstance(entry, Skipped):
-            raise ClusterError(name, entry.line, 1, f"{entry.reason}: this is no cluster")
+            raise ClusterError(name, entry.line, 1, f"{entry.reason}: this is not a cluster")
         elif isinstance(entry, InputError):
             raise ClusterError(name, entry.line, entry.column, entry.message)
     return frozenset(met) - {""}

@@ -102,7 +102,7 @@ def _entry(entry: Value, here: Path, whole: bool | None) -> Iterator[tuple[Node,
     zones = _zones(entry, here)
     written = _labels(entry, here)
     if count * len(zones) * (len(base) + len(written)) > _MOST_TEXT:
-        raise DecodeError(here, f"{words(here)}: so many nodes of so many labels or so long a name are no cluster")
+        raise DecodeError(here, f"{words(here)}: too many nodes with too many labels or too long a name")
     taints = tuple(taints_of(entry, here))
     allocatable = None if entry.get("allocatable") is None else resources(entry, "allocatable", here)
     if allocatable is not None:

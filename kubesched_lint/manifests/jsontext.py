@@ -78,7 +78,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(word: str) -> NoReturn:
-    raise _RefusedError(f"{word} is no number that JSON knows")
+    raise _RefusedError(f"{word} is not a JSON number")
 
 
 def _placed(text: str, at: int, words: str) -> BuildError:

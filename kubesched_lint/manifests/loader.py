@@ -179,7 +179,7 @@ class _Reader:
             yield from self._objects(index, part, found.value, (), False, line)
         if found.rest:
             where = part.line + found.rest - 1
-            yield Skipped(self._path, where, "kubectl never reads what stands behind '...': part documents with '---'")
+            yield Skipped(self._path, where, "kubectl ignores text behind '...': separate documents with '---'")
 
     def _objects(
         self, index: int, part: DocumentText, value: Any, prefix: Path, plain: bool, line: int = 0
@@ -218,7 +218,7 @@ class _Reader:
             missing = _missing(value, kind, version)
             if missing and not self._in_kustomization:
                 span = span_of(part.text, part.line, prefix, plain=plain)
-                words = f"no {missing}, though it has metadata: kubectl refuses an object without"
+                words = f"no {missing}, although it has metadata: kubectl refuses such an object"
                 yield InputError(self._path, words, span.line, span.column)
             else:
                 yield self._unread(value, kind, version, line or part.line)

@@ -49,7 +49,7 @@ def render(tool: Tool, folder: str, *, timeout: float = TIMEOUT) -> str:
     except ProgramError as error:
         raise RenderError(str(error)) from None
     if done.code:
-        raise RenderError(f"{tool.name}: {_message(done.error) or f'ended with {done.code} and without a word'}")
+        raise RenderError(f"{tool.name}: {_message(done.error) or f'ended with {done.code} and no message'}")
     return done.out.decode("utf-8", "surrogateescape")
 
 

@@ -54,7 +54,7 @@ def resolved(text: str) -> Scalar:
         if number is not None:
             return _as_json(number)
         if text in _ENDLESS:
-            raise ScalarError(f"{text} cannot be said in JSON: kubectl refuses it")
+            raise ScalarError(f"{text} cannot be written in JSON: kubectl refuses it")
     return text
 
 

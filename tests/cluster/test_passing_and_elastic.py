@@ -166,6 +166,6 @@ def test_running_pods_on_nodes_that_are_not_there_are_said() -> None:
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
     cluster = cluster_from([("c.json", text)], "c.json")
     assert cluster.notes == (
-        "2 running pods are on nodes that the cluster does not hold, and count nowhere: "
+        "2 running pods are on nodes that the cluster does not hold, and are not counted: "
         "shop/p1 on gone; shop/p2 on gone",
     )

@@ -37,7 +37,7 @@ CLUSTERS = {
     "cluster-990-deep.json": OF_990,
     "cluster-bad-byte-behind-an-error.json": (1, 88, "is not valid UTF-8: byte 0xff"),
     "cluster-kind-of-two-lines.yaml": (0, 0, "holds no nodes (1"),
-    "cluster-many-labels-many-nodes.yaml": (4, 3, "so many nodes of so many labels"),
+    "cluster-many-labels-many-nodes.yaml": (4, 3, "too many nodes with too many labels"),
     "cluster-number-of-5000-digits.json": (1, 1, MANY),
     "cluster-pools-of-30000-nodes.yaml": (6, 38, "pools[1].min: with it more than 20,000 nodes"),
 }

@@ -139,7 +139,7 @@ def test_discovery_has_a_limit_too(api: ApiServer, path: str, words: str) -> Non
 def test_an_encoding_that_nobody_asked_for_is_a_gap(api: ApiServer, encoding: str) -> None:
     api.fails(PODS, bomb(1, encoding))
     (gap,) = captured().failures
-    assert gap.startswith("pods: the answer is packed in a way that was not asked for")
+    assert gap.startswith("pods: the answer has an encoding that was not requested")
     assert one_plain_line(gap)
 
 
@@ -197,13 +197,13 @@ def page(token: str, *items: Any, **more: Any) -> Callable[[Handler], bool]:
 
 def test_the_same_token_twice_is_an_error(api: ApiServer) -> None:
     api.fails(PODS, *[page("again")] * 5)
-    assert captured().failures == ("pods: the server gives the same continue token twice",)
+    assert captured().failures == ("pods: the server sends the same continue token twice",)
     assert len(api.asked("pods")) == 2
 
 
 def test_a_circle_of_tokens_is_an_error(api: ApiServer) -> None:
     api.fails(PODS, *[page(t) for t in "abcabcabc"])
-    assert captured().failures == ("pods: the server gives the same continue token twice",)
+    assert captured().failures == ("pods: the server sends the same continue token twice",)
     assert len(api.asked("pods")) == 4
 
 
@@ -216,7 +216,7 @@ def test_pages_have_an_end(api: ApiServer, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_token_is_no_novel(api: ApiServer) -> None:
     api.fails(PODS, page("x" * 5000))
-    assert captured().failures == ("pods: the server gives a continue token of 5,000 characters",)
+    assert captured().failures == ("pods: the server sends a continue token of 5,000 characters",)
 
 
 def test_an_expired_list_in_the_middle_begins_anew_and_no_item_is_there_twice(api: ApiServer) -> None:
@@ -278,7 +278,7 @@ def test_a_list_has_its_time_and_not_each_page(api: ApiServer) -> None:
 
     api.fails(PODS, *[slow(i) for i in range(100)])
     start = time.monotonic()
-    with pytest.raises(CaptureError, match=r"pods did not come whole within 1 s \(--list-timeout\)"):
+    with pytest.raises(CaptureError, match=r"pods was not complete within 1 s \(--list-timeout\)"):
         captured(list_seconds=1.0)
     assert time.monotonic() - start < 10
     assert len(api.asked("pods")) <= 6
@@ -480,7 +480,7 @@ def test_nobody_follows(api: ApiServer, other: tuple[str, list[dict[str, str]]],
     url, met = other
     api.fails(path, status(code, "", Location=f"{url}{path}"))
     (complaint,) = complaints()
-    assert f"sends elsewhere ({code})" in complaint.replace(", where nobody follows", "")
+    assert f"redirects ({code}), which is not followed" in complaint
     assert not met
 
 

@@ -123,7 +123,7 @@ FAILURES = (
     Row("init deep.json", 2, "nested"),
     Row("init nodes.yaml -o missing/s.yaml", 2, "missing/s.yaml"),
     Row("init nodes.yaml --force -o /dev/full", 2, "/dev/full"),
-    Row("snapshot -o s.json", 2, "no cluster to talk to", {"HOME": "/nonexistent"}),
+    Row("snapshot -o s.json", 2, "no cluster to connect to", {"HOME": "/nonexistent"}),
     Row("snapshot --context nobody -o s.json", 2, "error: ", {"HOME": "/nonexistent"}),
     Row("baseline write missing.yaml -o b.json", 2, "missing.yaml"),
     Row("baseline write good.yaml -o missing/b.json", 2, "missing/b.json"),

@@ -185,7 +185,7 @@ def test_a_kubeconfig_of_the_working_folder_is_said(tmp_path: Path, monkeypatch:
     written(tmp_path / "config", monkeypatch)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KUBECONFIG", "config")
-    assert said() == ["the kubeconfig config is taken from the working folder, for KUBECONFIG names it so"]
+    assert said() == ["the kubeconfig config is taken from the working folder, because KUBECONFIG names it"]
     monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/none:sub/../config:{tmp_path}/config")
     (tmp_path / "sub").mkdir()
     assert len(said()) == 1
@@ -198,7 +198,7 @@ def test_a_proxy_is_said_without_its_password(tmp_path: Path, monkeypatch: pytes
     assert said() == [f"asks by the proxy http://proxy.example.com:3128 (proxy-url in {file})"]
     written(tmp_path / "config", monkeypatch)
     monkeypatch.setenv("HTTPS_PROXY", "http://me:hunter2@127.0.0.1:9")
-    assert said() == ["asks by the proxy http://127.0.0.1:9 (the environment: HTTPS_PROXY and the like)"]
+    assert said() == ["asks by the proxy http://127.0.0.1:9 (the environment: HTTPS_PROXY or similar)"]
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     assert said() == [], "it is not used"
 

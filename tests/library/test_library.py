@@ -158,7 +158,7 @@ def test_what_the_caller_gets_wrong_is_raised(cluster: Cluster) -> None:
         ({"params": {RULE: {"reserve": "two"}}}, "expected a whole number"),
         ({"params": {RULE: {"unknown": 1}}}, "has no parameter `unknown`"),
         ({"elastic": True}, "elastic belongs to load_cluster"),
-        ({"objects": [{"kind": object()}]}, "object 1 is not what YAML or JSON could hold"),
+        ({"objects": [{"kind": object()}]}, "object 1 cannot be written as YAML or JSON"),
     ]
     for wrong, message in told:
         with pytest.raises(ValueError, match=message):

@@ -38,7 +38,7 @@ MESSAGES = {
     "key-is-a-mapping.yaml": (9, 3, "a mapping or list cannot be a key"),
     "key-is-null.yaml": (9, 1, "null is no key: kubectl refuses it"),
     "merge-of-a-number.yaml": (9, 1, "<< needs a mapping or a list of mappings"),
-    "nan.yaml": (9, 6, ".nan cannot be said in JSON: kubectl refuses it"),
+    "nan.yaml": (9, 6, ".nan cannot be written in JSON: kubectl refuses it"),
     "not-closed.yaml": (4, 9, "not YAML: a quote that is never closed"),
     "nul.yaml": (9, 7, "not YAML: the character U+0000 is not allowed"),
     "tab.yaml": (7, 1, TABS),

@@ -70,7 +70,7 @@ def test_kinds_we_do_not_read_are_counted_and_a_rollout_gets_a_hint() -> None:
 
 def test_an_object_without_half_of_its_type_is_an_error() -> None:
     found = read("# head\nkind: Pod\nmetadata: {name: a}\n---\napiVersion: v1\nkind: 5\nmetadata: {name: a}\n")
-    words = "though it has metadata: kubectl refuses an object without"
+    words = "although it has metadata: kubectl refuses such an object"
     assert found == [
         InputError("m.yaml", f"no apiVersion, {words}", 2, 1),
         InputError("m.yaml", f"no kind, {words}", 5, 1),

@@ -42,7 +42,7 @@ def body_of(response: Any, largest: int) -> bytes:
     encoding = response.headers.get("Content-Encoding", "").strip().lower()
     chunks = iter(lambda: response.read1(_CHUNK, decode_content=False), b"")
     if encoding not in ("", "identity", "gzip"):
-        raise AnswerError(f"is packed in a way that was not asked for: {one_line(encoding)}")
+        raise AnswerError(f"has an encoding that was not requested: {one_line(encoding)}")
     try:
         return b"".join(limited(gunzipped(chunks) if encoding == "gzip" else chunks, largest))
     except UnpackError as error:

@@ -106,7 +106,7 @@ class Connection:
         left = self.list_seconds if deadline is None else deadline - time.monotonic()
         if left <= 0:
             raise CaptureError(
-                f"{self.host}: {_last_of(path)} did not come whole within {self.list_seconds:g} s (--list-timeout), "
+                f"{self.host}: {_last_of(path)} was not complete within {self.list_seconds:g} s (--list-timeout), "
                 f"or all lists within {_LISTS_TOGETHER} times as long"
             )
         return left
@@ -115,7 +115,7 @@ class Connection:
         whose = f"context {self.context}" if self.context else "the current context"
         return CaptureError(
             f"{self.host} does not accept the credentials of {whose} (401). Log in again; "
-            "`kubectl auth whoami` tells who you are"
+            "`kubectl auth whoami` shows who you are"
         )
 
     def _in_time(
@@ -155,7 +155,9 @@ class Connection:
         except (HTTPError, OSError) as error:
             raise self._failure(path, error) from None
         except ValueError:  # the error's own text would contain the token
-            raise _FailedError("the address or the credentials hold what no request can", final=True) from None
+            raise _FailedError(
+                "the address or the credentials contain characters that no request may have", final=True
+            ) from None
         except AnswerError:
             if response is not None:
                 response.close()

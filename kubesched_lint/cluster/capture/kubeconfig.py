@@ -77,7 +77,7 @@ def _load(settings: Any, context: str | None, say: Say) -> _Source:
     kube = _config().kube_config
     for path in _kubeconfig().split(os.pathsep):
         if path and not os.path.isabs(os.path.expanduser(path)) and os.path.exists(path):
-            say(f"the kubeconfig {one_line(path)} is taken from the working folder, for KUBECONFIG names it so")
+            say(f"the kubeconfig {one_line(path)} is taken from the working folder, because KUBECONFIG names it")
     files = kube.KubeConfigMerger(_kubeconfig())
     if files.config is None:
         raise ConfigException("Invalid kube-config file. No configuration found.")
@@ -124,8 +124,8 @@ def _say_of_the_way(settings: Any, source: _Source, say: Say) -> None:
         import urllib3
 
         say(
-            f"warning: TLS is not verified (insecure-skip-tls-verify in {source.path}): whoever stands between "
-            f"here and {one_line(where.netloc)} can take the credentials and answer in its place"
+            f"warning: TLS is not verified (insecure-skip-tls-verify in {source.path}): anyone between here "
+            f"and {one_line(where.netloc)} can take the credentials and answer in its place"
         )
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # one warning is enough
     if where.scheme == "http" and where.hostname not in ("127.0.0.1", "::1", "localhost"):
@@ -142,7 +142,7 @@ def _say_of_the_proxy(pool: Any, source: _Source, say: Say) -> None:
     if proxy:
         found = parse_url(str(proxy))
         shown = Url(scheme=found.scheme, host=found.host, port=found.port).url
-        whose = f"proxy-url in {source.path}" if source.own_proxy else "the environment: HTTPS_PROXY and the like"
+        whose = f"proxy-url in {source.path}" if source.own_proxy else "the environment: HTTPS_PROXY or similar"
         say(f"asks by the proxy {one_line(shown)} ({whose})")
 
 
@@ -197,10 +197,10 @@ def _no_config(context: str | None, error: Exception) -> str:
     try:
         contexts, _ = _config().list_kube_config_contexts(_kubeconfig())
     except Exception:
-        return f"no cluster to talk to: {why.rstrip('.')}. Set KUBECONFIG, or run inside a pod"
+        return f"no cluster to connect to: {why.rstrip('.')}. Set KUBECONFIG, or run inside a pod"
     names = [str(known.get("name")) for known in contexts]
     if context is None or context in names:
-        return f"the kubeconfig does not do: {why}"
+        return f"the kubeconfig cannot be used: {why}"
     near = closest(context, names)
     return f"there is no context `{one_line(context)}`" + (
         f": did you mean `{one_line(near)}`?"

@@ -177,9 +177,9 @@ class _Tokens:
     def take(self, token: str) -> bool:
         """Return whether there is another page. Raises Unavailable for a list that does not end."""
         if token in self._met:
-            raise Unavailable("the server gives the same continue token twice", failed=True)
+            raise Unavailable("the server sends the same continue token twice", failed=True)
         if len(token) > _LONGEST_TOKEN:
-            raise Unavailable(f"the server gives a continue token of {len(token):,} characters", failed=True)
+            raise Unavailable(f"the server sends a continue token of {len(token):,} characters", failed=True)
         if len(self._met) + 1 >= _MOST_PAGES and token:
             raise Unavailable(f"the list has more than {_MOST_PAGES:,} pages", failed=True)
         if token:
@@ -199,6 +199,6 @@ _REFUSALS: Mapping[int, str] = {400: "refused", 403: "forbidden", 404: "not serv
 
 def _words(status: int) -> str:
     if 300 <= status < 400:
-        return f"the server sends elsewhere, where nobody follows ({status})"
+        return f"the server redirects ({status}), which is not followed"
     known = {**_REFUSALS, 429: "too many requests"}
     return f"{known.get(status, 'the server failed' if status >= 500 else 'refused')} ({status})"

@@ -192,7 +192,7 @@ def _version(connection: Connection) -> str:
     except _UNSOUND:
         start = one_line(answer.body[:40].decode("utf-8", "replace"))
         raise CaptureError(
-            f"{connection.host} does not answer as an API server does, but with {start!r}. Is a login page between?"
+            f"{connection.host} does not answer as an API server does, but with {start!r}. Is a login page in between?"
         ) from None
     return version if _VERSION.fullmatch(version) else ""
 
@@ -204,8 +204,8 @@ def _asked(connection: Connection, path: str) -> ApiAnswer:
         raise CaptureError(f"{connection.host}: the answer for {path} {error}") from None
     if 300 <= answer.status < 400:
         raise CaptureError(
-            f"{connection.host} sends elsewhere ({answer.status}), where nobody follows with credentials. "
-            "Is a login page between?"
+            f"{connection.host} redirects ({answer.status}), which is not followed with credentials. "
+            "Is a login page in between?"
         )
     return answer
 

@@ -33,6 +33,10 @@ coverage *args:
 same old new *args:
     python scripts/same_output.py {{old}} {{new}} {{args}}
 
+# Count instructions and compare them with benchmarks/gate.json. Needs valgrind; `just gate --write` sets a new baseline.
+gate *args:
+    python benchmarks/gate.py {{args}}
+
 # Check, test, build and tag a version; pushes nothing. `just release 0.2.0 --dry-run` changes nothing.
 release version *args:
     python scripts/release.py {{version}} {{args}}

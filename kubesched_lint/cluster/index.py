@@ -28,6 +28,7 @@ class NodeIndex:
                 taints[taint] = taints.get(taint, EMPTY) | only(i)
         self.taints: Mapping[Taint, NodeSet] = taints
         """Each distinct taint → the nodes that have it."""
+        self.taint_keys = frozenset(taint.key for taint in taints)
         self._taints_of: dict[str, dict[str | None, list[Taint]]] = {}
         self._tainted: dict[frozenset[str], tuple[NodeSet, Mapping[Taint, NodeSet]]] = {}
         self._domains: dict[str, dict[str, NodeSet]] = {}

@@ -90,8 +90,13 @@ def repelled(
 ) -> NodeSet:
     """Return the nodes with a taint of these effects (NoSchedule or NoExecute) that the tolerations do not cover."""
     alone, beside = index.tainted(frozenset(effects))
+    keys = index.taint_keys
     covered = {
-        taint for t in tolerations for taint in _covered(index, t, comparison=comparison) if taint.effect in effects
+        taint
+        for t in tolerations
+        if not t.key or t.key in keys  # most tolerations concern no node here, and a run asks for each pod
+        for taint in _covered(index, t, comparison=comparison)
+        if taint.effect in effects
     }
     for taint in covered:
         alone &= ~index.taints[taint]

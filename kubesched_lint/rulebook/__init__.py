@@ -1,1 +1,1 @@
-"""Cards: the rules' words, parameters and executed examples."""
+"""Cards: the rules' texts, parameters and executed examples."""

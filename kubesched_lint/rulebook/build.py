@@ -1,8 +1,8 @@
-"""Regenerates what is generated from the cards: the index that the linter loads, the table in rules/README.md, and what
-the schema of the configuration says of rules.
+"""Regenerate what is generated from the cards: the index that the linter loads, the table in rules/README.md, and the
+rules in the schema of the configuration.
 
-``python -m kubesched_lint.rulebook.build`` writes them, ``--check`` only says whether they are fresh. Nobody merges or
-edits them by hand: after a conflict, run it again.
+``python -m kubesched_lint.rulebook.build`` writes them, ``--check`` only reports whether they are current. Never
+merge or edit them by hand: after a conflict, run it again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BEGIN, _END = "<!-- generated: rules -->", "<!-- /generated -->"
 
 
 def index_text(rules: Sequence[Rule]) -> str:
-    """The module ``rulebook/_generated.py``: one constructor call a rule, which loads five times as fast as JSON."""
+    """The module ``rulebook/_generated.py``: one constructor call per rule, which loads five times as fast as JSON."""
     return _INDEX_HEAD + "".join(map(_constructor, rules)) + ")\n"
 
 
@@ -51,7 +51,7 @@ def _constructor(rule: Rule) -> str:
 
 
 def readme_text(rules: Sequence[Rule], current: str) -> str:
-    """``rules/README.md`` with its generated part made anew. Raises ValueError when the marks are gone."""
+    """``rules/README.md`` with its generated part replaced. Raises ValueError if the marks are missing."""
     head, begin, rest = current.partition(_BEGIN)
     _, end, tail = rest.partition(_END)
     if not begin or not end:
@@ -78,7 +78,7 @@ def _row(rule: Rule) -> str:
 
 
 def main(arguments: Sequence[str] = ()) -> int:
-    """Exit code 0 when all is well, 1 when a card has faults or (with --check) something is stale."""
+    """Return exit code 0, or 1 if a card has faults or (with --check) a generated file is stale."""
     folder = cards_folder()
     cards, wrong = usable_cards(folder)
     rules = [to_rule(card) for card in cards]
@@ -113,7 +113,7 @@ def _schema_text(current: str, cards: Sequence[Card], rules: Sequence[Rule]) -> 
 
 
 def _unlike_its_fix(rule: Rule) -> str:
-    """How the card and the module of a rule contradict each other about a fix; empty where they agree."""
+    """How the card and the module of a rule disagree about a fix; empty if they agree."""
     there = hasattr(import_module(f"kubesched_lint.checks.{module_name(rule.slug)}"), "fix")
     if there and not rule.fix:
         return "there is a `fix` beside the check, and the card has no `fix`"

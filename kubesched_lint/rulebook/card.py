@@ -1,4 +1,4 @@
-"""A card: the front matter that is a rule, the prose that explains it, and what is wrong with either."""
+"""A card: the front matter that defines a rule, the prose that explains it, and the faults of both."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 HEADINGS = ("What it finds", "Why it hurts", "Example", "Use instead", "What it cannot see")
 
 _LARGEST = 1 << 20
-"""Bytes of a card: the longest that is shipped has a fiftieth."""
+"""Most bytes of a card; the longest shipped card has a fiftieth of that."""
 
-# What a parameter's default must be, by its declared type. A bool is no integer here.
+# The Python types of a parameter's default, by its declared type. A bool is not an integer here.
 _PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
     "integer": (int,),
     "number": (int, float),
@@ -36,7 +36,7 @@ _PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
 
 @record
 class Card:
-    """``body`` is all below the front matter and starts at ``body_line`` of the file ``path``."""
+    """``body`` is the text below the front matter; it starts at line ``body_line`` of the file ``path``."""
 
     slug: str
     path: str
@@ -65,8 +65,8 @@ class Card:
 
 
 def read_card(file: File) -> Card:
-    """The card in a file. Raises CardError when it has no readable front matter, OSError when it cannot be read."""
-    data = content_at(os.path.realpath(file), _LARGEST)  # cards of a package may be links to those that many share
+    """The card in a file. Raises CardError without readable front matter, OSError if the file cannot be read."""
+    data = content_at(os.path.realpath(file), _LARGEST)  # cards of a package may be links to shared files
     if len(data) > _LARGEST:
         raise CardError(str(file), 1, "larger than 1 MiB: that is no card")
     try:
@@ -77,7 +77,7 @@ def read_card(file: File) -> Card:
 
 
 def parse_card(text: str, path: str, slug: str) -> Card:
-    """Takes a card apart. Raises CardError at the line to blame."""
+    """Parse a card. Raises CardError at the line to blame."""
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[0].rstrip() != "---":
         raise CardError(path, 1, "a card starts with its front matter, between two lines ---")
@@ -89,7 +89,7 @@ def parse_card(text: str, path: str, slug: str) -> Card:
 
 
 def faults(card: Card) -> Iterator[CardError]:
-    """All that is wrong with a card, examples aside; nothing when a rule can be made of it."""
+    """Yield all faults of a card except in its examples; none if a rule can be made of it."""
     wrong = list(_schema_faults(card))
     yield from wrong
     if not wrong:
@@ -99,7 +99,7 @@ def faults(card: Card) -> Iterator[CardError]:
 
 
 def to_rule(card: Card, code: Callable[[], Check] | None = None, mender: Callable[[], Mend] | None = None) -> Rule:
-    """The rule that a card without faults describes; ``code`` and ``mender`` are those of one that is not shipped."""
+    """The rule of a card without faults; ``code`` and ``mender`` give check and fix of a rule that is not shipped."""
     front = cast("dict[str, Any]", card.front.value)
     evidence = front["evidence"]
     preview = front.get("preview", False)
@@ -151,7 +151,7 @@ def _validator() -> Validator:
 
 
 def _fits(value: object) -> bool:
-    """Whether nothing has to be explained."""
+    """Whether the front matter fits the schema, so that no error must be explained."""
     from kubesched_lint.rulebook.fits import UnknownKeywordError, fits
 
     try:

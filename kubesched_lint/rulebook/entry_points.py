@@ -1,7 +1,7 @@
-"""Which installed packages bring rules.
+"""Find installed packages that provide rules.
 
-Every run asks. Asking ``importlib.metadata`` would cost it 15 ms, so the few files that tell are read here; a package
-is looked at only when there is one.
+Every run does this. ``importlib.metadata`` would take 15 ms, so this module reads the few relevant files itself, and
+looks at a package only if there is one.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ GROUP = "kubesched_lint.rulebooks"
 """The group of entry points that name packages with rules."""
 _METADATA = (".dist-info", ".egg-info")
 _LONGEST = 1 << 20
-"""Bytes of a list of entry points: the longest on PyPI have a hundredth."""
+"""Most bytes of a list of entry points; the longest on PyPI have a hundredth of that."""
 
 
 def entry_names(path: Iterable[str] | None = None) -> Iterator[str]:
-    """The packages that installed distributions name as rulebooks. ``path`` is ``sys.path`` unless given.
+    """Yield the packages that installed distributions name as rulebooks. ``path`` defaults to ``sys.path``.
 
-    The current folder does not count, though Python may look there: what lies beside manifests is not installed.
+    The current folder does not count, although Python may import from it: files beside manifests are not installed.
     """
     group, here = GROUP.encode(), _current()
     for folder in sys.path if path is None else path:
@@ -31,7 +31,7 @@ def entry_names(path: Iterable[str] | None = None) -> Iterator[str]:
                     data = os.read(handle, _LONGEST)
                 finally:
                     os.close(handle)
-            except OSError:  # most distributions have none
+            except OSError:  # most distributions have no such file
                 continue
             if group in data:
                 yield from _named(data.decode("utf-8", "replace"))
@@ -52,7 +52,7 @@ def _metadata(folder: str) -> Iterable[str]:
 
 
 def _named(text: str) -> Iterator[str]:
-    """The packages under our group's heading in an ``entry_points.txt``."""
+    """Yield the packages under our group's heading in an ``entry_points.txt``."""
     is_ours = False
     for line in map(str.strip, text.splitlines()):
         if line.startswith("["):

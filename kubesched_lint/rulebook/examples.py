@@ -1,6 +1,6 @@
-"""The fenced YAML of a card is its test: the linter must find in it what its marks say, at their lines.
+"""The fenced YAML of a card is its test: the linter must find in it exactly what its marks say, at their lines.
 
-This layer does not know the linter: the caller passes a ``Lint``.
+This layer does not import the linter: the caller passes a ``Lint``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kubesched_lint.rulebook.rule import Rule
 from kubesched_lint.rulebook.wording import WordingError
 
 MANIFEST, CLUSTER = "manifest.yaml", "cluster.yaml"
-"""The paths under which an example's texts are linted, so that places in a report lead back to the card."""
+"""The paths of an example's texts in a report; ``Example.line_of`` maps their lines to the card."""
 
 _MARK = re.compile(
     r"(?:^|[ \t]+)#[ \t]*(finding|related|also)(?: \((error|warning|note)\))?:"
@@ -31,7 +31,7 @@ _MARK = re.compile(
 
 @record
 class ExampleOptions:
-    """How an example is linted. ``elastic`` None: as the nodes themselves tell."""
+    """How an example is linted. ``elastic`` None: the nodes decide."""
 
     apply_order: str = "kubectl"
     kubernetes_version: str = "1.36"
@@ -41,14 +41,14 @@ class ExampleOptions:
     params: Mapping[str, object] = field(default_factory=dict)
     """Parameters of the card's own rule."""
     skipped: bool = False
-    """The rule is meant to be skipped here."""
+    """Whether the rule must be skipped here."""
 
 
 @record
 class ExpectedFinding:
-    """``kind`` is finding, related or also; ``line`` counts in the manifest. ``rule`` is the one that must speak.
+    """``kind`` is finding, related or also; ``line`` counts in the manifest. ``rule`` must report it.
 
-    ``severity`` is the word that it must have, empty where any will do.
+    ``severity`` is the required severity, or empty for any.
     """
 
     kind: str
@@ -57,12 +57,12 @@ class ExpectedFinding:
     rule: str
     severity: str = ""
     path: str = MANIFEST
-    """``CLUSTER`` where a rule over nodes finds something in the cluster."""
+    """``CLUSTER`` if a rule over nodes finds something in the cluster."""
 
 
 @record
 class Example:
-    """``line`` and ``cluster_line`` are where the texts begin in the card ``path``; the marks are cut from the text."""
+    """``line`` and ``cluster_line`` are the first lines of the texts in the card ``path``; marks are cut out."""
 
     slug: str
     path: str
@@ -80,7 +80,7 @@ class Example:
         return any(mark.kind == kind for mark in self.marks)
 
     def line_of(self, path: str, line: int) -> int:
-        """A line of the manifest or the cluster as a line of the card."""
+        """Return the line of the card for a line of the manifest or the cluster."""
         return (self.cluster_line if path == CLUSTER else self.line) + max(line, 1) - 1
 
 
@@ -91,7 +91,7 @@ class Lint(Protocol):
 
 
 def examples(card: Card) -> tuple[Example, ...]:
-    """All runnable examples of a card in order. Raises CardError for a fence that cannot be understood."""
+    """All runnable examples of a card in order. Raises CardError for an invalid fence."""
     found: list[Example] = []
     cluster: Fence | None = None
     told: tuple[ExpectedFinding, ...] = ()
@@ -127,7 +127,7 @@ def examples(card: Card) -> tuple[Example, ...]:
 
 
 def coverage_faults(card: Card, found: Sequence[Example]) -> Iterator[CardError]:
-    """A rule whose card shows no finding, or no silence, is not tested."""
+    """Yield a fault if no example has a finding, or none is silent: then the rule is not tested."""
     if not any(example.has("finding") for example in found):
         yield CardError(card.path, card.body_line, "no example has a # finding")
     if not any(not example.has("finding") and not example.setting.skipped for example in found):
@@ -135,14 +135,14 @@ def coverage_faults(card: Card, found: Sequence[Example]) -> Iterator[CardError]
 
 
 def rules_for(example: Example, book: Rulebook) -> tuple[Rule, ...]:
-    """The card's own rule and all shipped ones of the profile; other policies of the same people are not its matter."""
+    """The card's own rule and all shipped ones of the profile, but no other policies of the same folder."""
     chosen = {rule.slug: rule for rule in book.select(example.setting.profile) if rule.code is None}
     chosen[example.slug] = book.get(example.slug)
     return tuple(chosen[slug] for slug in sorted(chosen))
 
 
 def failures(example: Example, book: Rulebook, lint: Lint) -> Iterator[CardError]:
-    """Runs an example: every way in which the report differs from the marks, at its line of the card."""
+    """Run an example. Yield each difference between the report and the marks, at its line of the card."""
     try:
         report = lint(example, rules_for(example, book), book)
     except WordingError as wording:

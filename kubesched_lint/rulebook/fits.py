@@ -1,6 +1,6 @@
-"""Whether a value fits a JSON Schema, for as much of the language as card.schema.json speaks.
+"""Whether a value fits a JSON Schema, for the keywords that card.schema.json uses.
 
-jsonschema explains what does not fit, and takes 80 ms to import; cards that fit need no explanation.
+jsonschema explains what does not fit, but takes 80 ms to import; cards that fit need no explanation.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ _SAYS_NOTHING = frozenset({"$schema", "$id", "$defs", "title", "description", "d
 
 
 class UnknownKeywordError(Exception):
-    """The schema says something that is not understood here."""
+    """The schema uses a keyword that is not supported here."""
 
 
 def fits(value: Any, schema: Schema, root: Schema) -> bool:
-    """Exactly what jsonschema would say. Raises UnknownKeywordError where that cannot be told."""
+    """Whether jsonschema would accept the value. Raises UnknownKeywordError for an unsupported keyword."""
     for keyword, wanted in schema.items():
         if keyword in _SAYS_NOTHING:
             continue
@@ -56,7 +56,7 @@ def _is_type(value: Any, wanted: str | list[str]) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """As JSON has it: 1 and true differ."""
+    """Whether two values are equal in JSON, where 1 and true differ."""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_same, one, other))
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)

@@ -1,6 +1,6 @@
-"""The YAML of a card as plain values with their lines, by YAML 1.2's scalars: ``on`` is text, not true.
+"""The YAML of a card as plain values with their lines, with YAML 1.2's scalars: ``on`` is text, not true.
 
-Cards may come from anybody, so nothing here resolves tags, and size and depth are bounded.
+Cards may be untrusted, so no tags are resolved, and size and depth are bounded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DIGITS = frozenset("0123456789")
 
 
 class CardError(Exception):
-    """A card that cannot be used, at one line of its file (from 1; 0: a folder as a whole)."""
+    """An invalid card, at one line of its file (from 1; 0: a whole folder)."""
 
     def __init__(self, path: str, line: int, message: str) -> None:
         super().__init__(path, line, message)
@@ -44,14 +44,14 @@ class FrontMatter:
     lines: Mapping[Path, int] = field(default_factory=dict)
 
     def line(self, path: Path) -> int:
-        """The line of a value, or of the nearest parent that is there."""
+        """The line of a value, or of the nearest parent that exists."""
         while path not in self.lines:
             path = path[:-1]
         return self.lines[path]
 
 
 def front_matter(text: str, path: str, first_line: int) -> FrontMatter:
-    """Reads a YAML mapping that starts at ``first_line`` of its file. Raises CardError."""
+    """Read a YAML mapping that starts at ``first_line`` of its file. Raises CardError."""
     import yaml
 
     if len(text) > LARGEST:
@@ -85,7 +85,7 @@ class _Builder:
     def build(self, node: yaml.Node, at: Path) -> object:
         import yaml
 
-        if len(at) > DEEPEST or len(self.lines) > LARGEST:  # the second bounds what aliases may multiply
+        if len(at) > DEEPEST or len(self.lines) > LARGEST:  # the second limit bounds the expansion of aliases
             raise self._error(node, "nested too deeply or too large for a card")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, at)
@@ -112,7 +112,7 @@ class _Builder:
         return found
 
     def _line(self, node: yaml.Node) -> int:
-        # Not the mark's own line: to YAML 1.1 also U+0085 and U+2028 end one.
+        # Not the mark's own line: in YAML 1.1 U+0085 and U+2028 also end a line.
         return self.first_line + bisect_right(self._starts, node.start_mark.index) - 1
 
     def _error(self, node: yaml.Node, message: str) -> CardError:

@@ -1,4 +1,4 @@
-"""The rulebook: which rules there are, which of them a run selects, and where their cards lie."""
+"""The rulebook: all rules, the selection for a run, and the folders of their cards."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ PROFILES = ("ci", "strict", "editor")
 
 
 class UnknownRuleError(Exception):
-    """Somebody named a rule or family that is not there; ``str()`` of it is the whole message."""
+    """A rule or family that does not exist; ``str()`` of it is the whole message."""
 
 
 def in_profile(rule: Rule, profile: str) -> bool:
-    """``ci`` has the rules that are on by default, ``strict`` all but those to be named, ``editor`` what text shows."""
+    """Whether a profile has the rule: ``ci`` those on by default, ``strict`` all but ``off``, ``editor`` text only."""
     match profile:
         case "strict":
             return rule.default != "off"
@@ -44,17 +44,17 @@ def in_profile(rule: Rule, profile: str) -> bool:
 
 @frozen_record
 class Rulebook:
-    """``folders`` says where each card that is not shipped lies; ``faults`` are the cards that cannot be used."""
+    """``folders``: slug → folder of each card that is not shipped; ``faults``: the invalid cards."""
 
     rules: Mapping[str, Rule]
     folders: Mapping[str, File] = field(default_factory=dict)
     faults: tuple[CardError, ...] = ()
     asked: tuple[str, ...] = ()
-    """The folders of own rules that somebody named, usable or not."""
+    """The given folders of own rules, valid or not."""
 
     @classmethod
     def shipped(cls) -> Rulebook:
-        """From the generated index: no card is read."""
+        """The rulebook of the generated index; reads no card."""
         from kubesched_lint.rulebook._generated import RULES
 
         return cls({rule.slug: rule for rule in RULES})
@@ -74,7 +74,7 @@ class Rulebook:
         return {old: rule for rule in self for old in rule.formerly}
 
     def get(self, slug: str) -> Rule:
-        """The rule of a slug, also of one it had formerly. Raises UnknownRuleError."""
+        """The rule of a slug or of a former slug. Raises UnknownRuleError."""
         rule = self.rules.get(slug) or self._renamed.get(slug)
         if rule is None:
             raise self._unknown("rule", slug, self.rules)
@@ -97,8 +97,8 @@ class Rulebook:
     def select(self, profile: str = "ci", select: Iterable[str] = (), ignore: Iterable[str] = ()) -> tuple[Rule, ...]:
         """The rules of a run, in the order of their slugs.
 
-        ``select`` replaces the profile: a slug names its rule whatever its default, a family those of its rules that
-        are not ``default: off``. ``ignore`` has the last word. Raises UnknownRuleError.
+        ``select`` replaces the profile: a slug selects its rule whatever its default, a family its rules that are not
+        ``default: off``. ``ignore`` takes precedence. Raises UnknownRuleError.
         """
         names = tuple(select)
         if names:

@@ -1,4 +1,4 @@
-"""A folder of cards: which of them can be used, and what is wrong with the others."""
+"""A folder of cards: the valid ones, and the faults of the others."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def card_files(folder: File) -> tuple[File, ...]:
 
 
 def usable_cards(folder: File) -> tuple[tuple[Card, ...], tuple[CardError, ...]]:
-    """The cards that a rule can be made of, in the order of their slugs, and the faults of the others."""
+    """The valid cards, in the order of their slugs, and the faults of the others."""
     cards, wrong = usable(folder)
     return tuple(card for card, _ in cards), wrong
 
 
 def usable(folder: File) -> tuple[tuple[tuple[Card, Rule], ...], tuple[CardError, ...]]:
-    """The same with the rules: those of a folder have expressions, those of an installed package may have checks."""
+    """The same with their rules: a folder's rules have expressions, an installed package's rules may have checks."""
     home = _Home(folder)
     found: list[tuple[Card, Rule]] = []
     wrong: list[CardError] = []
@@ -49,7 +49,7 @@ def usable(folder: File) -> tuple[tuple[tuple[Card, Rule], ...], tuple[CardError
 
 
 class _Home:
-    """Where cards lie decides what may be behind them: ours, an installed package, or a folder without code."""
+    """The home of cards, which decides what they may use: ours, an installed package, or a folder without code."""
 
     def __init__(self, folder: File) -> None:
         resolved = folder.resolve()
@@ -63,7 +63,7 @@ class _Home:
 
     @property
     def is_a_folder(self) -> bool:
-        """Whether nobody has installed it."""
+        """Whether it is a plain folder, not an installed package."""
         return not self._is_ours and self._package is None
 
     def rule(self, card: Card) -> tuple[Rule | None, tuple[CardError, ...]]:
@@ -99,7 +99,7 @@ class _Home:
 
 
 def _strangers(card: Card, known: Collection[str]) -> Iterator[CardError]:
-    """Cards that a card names and that are not there."""
+    """Yield faults for rules that a card names and that do not exist."""
     better = card.front.value.get("yields_to")
     for slug in better if isinstance(better, list) else ():
         if slug not in known:

@@ -1,4 +1,4 @@
-"""As much of Markdown as a card has structure: headings, and fenced blocks with the lines they stand on."""
+"""The Markdown structure of a card: headings, and fenced blocks with their lines."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Heading:
 
 @record
 class Fence:
-    """``info`` are the words after the opening backticks; ``line`` is that of the first line of ``text``."""
+    """``info``: the words after the opening backticks; ``line``: number of the first line of ``text``."""
 
     info: tuple[str, ...]
     text: str
@@ -25,7 +25,7 @@ class Fence:
 
 
 def blocks(text: str, first_line: int = 1) -> Iterator[Heading | Fence]:
-    """Headings and fences in order; ``first_line`` is the number of the first line of ``text`` in its file."""
+    """Yield headings and fences in order; ``first_line`` is the number of the first line of ``text`` in its file."""
     ticks, info, start = "", "", 0
     content: list[str] = []
     for number, line in enumerate(text.split("\n"), first_line):

@@ -1,4 +1,4 @@
-"""A new rule that passes its own examples at once: a card with an expression, or a package with a check in Python."""
+"""A new rule that already passes its examples: a card with an expression, or a package with a Python check."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class NewRuleError(Exception):
 
 
 def new_card(slug: str, folder: File) -> Mapping[File, str]:
-    """The files of a rule with an expression, to be written. Raises NewRuleError."""
+    """Path → text of the files for a rule with an expression. Raises NewRuleError."""
     must_be_usable(slug)
     return _absent({folder / f"{slug}.md": _card(slug, _EXPRESSION)})
 
 
 def new_check(slug: str, folder: File) -> Mapping[File, str]:
-    """The files of a rule with Python: of a whole package where ``folder`` holds none. Raises NewRuleError."""
+    """Path → text of the files for a Python rule, with a whole package if ``folder`` has none. Raises NewRuleError."""
     must_be_usable(slug)
     files: dict[File, str] = {}
     package = _package_in(folder)
@@ -41,7 +41,7 @@ def new_check(slug: str, folder: File) -> Mapping[File, str]:
 
 
 def must_be_usable(slug: str) -> None:
-    """Raises NewRuleError for what is no name of a rule, or that of a shipped one."""
+    """Raise NewRuleError for an invalid slug, or the slug of a shipped rule."""
     if not _SLUG.fullmatch(slug):
         raise NewRuleError(f"`{slug}` is no name of a rule: small letters and digits, words joined by hyphens")
     if slug in Rulebook.shipped().rules:
@@ -56,7 +56,7 @@ def _absent(files: Mapping[File, str]) -> Mapping[File, str]:
 
 
 def _package_in(folder: File) -> File | None:
-    """The package with rules of a project that is there already."""
+    """The package with rules in an existing project; None if ``folder`` holds no project."""
     if not (folder / "pyproject.toml").is_file():
         return None
     found = [*sorted(_packages(folder)), *sorted(_packages(folder / "src"))]

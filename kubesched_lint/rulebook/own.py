@@ -12,9 +12,9 @@ from kubesched_lint.rulebook.rule import Rule
 
 
 def rulebook_with(folders: Sequence[str] = ()) -> Rulebook:
-    """All rules that can be used; its ``faults`` are what is wrong with the others. No code of theirs runs here.
+    """All valid rules; ``faults`` has the faults of the others. None of their code runs here.
 
-    A folder holds cards with expressions; a rule with Python comes from an installed package (docs/own-rules.md).
+    A folder holds cards with expressions; a Python rule comes from an installed package (docs/own-rules.md).
     """
     if not folders and not any(entry_names()):
         return Rulebook.shipped()
@@ -32,7 +32,7 @@ def _joined(folders: Sequence[str]) -> Rulebook:
     wrong: list[CardError] = []
     given = dict.fromkeys(File(folder) for folder in folders)
     for folder in (*(package.cards for package in rulebook_packages()), *given):
-        is_there = os.path.isdir(folder)  # unlike Path.is_dir also for a name that is too long to be one
+        is_there = os.path.isdir(folder)  # unlike Path.is_dir, it also accepts a name that is too long
         if folder in given and not (is_there and card_files(folder)):
             what = "holds no card" if is_there else "there is no such folder"
             wrong.append(CardError(str(folder), 0, f"{what}: no rule was read"))

@@ -1,7 +1,6 @@
-"""The facts of kubesched-lint 0.1, which checks of installed packages ask: ``check(workload, facts)``.
+"""The facts of kubesched-lint 0.1, which checks of installed packages use: ``check(workload, facts)``.
 
-Shipped checks ask a ``Member`` or a ``World``; what a package was written against stays, by its old names, as long as
-docs/versioning.md says.
+Shipped checks use a ``Member`` or a ``World``. Packages can use the old names as long as docs/versioning.md promises.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ _OF_THE_WORLD = {
 
 
 class Facts:
-    """A world by the names of 0.1: ``facts.pod(workload)``, ``facts.replicas(workload)``, ``facts.index`` …"""
+    """A world with the names of 0.1: ``facts.pod(workload)``, ``facts.replicas(workload)``, ``facts.index`` …"""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -121,7 +120,7 @@ def _function(home: str) -> Callable[..., Any]:
 
 
 def of_package(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A check or fix that was written for ``(workload, facts)`` or ``(facts)``, to be asked of a member or a world."""
+    """Adapt a check or fix for ``(workload, facts)`` or ``(facts)`` to a member or a world."""
 
     @wraps(function)
     def asked(*subjects: object, **params: object) -> Any:

@@ -1,8 +1,8 @@
 """Installed packages with rules, which may have code.
 
-An entry point of the group ``kubesched_lint.rulebooks`` names a package; its cards lie in ``<package>/rules/``, its
-checks in ``<package>/checks/``, with ``fix`` beside ``check`` where there is one. Nothing of it is imported before one
-of its rules runs.
+An entry point of the group ``kubesched_lint.rulebooks`` names a package. Its cards are in ``<package>/rules/``, its
+checks in ``<package>/checks/``, with an optional ``fix`` beside ``check``. Nothing of it is imported before one of its
+rules runs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kubesched_lint.rulebook.rule import Check, Mend, module_name
 
 @record
 class Package:
-    """``name`` is the importable package, ``folder`` where it lies."""
+    """``name`` of the importable package, and its ``folder``."""
 
     name: str
     folder: File
@@ -31,11 +31,11 @@ class Package:
         return (self.folder / "checks" / f"{module_name(slug)}.py").is_file()
 
     def check(self, slug: str) -> Callable[[], Check]:
-        """Gives the check of a rule, importing it."""
+        """Return a function that imports and returns the check of a rule."""
         return Imported(f"{self.name}.checks.{module_name(slug)}", "check")
 
     def fix(self, slug: str) -> Callable[[], Mend]:
-        """Gives the fix of a rule, importing it: ``fix`` beside the check, or as 0.1 had it, ``fixes/<slug>.py``."""
+        """Return a function that imports the fix: ``fix`` beside the check, or ``fixes/<slug>.py`` as in 0.1."""
         module = module_name(slug)
         if (self.folder / "fixes" / f"{module}.py").is_file():
             return Imported(f"{self.name}.fixes.{module}", "fixes")
@@ -44,7 +44,7 @@ class Package:
 
 @record
 class Imported:
-    """Gives a function of a module. Raises whatever the module raises when it is imported."""
+    """Returns a function of a module when called. Raises what the import of the module raises."""
 
     module: str
     name: str
@@ -58,12 +58,12 @@ class Imported:
 
 
 def rulebook_packages(path: Iterable[str] | None = None) -> tuple[Package, ...]:
-    """The installed packages with rules, in the order of their names. ``path`` is ``sys.path`` unless given."""
+    """The installed packages with rules, in the order of their names. ``path`` defaults to ``sys.path``."""
     return tuple(filter(None, map(_package, sorted(set(entry_names(path))))))
 
 
 def _package(name: str) -> Package | None:
-    """Where a package lies, found without running it; None when it is gone."""
+    """The package, located without running it; None if it does not exist."""
     from importlib.util import find_spec
 
     try:

@@ -1,4 +1,4 @@
-"""A rule in full as one Markdown text: what its front matter says, then what its card explains."""
+"""A whole rule as one Markdown text: the facts of its front matter, then the card's explanation."""
 
 from __future__ import annotations
 

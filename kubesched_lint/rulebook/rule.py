@@ -1,4 +1,4 @@
-"""A rule as the linter uses it: what its card says, without the card being read."""
+"""A rule as the linter uses it, from the index, without reading its card."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 Check = Callable[..., Iterator[Hazard]]
 Mend = Callable[..., Iterator["Remedy"]]
-"""``fix(hazard, member)``, or ``fix(hazard, source, world)`` where the rule is not about a workload.
+"""``fix(hazard, member)``, or ``fix(hazard, source, world)`` if the rule is not about a workload.
 
-A remedy without a title has the finding's help for one.
+A remedy without a title uses the finding's help as its title.
 """
 Templates = Mapping[str, str]
-"""Variant → template. The one key ``""`` stands for every variant: the card gave a plain string."""
+"""Variant → template. A single key ``""`` stands for every variant: the card has a plain string."""
 
 
 def _scheduled(field: str) -> Callable[[Workload], object]:
-    """A field that only the scheduler reads: nobody does where the pod names its node."""
+    """Return a reader for a field that only the scheduler reads; it does not count in a pod with nodeName."""
     written = attrgetter(field)
     return lambda workload: not workload.pod.node_name and written(workload)
 
@@ -55,7 +55,7 @@ FEATURES: Mapping[str, Callable[[Workload], object]] = {
     "runtime_class": attrgetter("pod.runtime_class"),
     "resource_claims": attrgetter("pod.resource_claims"),
 }
-"""What ``looks_at`` of a card may name, and how to see whether a workload carries it."""
+"""Feature that ``looks_at`` of a card may name → how to see whether a workload has it."""
 FAMILIES: Mapping[str, str] = {
     "anti-affinity": "Pods that keep away from pods",
     "affinity": "Pods that go where other pods are",
@@ -75,7 +75,7 @@ FAMILIES: Mapping[str, str] = {
     "api": "What the API server refuses, or takes in silence",
     "waivers": "Suppressions that need attention",
 }
-"""The families of the shipped rules, in the order in which one would read them."""
+"""The families of the shipped rules, in reading order."""
 
 
 @record
@@ -95,33 +95,33 @@ class Rule:
     kinds: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
-    """Kinds: without an object of one of them in the set or the cluster, the check has nothing to say."""
+    """Kinds: without an object of one of them in the set or the cluster, the check is not run."""
     default: str = "on"
     params: Mapping[str, object] = field(default_factory=dict)
     yields_to: tuple[str, ...] = ()
     fix: str = ""
-    """``safe`` or ``unsafe``: what the ``fix`` beside the check offers at best; empty without one."""
+    """``safe`` or ``unsafe``: the best that the ``fix`` beside the check offers; empty without one."""
     refuses: bool = False
-    """Whether the API server refuses what the rule blames at its full severity: other rules then look at the rest."""
+    """Whether the API server refuses what the rule reports at full severity; other rules then check the rest."""
     every_definition: bool = False
-    """Whether it looks at several definitions of one object: others are asked of a set with one of each."""
+    """Whether it checks several definitions of one object; other rules get a set with one of each."""
     preview: bool = False
     """Whether it is new: then ``severity`` is at most a warning, whatever the card says."""
     formerly: tuple[str, ...] = ()
     since: str = ""
     code: Callable[[], Check] | None = None
-    """Gives the check of a rule that is not shipped."""
+    """Returns the check of a rule that is not shipped."""
     mender: Callable[[], Mend] | None = None
-    """Gives the fix of such a rule."""
+    """Returns the fix of such a rule."""
     card: str = ""
-    """The path of its card, where it is not shipped."""
+    """The path of its card if it is not shipped."""
 
     def among(
         self, workloads: Sequence[Workload], carriers: dict[str, Sequence[Workload]] | None = None
     ) -> Sequence[Workload]:
-        """Those that the check can have anything to say about, judged by their kind and what they carry.
+        """The workloads that the check may report on, by kind and features.
 
-        ``carriers`` remembers from one rule to the next which of the ``workloads`` carry a feature.
+        ``carriers`` caches, for all rules, which of the ``workloads`` have a feature.
         """
         carriers = {} if carriers is None else carriers
         for feature in self.features:
@@ -137,26 +137,26 @@ class Rule:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What lists say beside the severity: a profile that is not the default one, and ``preview``."""
+        """The remarks beside the severity in lists: a profile other than the default one, and ``preview``."""
         return (*(() if self.default == "on" else (self.default,)), *(("preview",) if self.preview else ()))
 
     def message(self, variant: str = "") -> str:
-        """The template that words a hazard of this variant. Raises WordingError where the card has none."""
+        """The message template of this variant. Raises WordingError if the card has none."""
         return _worded(self.messages, variant, self.slug)
 
     def help(self, variant: str = "") -> str:
-        """The template of the advice. Raises WordingError where the card has none."""
+        """The help template of this variant. Raises WordingError if the card has none."""
         return _worded(self.helps, variant, self.slug)
 
     def check(self) -> Check:
-        """The rule's judgement, imported or compiled when first asked for. Raises ImportError where there is none."""
+        """The rule's check, imported or compiled on first use. Raises ImportError without one."""
         if self.code is not None:
             return self.code()
         check: Check = self._module().check
         return check
 
     def mend(self) -> Mend:
-        """What proposes remedies: ``fix`` beside the check. Raises ImportError or AttributeError without one."""
+        """The function ``fix`` beside the check. Raises ImportError or AttributeError without one."""
         if self.mender is not None:
             return self.mender()
         fix: Mend = self._module().fix
@@ -173,7 +173,7 @@ def module_name(slug: str) -> str:
 
 
 def cards_folder() -> File:
-    """Where the shipped cards lie: inside the package in a wheel, beside it in a checkout."""
+    """The folder of the shipped cards: inside the package in a wheel, beside it in a checkout."""
     package = File(__file__).parent.parent
     shipped = package / "rules"
     return shipped if shipped.is_dir() else package.parent / "rules"

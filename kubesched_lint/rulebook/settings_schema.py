@@ -1,4 +1,4 @@
-"""What the schema of the configuration says of rules: their names, severities and parameters."""
+"""The rules in the schema of the configuration: their names, severities and parameters."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from kubesched_lint.rulebook.rule import Rule
 
 Params = Mapping[str, Mapping[str, Any]]
-"""Parameter → type, default, description and bounds, as a card has them."""
+"""Parameter → type, default, description and bounds, as in a card."""
 
 
 def with_rules(schema: Mapping[str, Any], rules: Iterable[tuple[Rule, Params]]) -> dict[str, Any]:
-    """The schema with all that is about rules made anew; what is about keys stays as it is."""
+    """The schema with everything about rules replaced; the other keys stay unchanged."""
     found = sorted(rules, key=lambda pair: pair[0].slug)
     severities = {rule.slug: {"enum": _severities(rule)} for rule, _ in found}
     names = [*sorted({rule.family for rule, _ in found}), *severities]

@@ -1,4 +1,4 @@
-"""A folder of cards on trial: which can be used, and which examples do not show what their marks say."""
+"""A test of a folder of cards: which are valid, and which examples differ from their marks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kubesched_lint.rulebook.loading import usable
 
 @dataclass(frozen=True)
 class Trial:
-    """``book`` holds the rules under which every example runs: those of ``cards``, and the shipped ones."""
+    """``book`` has the rules for every example: those of ``cards``, and the shipped ones."""
 
     book: Rulebook
     cards: tuple[Card, ...]
@@ -25,7 +25,7 @@ class Trial:
 
     @classmethod
     def of(cls, folder: File) -> Trial:
-        """Reads the cards themselves, never the index, so that a card can be tried before it is indexed."""
+        """Read the cards themselves, not the index, so that a card can be tested before it is indexed."""
         found, wrong = usable(folder)
         rules = {card.slug: rule for card, rule in found}
         if folder.resolve() != cards_folder().resolve():
@@ -43,7 +43,7 @@ class Trial:
         return cls(Rulebook(rules), tuple(sound), tuple(faults))
 
     def narrowed(self, names: Iterable[str]) -> Trial:
-        """Only the cards of the rules and families named; all if none is. Raises UnknownRuleError."""
+        """The trial with only the cards of these rules and families; all if none is given. Raises UnknownRuleError."""
         names = tuple(names)
         if not names:
             return self
@@ -61,6 +61,6 @@ class Trial:
         return tuple(example for card in self.cards for example in examples(card))
 
     def failures(self, lint: Lint) -> Iterator[CardError]:
-        """Every difference between what the examples show and what their marks say, at its line."""
+        """Yield every difference between the examples' reports and their marks, at its line."""
         for example in self.examples:
             yield from failures(example, self.book, lint)

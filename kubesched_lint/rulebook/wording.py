@@ -1,7 +1,7 @@
-"""Templates of cards become sentences: placeholders, numbers with their nouns, and lists as people write them.
+"""Fill the templates of cards: placeholders, numbers with their nouns, and lists in words.
 
 ``{name}`` is a value: a list reads ``a, b and c`` and is cut after six (``… and 14 more``).
-``{n|domain}`` is a number with its noun: ``1 domain``, ``3 domains``; ``{n|entry|entries}`` where ``s`` will not do.
+``{n|domain}`` is a number with its noun: ``1 domain``, ``3 domains``; ``{n|entry|entries}`` if ``s`` is wrong.
 ``{n:stays|stay}`` is the word that goes with the number, without the number.
 ``{{`` and ``}}`` are braces; ``{}`` stands for itself.
 """
@@ -25,17 +25,17 @@ _LITERAL = {"{{": "{", "}}": "}", "{}": "{}"}
 
 
 class WordingError(ValueError):
-    """A template is malformed, or asks for a value that the check does not give."""
+    """A template is malformed, or uses a value that the check does not give."""
 
 
 def fill(template: str, values: Mapping[str, object]) -> str:
-    """The sentence. Raises WordingError for a malformed template or a placeholder without a value."""
+    """Return the sentence. Raises WordingError for a malformed template or a placeholder without a value."""
     return "".join([piece if isinstance(piece, str) else _value(piece, values) for piece in _pieces(template)])
 
 
 @lru_cache(maxsize=512)
 def _pieces(template: str) -> tuple[str | re.Match[str], ...]:
-    """The text of a template as it stands, and its placeholders: thousands of findings share one template."""
+    """The plain texts and placeholders of a template; cached, because thousands of findings share one template."""
     found: list[str | re.Match[str]] = []
     end = 0
     for piece in re.finditer(_PIECE, template):
@@ -61,7 +61,7 @@ def _value(piece: re.Match[str], values: Mapping[str, object]) -> str:
 
 
 def placeholders(template: str) -> Iterator[str]:
-    """The names that a template asks for, in order. Raises WordingError for a malformed one."""
+    """Yield the names in a template, in order. Raises WordingError for a malformed one."""
     for piece in re.finditer(_PIECE, template):
         if piece["name"] is not None:
             if piece["kind"] == ":" and piece["many"] is None:
@@ -72,7 +72,7 @@ def placeholders(template: str) -> Iterator[str]:
 
 
 def words(value: object) -> str:
-    """A value as a reader wants it: text and numbers as they are, mappings as ``key: value``, the rest as a list."""
+    """A value as readable text: text and numbers unchanged, mappings as ``key: value``, the rest as a list."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
@@ -85,7 +85,7 @@ def words(value: object) -> str:
 
 
 def listed(items: Iterable[object], longest: int = LONGEST_LIST) -> str:
-    """``a, b and c``; of a long list the first ``longest`` and how many more; ``none`` of an empty one."""
+    """``a, b and c``; for a long list the first ``longest`` and the number of the others; ``none`` for an empty one."""
     every = list(items)
     if not every:
         return "none"

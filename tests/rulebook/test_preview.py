@@ -47,7 +47,7 @@ def test_no_evidence_and_no_check_makes_it_an_error(rule: Rule, evidence: object
 
 
 def test_a_configuration_cannot_make_it_an_error(rule: Rule) -> None:
-    with pytest.raises(SettingError, match="in preview: at most a warning"):
+    with pytest.raises(SettingError, match="in preview, so it is at most a warning"):
         severity_set("error", rule)
     assert severity_set("note", rule) is Severity.NOTE
     assert severity_set("error", replace(rule, preview=False)) is Severity.ERROR

@@ -1,1 +1,1 @@
-"""Rules without Python: what a card's expressions may ask, how they are checked, and how they are run."""
+"""Rules without Python: the facts for a card's expressions, and how expressions are checked and run."""

@@ -1,4 +1,4 @@
-"""From a card with ``require`` to its rule, or to what is wrong with its expressions, each at its line."""
+"""From a card with ``require`` to its rule, or to the faults of its expressions, each at its line."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _FEATURES: Mapping[str, tuple[str, ...]] = {
     "host_port": ("host_ports",),
     "volume": ("volumes",),
 }
-"""What a workload carries that has such things: others are not even asked."""
+"""``each`` → the features (see ``looks_at``) of workloads with such things; the check skips others."""
 
 
 def expression_rule(card: Card) -> tuple[Rule | None, tuple[CardError, ...]]:
-    """The rule of a card without other faults, or what is wrong with its expressions."""
+    """The rule of a card without other faults (or None), and the faults of its expressions."""
     wrong = tuple(_faults(card))
     if wrong:
         return None, wrong
@@ -76,7 +76,7 @@ def _expressions(front: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _text(written: object) -> str:
-    """``require: false`` is YAML's word for the expression ``false``."""
+    """The expression as text: YAML reads ``require: false`` as a bool."""
     return str(written).lower() if isinstance(written, bool) else str(written)
 
 
@@ -86,7 +86,7 @@ def _step(text: str) -> str | int:
 
 
 def _implied(card: Card, told: set[str]) -> Mapping[str, str]:
-    """Placeholders that nobody explains are facts of the thing."""
+    """Placeholder → expression, for placeholders that are facts of the thing and not under ``values``."""
     fields = shown_fields(str(card.front.value.get("each", "workload")))
     return {name: fields[name] for name in _asked(card) if name in fields and name not in told}
 
@@ -114,7 +114,7 @@ def _faults(card: Card) -> Iterator[CardError]:
 
 
 def _unmet(card: Card, rule: Rule, needs: set[tuple[str, str]]) -> Iterator[CardError]:
-    """What the expressions read and the card does not say that it needs: without it, they would ask in vain."""
+    """Yield a fault for each fact that expressions read although the card does not list it under ``needs``."""
     for need in sorted({need for need, _ in needs} - set(rule.needs)):
         world = ", ".join(sorted(fact for wanted, fact in needs if wanted == need))
         wanted = ", ".join((*(n for n in rule.needs if n != "text"), need))
@@ -123,7 +123,7 @@ def _unmet(card: Card, rule: Rule, needs: set[tuple[str, str]]) -> Iterator[Card
 
 
 def _at(card: Card, fault: UnusableError) -> CardError:
-    """In a block (``require: |``) the expression's lines follow its key."""
+    """The fault at its line; in a block (``require: |``) the expression's lines follow its key."""
     error = fault.error
     line = card.front.line(fault.path)
     if error.line and "\n" in str(_value_at(card, fault.path)):

@@ -1,9 +1,9 @@
-"""How much an expression may cost on the values that it is shown: bounded before it runs, from its syntax tree.
+"""Bound the cost of an expression on given values, from its syntax tree, before it runs.
 
-cel-cpp ends an evaluation after 10,000 turns of all its loops, and parses no deeper than 32 levels. What neither bounds
-is the text that each turn handles: ``[s].map(a, a + a)`` twenty times in a row makes a megabyte of every byte. So the
-bytes that an expression can touch are bounded: what it loops over is shared out among the turns, everything else is
-touched in each of them, and what is put together is as large as its parts.
+cel-cpp ends an evaluation after 10,000 turns of all loops together, and parses at most 32 levels. Neither bounds the
+text that each turn handles: ``[s].map(a, a + a)`` twenty times in a row makes a megabyte of every byte. So this module
+bounds the bytes that an expression can touch: the items of a loop are divided among its turns, everything else is
+touched in each turn, and a concatenation is as large as its parts.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from kubesched_lint.rulebook.cel.syntax import first, number, parts, tree_of, va
 from kubesched_lint.work import spend
 
 MOST_TURNS = 10_000
-"""cel-cpp's budget, of all loops of an evaluation together."""
+"""cel-cpp's limit for all loops of an evaluation together."""
 MOST_BYTES = 1 << 28
-"""That one evaluation may touch, and so also hold in memory."""
+"""Most bytes that one evaluation may touch, and so also hold in memory."""
 _PER_STEP = 1_000
-"""Bytes that are touched in a step of ``work``."""
+"""Touched bytes per unit of ``work``."""
 _FREE = 64
-"""An expression that touches no more than so many times what it is shown, if that is 1 KiB, needs no measuring."""
+"""An expression needs no measuring if it touches at most this many times its values, taken as 1 KiB."""
 _REGULAR = 8
-"""What a regular expression costs for each byte, compared with a comparison."""
+"""Cost of a regular expression per byte, relative to a comparison."""
 
 _ID = 2
 _IDENT, _SELECT, _CALL, _LIST, _STRUCT, _LOOP, _CONST = 4, 5, 6, 7, 8, 9, 3
@@ -34,11 +34,11 @@ _NUMBERS = frozenset({1, 2, 3, 4})
 
 
 Term = tuple[bool, int]
-"""Whether it is a share of what is shown (else bytes of the expression's own texts), and the power of the turns."""
+"""(whether it scales with the given values, else with the expression's own texts; the power of the turns)."""
 
 
 class Size(dict[Term, float]):
-    """The factor of each term: what is added up is no more than ``sum(factor * bytes * turns ** power)``."""
+    """The factor of each term: the size is at most ``sum(factor * bytes * turns ** power)``."""
 
     def plus(self, other: Size, weight: float = 1) -> Size:
         return Size({term: self.get(term, 0) + weight * other.get(term, 0) for term in {*self, *other}})
@@ -56,12 +56,12 @@ class Size(dict[Term, float]):
 
 _SHOWN, _NOTHING = Size({(True, 0): 1.0}), Size()
 _GATHERED = Size()
-"""Nothing as well: each turn adds to it, and copies nothing."""
+"""Size 0 too, for the result of a macro: each turn appends to it without a copy."""
 
 
 @record
 class Cost:
-    """What an expression can touch. ``written``: items of its own lists; ``additions``: how often it joins lists."""
+    """Bytes that an expression can touch. ``written``: items in its own lists; ``additions``: joins of lists."""
 
     touched: Size
     additions: int
@@ -72,20 +72,20 @@ class Cost:
         return all(power <= 0 for _, power in self.touched) and self.touched.at(1 << 10, 1) <= _FREE << 10
 
     def bytes_of(self, values: Mapping[str, Any]) -> int:
-        """At most so many on these values."""
+        """Return an upper bound of the bytes touched on these values."""
         shown, longest = _measured(values)
         turns = min(MOST_TURNS, (longest + self.written) * (self.additions + 1))
         return int(self.touched.at(shown, turns))
 
     def pay(self, values: Mapping[str, Any]) -> int:
-        """Counts what it costs on these values; the bytes by which that is too much, else 0."""
+        """Spend the cost on these values. Return the bytes above ``MOST_BYTES``, else 0."""
         needed = self.bytes_of(values)
         spend(min(needed, MOST_BYTES) // _PER_STEP)
         return max(0, needed - MOST_BYTES)
 
 
 def cost_of(serialized: bytes) -> Cost:
-    """That of a checked expression."""
+    """The cost of a checked expression, given as serialized ``CheckedExpr``."""
     tree, types = tree_of(serialized)
     walk = _Walk({id_: number(type_, _PRIMITIVE) for id_, type_ in types.items()})
     walk.visit(tree, {}, 0)
@@ -93,11 +93,11 @@ def cost_of(serialized: bytes) -> Cost:
 
 
 class _Walk:
-    """Adds up what is touched; ``visit`` gives the size of a value."""
+    """Adds up the touched bytes; ``visit`` returns the size of a value."""
 
     def __init__(self, primitives: Mapping[int, int]) -> None:
-        """``primitives``: by the number of an expression, 0 for lists, maps and whatever else is none."""
-        self.touched = _SHOWN  # whatever is shown is made into CEL's values once
+        """``primitives``: id of an expression → its primitive type; 0 for lists, maps and others."""
+        self.touched = _SHOWN  # all given values are converted to CEL's values once
         self.additions = 0
         self.written = 0
         self._primitives = primitives
@@ -131,7 +131,7 @@ class _Walk:
         name = first(parts(call), 2).decode()
         target = self._sum(values_of(call, 1), around, loops)
         sizes = [self.visit(one, around, loops) for one in values_of(call, 3)]
-        # A list is joined to another one, and not, as by a macro, an item to what it has gathered.
+        # Two lists are joined; a macro that appends an item to its result does not count.
         self.additions += name == "_+_" and is_list and sizes[0] is not _GATHERED
         if name == "_[_]":
             return sizes[0]
@@ -140,7 +140,7 @@ class _Walk:
         return total
 
     def _looped(self, loop: bytes, around: Mapping[str, Size], loops: int) -> Size:
-        """The macros: each turn adds to what was gathered, and sees one of the items."""
+        """The size of a macro's result: each turn sees one item and adds to the result."""
         item, result = (first(parts(loop), name).decode() for name in (1, 3))
         over = self.visit(first(parts(loop), 2), around, loops)
         begun = self.visit(first(parts(loop), 4), around, loops)

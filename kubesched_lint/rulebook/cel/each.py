@@ -1,4 +1,4 @@
-"""What a rule of expressions may look at: workloads, parts of their pods, and other objects."""
+"""The things that a rule with expressions can check: workloads, parts of their pods, and other objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _WholeFile:
-    """The place of what has no line: the cluster's file itself."""
+    """The place of a thing without a line: the cluster's file itself."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -26,7 +26,7 @@ class _WholeFile:
 
 @lru_cache(maxsize=16)
 def _whole_file(path: str) -> _WholeFile:
-    """One for each file: findings are told apart by their source."""
+    """One object per file, because findings are distinguished by their source."""
     return _WholeFile(path)
 
 
@@ -84,7 +84,7 @@ def _autoscalers(view: View) -> Iterator[ItemPlace]:
 
 
 def _nodes(view: View) -> Iterator[ItemPlace]:
-    """A node of a sketch is found at its line; kubectl's output has none that a person would look at."""
+    """Yield the nodes: those of a sketch at their lines, those of kubectl's output at the whole file."""
     cluster = view.world.cluster
     if cluster is not None:
         source: Source = cluster.source or _whole_file(cluster.path)
@@ -132,6 +132,6 @@ EACH: Mapping[str, Each] = {each.name: each for each in _EACH}
 
 
 def variables(each: Each) -> Mapping[str, str]:
-    """The names that expressions of such a rule may use, with their structs; beside them ``params.…``."""
+    """Variable → struct for the expressions of such a rule; ``params.…`` is available too."""
     around = {} if each.by_set else {"workload": "Workload"}
     return {**around, each.variable: each.struct, "cluster": "Cluster"}

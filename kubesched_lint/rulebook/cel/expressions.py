@@ -1,4 +1,4 @@
-"""A rule of expressions: ``where`` picks the things that are meant, ``require`` says what must hold of them."""
+"""A rule with expressions: ``where`` selects things, ``require`` is the condition that they must meet."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ STANDARD = ("object", "kind", "namespace", "name")
 """Placeholders that every finding fills."""
 _LONGEST_TEXT = 120
 _PUT = "put it"
-"""Among the values of a hazard what its fix writes; no placeholder is called so."""
+"""Key of the fix's value among a hazard's values; no placeholder can have this name."""
 _CONVERT: Mapping[str, Callable[[Any], Any]] = {"double": float, "list(string)": list}
 
 
 @record
 class Texts:
-    """What a card says, as it is written. ``values`` are the expressions behind placeholders; ``params`` name → type.
+    """The texts of a card as written. ``values``: placeholder → expression; ``params``: name → type.
 
-    ``at`` leads from the thing to what is to blame; of a workload from its object, or from its pod spec after ``pod``.
+    ``at`` is the path from the thing to the field to blame; for a workload from its object, or from its pod spec after
+    ``pod``.
     """
 
     each: str
@@ -40,22 +41,22 @@ class Texts:
     params: Mapping[str, str] = field(default_factory=dict)
     is_policy: bool = True
     put: str = ""
-    """What a fix writes at what is to blame."""
+    """The expression for the value that a fix writes at the field to blame."""
     remove: bool = False
     safe: bool = False
     lines: Mapping[Path, int] = field(default_factory=dict)
-    """Where the expressions begin in their card, by their paths in its front matter."""
+    """First line of each expression in its card, by its path in the front matter."""
 
 
 class _Look(NamedTuple):
-    """How to show each variable that some expressions read, and which of these may cost more than that."""
+    """How to build each variable that some expressions read, and which expressions need a cost check."""
 
     shows: Mapping[str, Show]
     costly: Sequence[CelExpression]
 
 
 class UnusableError(Exception):
-    """An expression that cannot be used, with the path of its text in the front matter."""
+    """An invalid expression, with its path in the front matter."""
 
     def __init__(self, path: Path, error: ExpressionError) -> None:
         super().__init__(path, error)
@@ -64,7 +65,7 @@ class UnusableError(Exception):
 
 
 class ExpressionRule:
-    """The check of a card with expressions. Only its texts travel between processes."""
+    """The check of a card with expressions. Only its texts are pickled; a process compiles them again."""
 
     def __init__(self, texts: Texts) -> None:
         self._texts = texts
@@ -74,12 +75,12 @@ class ExpressionRule:
         return ExpressionRule, (self._texts,)
 
     def __call__(self) -> Callable[..., Iterator[Hazard]]:
-        """The check, as ``Rule.check`` gives it. Raises MissingCelError without the extra."""
+        """The check for ``Rule.check``. Raises MissingCelError without the extra."""
         compiled = self._compiled or self.compile()
         return compiled.of_set if EACH[self._texts.each].by_set else compiled.of_workload
 
     def mender(self) -> Callable[..., Iterator[Remedy]]:
-        """The fix, as ``Rule.mender`` gives it."""
+        """The fix for ``Rule.mender``."""
         return self._remedies
 
     def _remedies(self, hazard: Hazard, *subjects: object) -> Iterator[Remedy]:
@@ -90,7 +91,7 @@ class ExpressionRule:
         yield Remedy("", self._texts.safe, (change,))
 
     def compile(self) -> _Compiled:
-        """Raises UnusableError for the first expression that cannot be used, MissingCelError without the extra."""
+        """Compile the expressions. Raises UnusableError for the first invalid one, MissingCelError without CEL."""
         if self._compiled is None:
             from kubesched_lint.rulebook.cel.language import require_cel
 
@@ -114,13 +115,13 @@ class _Compiled:
         asked, told = [self._where] if self._where else [], list(self._values.values())
         self.uses = _joined([*asked, self._require, *told])
         self._evidence = _evidence(texts)
-        # What is not asked for is not shown: facts of things that are not meant would cost most of the time.
+        # Only facts that an expression reads are built: the others would take most of the time.
         self._to_pick = _look(each, asked)
         self._to_judge = _look(each, [self._require])
         self._to_tell = _look(each, told)
 
     def needs(self) -> Iterator[tuple[str, str]]:
-        """What the card must list among its needs, each with the fact that asks for it."""
+        """Yield (need, fact) for each need that the card must list and the fact that requires it."""
         if self._each.needs:
             yield self._each.needs, f"each: {self._each.name}"
         for struct, names in self.uses.items():
@@ -153,7 +154,7 @@ class _Compiled:
                 )
 
     def _bound(self, look: _Look, place: ItemPlace, view: View, bare: Mapping[str, Any]) -> Any:
-        """The variables of some expressions with their values, after a look at what these may cost."""
+        """The variables of some expressions with their values, after the cost check."""
         values = dict(bare)
         for name, show in look.shows.items():
             if name == self._each.variable:
@@ -194,7 +195,7 @@ class _Compiled:
 
 
 def shown_fields(each: str) -> Mapping[str, str]:
-    """Placeholders that a message may use without being told, with their expressions: the plain facts of the thing."""
+    """Placeholder → expression for the plain facts of the thing, which a message may use without ``values``."""
     found: dict[str, str] = {}
     for variable, struct in variables(EACH[each]).items():
         if variable != "cluster":
@@ -205,7 +206,7 @@ def shown_fields(each: str) -> Mapping[str, str]:
 
 
 def _joined(expressions: Iterable[CelExpression]) -> Uses:
-    """What some expressions read between them."""
+    """The fields that any of the expressions reads."""
     uses: dict[str, frozenset[str]] = {}
     for expression in expressions:
         for struct, names in expression.uses.items():

@@ -1,7 +1,7 @@
-"""The facts of workloads and of all that their pods ask for, one line each.
+"""The facts of workloads and their pods, one line each.
 
-Of a pod they tell what the manifest says with the API server's defaults; what admission adds (tolerations, labels of a
-revision) is left out, for nobody wrote it. A name once given keeps its meaning.
+A pod's facts are those of the manifest with the API server's defaults. What admission adds (tolerations, labels of a
+revision) is left out, because the manifest does not contain it. The meaning of a published name never changes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Term(NamedTuple):
-    """A pod affinity or anti-affinity term; ``weight`` 0 where it is required."""
+    """A pod affinity or anti-affinity term; ``weight`` is 0 if it is required."""
 
     term: PodAffinityTerm
     weight: int = 0
@@ -126,20 +126,20 @@ WORKLOAD_STRUCTS = (
             Field(
                 "namespace_labels",
                 LABELS,
-                "labels of its namespace, as far as manifests or snapshot tell them",
+                "labels of its namespace, as far as the manifests or the snapshot show them",
                 lambda w, v: _namespace_labels(w.namespace, v),
                 needs="set",
             ),
             Field(
                 "replicas",
                 INT,
-                "pods it starts with: as written, else as it runs, within its autoscaler's bounds; 0 of a DaemonSet",
+                "pods at the start: as written, else as running, within its autoscaler's bounds; 0 for a DaemonSet",
                 lambda w, v: v.world.member(w).replicas,
             ),
             Field(
                 "max_replicas",
                 INT,
-                "pods it may have: its autoscaler's maximum, else `replicas`",
+                "most pods it may have: its autoscaler's maximum, else `replicas`",
                 _most_replicas,
                 needs="set",
             ),
@@ -154,7 +154,7 @@ WORKLOAD_STRUCTS = (
             Field(
                 "max_surge",
                 STRING,
-                "of its rolling update as written, `1` or `25%`; empty where there is none",
+                "of its rolling update as written, `1` or `25%`; empty if not set",
                 lambda w, _: bound_text(w.strategy.max_surge),
             ),
             Field("max_unavailable", STRING, "likewise", lambda w, _: bound_text(w.strategy.max_unavailable)),
@@ -165,7 +165,7 @@ WORKLOAD_STRUCTS = (
             Field(
                 "usable_nodes",
                 INT,
-                "nodes that a pod of it may ever use, whatever other pods do",
+                "nodes that its pods can ever use, whatever other pods do",
                 lambda w, v: v.world.member(w).usable.bit_count(),
                 needs="nodes",
             ),
@@ -173,7 +173,7 @@ WORKLOAD_STRUCTS = (
             Field(
                 "running_pods",
                 INT,
-                "pods of it in the snapshot",
+                "its pods in the snapshot",
                 lambda w, v: len(v.world.member(w).running_pods),
                 needs="pods",
             ),
@@ -211,7 +211,7 @@ WORKLOAD_STRUCTS = (
             Field(
                 "requests",
                 AMOUNTS,
-                "what one pod asks for in all: `cpu` in millicores, other resources in bytes or pieces",
+                "total requests of one pod: `cpu` in millicores, other resources in bytes or pieces",
                 lambda w, _: w.pod.requests,
             ),
             Field("host_ports", "list(HostPort)", "ports taken on the node", lambda w, _: w.pod.host_ports),
@@ -230,7 +230,7 @@ WORKLOAD_STRUCTS = (
             Field(
                 "priority",
                 INT,
-                "its number, with the default class's where none is written; else 0",
+                "its number; the default class's if none is written; else 0",
                 lambda w, v: v.world.member(w).pod.priority or 0,
                 needs="set",
             ),
@@ -249,11 +249,11 @@ WORKLOAD_STRUCTS = (
         (
             Field("topology_key", STRING, "`topologyKey`", lambda t, _: t.term.topology_key),
             Field("required", BOOL, "required while scheduling, else preferred", lambda t, _: not t.weight),
-            Field("weight", INT, "of a preferred term, 1 to 100; 0 of a required one", lambda t, _: t.weight),
+            Field("weight", INT, "1 to 100 for a preferred term, 0 for a required one", lambda t, _: t.weight),
             Field(
                 "selector",
                 "list(Requirement)",
-                "what `labelSelector` asks for",
+                "the conditions of `labelSelector`",
                 lambda t, _: requirements(t.term.selector),
             ),
             Field("namespaces", STRINGS, "`namespaces`; empty means the pod's own", lambda t, _: t.term.namespaces),
@@ -268,7 +268,7 @@ WORKLOAD_STRUCTS = (
             Field(
                 "domains",
                 STRINGS,
-                "values of the key on the nodes that the pod may ever use",
+                "values of the key on the nodes that the pod can ever use",
                 lambda t, v: _domains(t.term.topology_key, v),
                 needs="nodes",
             ),
@@ -284,7 +284,10 @@ WORKLOAD_STRUCTS = (
             Field("hard", BOOL, "`whenUnsatisfiable: DoNotSchedule`", lambda s, _: s.is_hard),
             Field("min_domains", INT, "`minDomains`; 1 where none is written", lambda s, _: s.min_domains or 1),
             Field(
-                "selector", "list(Requirement)", "what `labelSelector` asks for", lambda s, _: requirements(s.selector)
+                "selector",
+                "list(Requirement)",
+                "the conditions of `labelSelector`",
+                lambda s, _: requirements(s.selector),
             ),
             Field(
                 "selects_itself",
@@ -298,7 +301,7 @@ WORKLOAD_STRUCTS = (
             Field(
                 "domains",
                 STRINGS,
-                "values of the key on the nodes that the pod may ever use",
+                "values of the key on the nodes that the pod can ever use",
                 lambda s, v: _domains(s.topology_key, v),
                 needs="nodes",
             ),
@@ -311,7 +314,7 @@ WORKLOAD_STRUCTS = (
         (
             Field("key", STRING, "empty: every taint", lambda t, _: t.key),
             Field("operator", STRING, "`Equal`, `Exists`, `Gt` or `Lt`", lambda t, _: t.operator),
-            Field("value", STRING, "empty where none is written", lambda t, _: t.value),
+            Field("value", STRING, "empty if not set", lambda t, _: t.value),
             Field("effect", STRING, "empty: every effect", lambda t, _: t.effect),
             Field(
                 "seconds", INT, "`tolerationSeconds`; -1: forever", lambda t, _: -1 if t.seconds is None else t.seconds
@@ -323,9 +326,14 @@ WORKLOAD_STRUCTS = (
         "A term of node affinity: all that it requires must hold.",
         'pod.node_affinity.exists(term, term.required && term.requirements.exists(r, r.key == "pool"))',
         (
-            Field("requirements", "list(Requirement)", "of labels, and of `metadata.name`", lambda t, _: t.expressions),
+            Field(
+                "requirements",
+                "list(Requirement)",
+                "conditions on labels and on `metadata.name`",
+                lambda t, _: t.expressions,
+            ),
             Field("required", BOOL, "required while scheduling, else preferred", lambda t, _: not t.weight),
-            Field("weight", INT, "of a preferred term, 1 to 100; 0 of a required one", lambda t, _: t.weight),
+            Field("weight", INT, "1 to 100 for a preferred term, 0 for a required one", lambda t, _: t.weight),
         ),
     ),
     Struct(
@@ -378,7 +386,7 @@ WORKLOAD_STRUCTS = (
         (
             Field("name", STRING, "its name", lambda x, _: x.name),
             Field("kind", STRING, "`persistentVolumeClaim`, `ephemeral`, `csi`, …", lambda x, _: x.kind),
-            Field("claim", STRING, "name of its claim; empty where it has none", lambda x, _: x.claim),
+            Field("claim", STRING, "name of its claim; empty if it has none", lambda x, _: x.claim),
         ),
     ),
 )

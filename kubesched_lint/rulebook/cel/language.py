@@ -1,7 +1,7 @@
 """CEL with our types: an expression is checked when it is loaded, then run on plain values.
 
-Two environments of cel-cpp (``cel-expr-python``): in one the facts are messages, so that its checker refuses every name
-and type that is not; in the other they are maps, which cost no conversion to messages when the expression runs.
+It uses two environments of cel-cpp (``cel-expr-python``). In one the facts are messages, so that its checker refuses
+unknown names and wrong types. In the other they are maps, so that no conversion to messages is needed at run time.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ PARAM_TYPES: Mapping[str, str] = {
     "boolean": BOOL,
     "strings": STRINGS,
 }
-"""What a card calls the types of its parameters, in CEL."""
+"""Type of a parameter in a card → its CEL type."""
 
 _PACKAGE = "kubesched"
 
 
 class ExpressionError(Exception):
-    """Why an expression cannot be used. ``line`` and ``column`` count in the expression from 1; 0: as a whole."""
+    """Why an expression is invalid. ``line`` and ``column`` count from 1 in the expression; 0: the whole expression."""
 
     def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
         super().__init__(message)
@@ -41,9 +41,9 @@ class ExpressionError(Exception):
 
 
 class EvaluationError(Exception):
-    """An expression that fails on a value: a key that a map does not have, a division by zero, too much to do.
+    """An expression that fails on a value: a missing key of a map, a division by zero, too much work.
 
-    ``line`` is where the expression begins in its card; 0 where it is in none.
+    ``line`` is the first line of the expression in its card; 0 if it is in no card.
     """
 
     def __init__(self, message: str, line: int = 0) -> None:
@@ -57,9 +57,9 @@ class MissingCelError(Exception):
 
 @record
 class CelExpression:
-    """A checked expression. ``uses`` are the fields it reads, ``type`` is what it yields, in our words.
+    """A checked expression. ``uses`` are the fields it reads, ``type`` is the type of its value (see ``structs``).
 
-    ``name`` and ``line`` say where it stands in its card.
+    ``name`` and ``line`` are its place in the card.
     """
 
     text: str
@@ -71,7 +71,7 @@ class CelExpression:
     line: int = 0
 
     def pay(self, values: Mapping[str, Any]) -> None:
-        """Raises EvaluationError where it might take too much on these values; to be asked unless its cost is free."""
+        """Raise EvaluationError if it might cost too much on these values; call it unless the cost is free."""
         if self.cost.pay(values):
             raise self._failed(f"it may build more than {MOST_BYTES // 1024**2} MiB of text from what it looks at")
 
@@ -79,7 +79,7 @@ class CelExpression:
         return EvaluationError(f"{self.name}: {words}" if self.name else words, self.line)
 
     def __call__(self, activation: Any) -> Any:
-        """Its value as Python knows it. Raises EvaluationError."""
+        """Return its value as a Python value. Raises EvaluationError."""
         try:
             value = self.program.eval(activation)
         except RuntimeError as error:
@@ -93,7 +93,7 @@ class CelExpression:
 
 
 class Language:
-    """What the expressions of one card may say: variables with their structs, parameters with their types."""
+    """The names that the expressions of one card may use: variables with structs, parameters with types."""
 
     def __init__(self, variables: Mapping[str, str], params: Mapping[str, str]) -> None:
         from cel_expr_python import cel
@@ -108,7 +108,7 @@ class Language:
         self._runner = cel.NewEnv(variables={**maps, **plain}, functions=_functions())
 
     def compile(self, text: str) -> CelExpression:
-        """Checks an expression. Raises ExpressionError for what is no CEL, misspelt, or of the wrong type."""
+        """Check an expression. Raises ExpressionError for invalid CEL, a misspelt name or a wrong type."""
         try:
             checked = self._checker.compile(text)
         except RuntimeError as error:
@@ -124,11 +124,11 @@ class Language:
         return CelExpression(text, kind, uses, self._runner.deserialize(serialized), cost_of(serialized))
 
     def bind(self, values: Mapping[str, Any]) -> Any:
-        """Variables and ``params.…`` with their values, for any number of expressions."""
+        """Return an activation: variables and ``params.…`` with their values, for any number of expressions."""
         return self._runner.Activation(values)
 
     def _fault(self, said: str) -> ExpressionError:
-        """cel-cpp's words: ``INVALID_ARGUMENT: ERROR: <input>:1:9: undefined field …`` and the line with a caret."""
+        """Parse cel-cpp's error: ``INVALID_ARGUMENT: ERROR: <input>:1:9: undefined field …``, then a caret line."""
         import re
 
         found = re.search(r"ERROR: <input>:(-?\d+):(-?\d+): ([^\n]*)", said)
@@ -147,7 +147,7 @@ class Language:
 
     def _no_name(self, name: str) -> str:
         base, dot, param = name.partition(".")
-        name = base  # a misspelt variable is met with all that follows it
+        name = base  # for a misspelt variable cel-cpp reports the whole chain after it
         if base == "params":
             if not dot:
                 return "`params` alone is nothing: write params.<name>"
@@ -164,7 +164,7 @@ _FUNCTIONS = (
 
 
 def require_cel() -> None:
-    """Raises MissingCelError; cel-expr-python ends the process when protobuf is missing, so that is asked before."""
+    """Raise MissingCelError without the extra. Checks protobuf first: without it cel-expr-python ends the process."""
     from importlib.util import find_spec
 
     for name in ("cel_expr_python", "google", "google.protobuf"):
@@ -189,7 +189,7 @@ def _always_there(struct: str, field: str, text: str, at: int) -> ExpressionErro
 
 
 def _told(error: str) -> str:
-    """A runtime error without its code, and what to do about the usual one."""
+    """A runtime error without its code, with advice for the usual one."""
     text = error.partition(": ")[2] or error
     if text.startswith("Key not found in map : "):
         key = text.removeprefix("Key not found in map : ")
@@ -206,7 +206,7 @@ def _types() -> Any:
 
 @cache
 def _functions() -> list[Any]:
-    """``labels.get("team", "none")``: a map's value, or what stands for it."""
+    """The function ``labels.get("team", "none")``: a map's value, or a default."""
     from cel_expr_python import cel
 
     types = cel.Type
@@ -237,7 +237,7 @@ def _plain(kind: str) -> Any:
 
 
 def _type_name(type_: Any) -> str:
-    """One of ``structs.PLAIN`` or ``double``; else CEL's own name for it."""
+    """One of ``structs.PLAIN`` or ``double``; else CEL's name of the type."""
     for kind in (STRING, INT, BOOL, "double", STRINGS, LABELS, AMOUNTS):
         if type_ == _plain(kind):
             return kind
@@ -246,7 +246,7 @@ def _type_name(type_: Any) -> str:
 
 @cache
 def _messages() -> Any:
-    """The structs as protocol buffers: only their checker looks at them, no message is ever made."""
+    """The structs as protocol buffers; only the checker uses them, no message is ever made."""
     from google.protobuf.descriptor_pb2 import FieldDescriptorProto as Proto
     from google.protobuf.descriptor_pb2 import FileDescriptorProto
     from google.protobuf.descriptor_pool import DescriptorPool

@@ -1,6 +1,6 @@
-"""All facts that expressions may read: docs/facts.md is made of them, and misspelt names are held to them.
+"""All facts that expressions may read, from which docs/facts.md is made and names are checked.
 
-Here those of budgets, autoscalers, nodes and the cluster.
+This module adds the facts of budgets, autoscalers, nodes and the cluster.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _STRUCTS = (
             Field(
                 "min_available",
                 STRING,
-                "as written, `2` or `50%`; empty where none is",
+                "as written, `2` or `50%`; empty if not set",
                 lambda b, _: bound_text(b.min_available),
             ),
             Field("max_unavailable", STRING, "likewise", lambda b, _: bound_text(b.max_unavailable)),
@@ -56,7 +56,7 @@ _STRUCTS = (
             Field(
                 "workloads",
                 STRINGS,
-                "the workloads of the set whose pods it guards: `Deployment shop/web`",
+                "the workloads of the set whose pods it selects: `Deployment shop/web`",
                 _covered,
                 needs="set",
             ),
@@ -100,7 +100,7 @@ _STRUCTS = (
         'node.taints.exists(t, t.effect == "NoExecute" && t.key.startsWith("example.com/"))',
         (
             Field("key", STRING, "its key", lambda t, _: t.key),
-            Field("value", STRING, "empty where none is written", lambda t, _: t.value),
+            Field("value", STRING, "empty if not set", lambda t, _: t.value),
             Field("effect", STRING, "`NoSchedule`, `PreferNoSchedule` or `NoExecute`", lambda t, _: t.effect),
         ),
     ),

@@ -1,4 +1,4 @@
-"""What a fact is for an expression: a named field with a type, a sentence, and the way to its value."""
+"""A fact for expressions: a named field with a type, a sentence about it, and a function that returns its value."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from kubesched_lint.world.world import World
 
 Uses = Mapping[str, frozenset[str]]
-"""Struct → which of its fields an expression reads."""
+"""Struct → the fields that an expression reads."""
 Show = Callable[[Any, "View"], dict[str, Any]]
 
 STRING, INT, BOOL = "string", "int", "bool"
 STRINGS, LABELS, AMOUNTS = "list(string)", "map(string, string)", "map(string, int)"
 PLAIN = (STRING, INT, BOOL, STRINGS, LABELS, AMOUNTS)
 LARGEST = (1 << 63) - 1
-"""CEL's int has 64 bits; no request beyond that is a real one."""
+"""CEL's int has 64 bits; no real request is larger."""
 
 
 class View(NamedTuple):
-    """Where a fact is asked: ``workload`` is the one under check, None where there is none."""
+    """The context of a fact; ``workload`` is the one under check, or None."""
 
     world: World
     workload: Workload | None = None
@@ -31,10 +31,10 @@ class View(NamedTuple):
 
 @record
 class Field:
-    """``type`` is one of ``PLAIN``, a struct's name, or ``list(Struct)``; ``get`` gives it of a thing in a view.
+    """``type`` is one of ``PLAIN``, a struct's name, or ``list(Struct)``; ``get(thing, view)`` returns the value.
 
-    ``needs`` is what a card must list among its own needs to read it. Nothing is ever null: ``about`` says what stands
-    for what is not written.
+    A card that reads the field must list ``needs``. A value is never null: ``about`` names the value for an absent
+    field.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Field:
 
     @property
     def struct(self) -> str:
-        """The struct it holds, alone or in a list; empty for plain values."""
+        """Name of the struct it holds, alone or in a list; empty for plain values."""
         return "" if self.type in PLAIN else self.type.removeprefix("list(").removesuffix(")")
 
     @property
@@ -65,7 +65,7 @@ class Struct:
 
 
 class ItemPlace(NamedTuple):
-    """A thing that a rule looks at: ``at`` is its path in the object ``source`` (None: the workload)."""
+    """A thing that a rule checks; ``at`` is its path in the object ``source`` (None: the workload)."""
 
     thing: Any
     at: tuple[str | int, ...]
@@ -76,7 +76,7 @@ class ItemPlace(NamedTuple):
 
 @record
 class Each:
-    """What ``each: <name>`` looks at. ``of`` gives the things of a workload, or of the whole set where ``by_set``."""
+    """The things that ``each: <name>`` checks. ``of`` yields those of a workload, or of the whole set if ``by_set``."""
 
     name: str
     struct: str
@@ -88,7 +88,7 @@ class Each:
 
 
 def show_of(name: str, uses: Uses, structs: Mapping[str, Struct]) -> Show:
-    """What turns a thing into the mapping that an expression sees, with no field that it does not read."""
+    """Return the function that turns a thing into the mapping for an expression, with only the fields that it reads."""
     wanted = [field for field in structs[name].fields if field.name in uses.get(name, frozenset())]
     steps = [(field.name, _step(field, uses, structs)) for field in wanted]
 

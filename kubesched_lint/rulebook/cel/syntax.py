@@ -1,6 +1,6 @@
-"""What a checked expression reads, seen in the bytes that CEL's checker gives (``cel.expr.CheckedExpr``).
+"""The fields that a checked expression reads, decoded from the checker's bytes (``cel.expr.CheckedExpr``).
 
-The numbers are those of cel-spec's ``checked.proto`` and ``syntax.proto``; a few of the fields are enough.
+Field numbers are those of cel-spec's ``checked.proto`` and ``syntax.proto``; only a few fields are needed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Part = tuple[int, int | bytes]
 
 
 class Select(NamedTuple):
-    """``operand.field``, or ``has(operand.field)``; ``struct`` is the operand's, empty when it is no struct.
+    """``operand.field``, or ``has(operand.field)``; ``struct`` is the operand's type, empty if it is no struct.
 
     ``at`` counts code points from the start of the expression.
     """
@@ -32,14 +32,14 @@ class Select(NamedTuple):
 
 
 def tree_of(serialized: bytes) -> tuple[bytes, Mapping[int, bytes]]:
-    """The Expr of a checked expression, and the type of each in it by its number. Raises ValueError for other bytes."""
+    """The Expr of a checked expression, and id → type of each Expr in it. Raises ValueError for other bytes."""
     checked = list(parts(first(parts(serialized), _ANY_VALUE)))
     types = {number(entry, 1): first(parts(entry), 2) for entry in values_in(checked, _TYPE_MAP)}
     return first(checked, _EXPR), types
 
 
 def selects(serialized: bytes) -> Iterator[Select]:
-    """Every select of a checked expression, in the order of the syntax tree. Raises ValueError for other bytes."""
+    """Yield every select of a checked expression, in order of the syntax tree. Raises ValueError for other bytes."""
     expr, types = tree_of(serialized)
     checked = parts(first(parts(serialized), _ANY_VALUE))
     info = list(parts(first(checked, _SOURCE_INFO)))
@@ -48,7 +48,7 @@ def selects(serialized: bytes) -> Iterator[Select]:
 
 
 def _selects(expr: bytes, types: Mapping[int, str], positions: Mapping[int, int]) -> Iterator[Select]:
-    """Walks one Expr: all that is nested in its calls, lists, structs and comprehensions is of the same kind."""
+    """Yield the selects of one Expr and of those nested in its calls, lists, structs and comprehensions."""
     for kind, value in parts(expr):
         if kind == _SELECT and isinstance(value, bytes):
             operand = first(parts(value), 1)
@@ -105,7 +105,7 @@ def values_of(message: bytes, wanted: int) -> Iterator[bytes]:
 
 
 def parts(message: bytes) -> Iterator[Part]:
-    """The fields of a protocol buffer: numbers, and lengths as bytes."""
+    """Yield the fields of a protocol buffer: varints as int, length-delimited values as bytes."""
     at = 0
     while at < len(message):
         tag, at = _varint(message, at)

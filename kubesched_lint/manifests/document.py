@@ -32,7 +32,7 @@ class Rendering(Protocol):
 
     @property
     def how(self) -> str:
-        """Return the command to show to people: ``kubectl kustomize overlays/prod``."""
+        """The command to show to people: ``kubectl kustomize overlays/prod``."""
         ...
 
     def location(self, document: Document, path: Path, *, key: bool = False) -> Location:
@@ -49,7 +49,7 @@ class Rendering(Protocol):
 
     @property
     def files(self) -> Sequence[Written]:
-        """Return all files of the rendering that can be displayed."""
+        """All files of the rendering that can be displayed."""
         ...
 
 

@@ -25,9 +25,9 @@ NEGATIVE_NAMESPACE_SELECTOR = Quirk(
     (1, 34),
     None,
     "kubernetes/kubernetes#141526",
-    "A namespaceSelector that also fits a namespace without labels (only NotIn and DoesNotExist) selects every "
-    "namespace on a pod that is being scheduled; on pods already bound it means what it says. The fix, #141563, is "
-    "picked for patch releases of 1.34 and later; we go by the minor version.",
+    "A namespaceSelector that also matches a namespace without labels (only NotIn and DoesNotExist) selects every "
+    "namespace on a pod that is being scheduled; on pods already bound it works as documented. The fix, #141563, "
+    "is backported to patch releases of 1.34 and later; only the minor version is considered here.",
 )
 TOLERATION_COMPARISON = Quirk(
     "toleration-comparison-operators",
@@ -35,7 +35,7 @@ TOLERATION_COMPARISON = Quirk(
     None,
     "kubernetes/enhancements#5471",
     "Tolerations with the operators Gt and Lt compare the taint's value as an integer. Behind the feature gate "
-    "TaintTolerationComparisonOperators, alpha and off up to 1.37: there such a toleration never matches.",
+    "TaintTolerationComparisonOperators, alpha and off up to 1.37: in those versions such a toleration never matches.",
 )
 NODE_DECLARED_FEATURES = Quirk(
     "node-declared-features",
@@ -56,7 +56,7 @@ DYNAMIC_RESOURCES = Quirk(
     (1, 34),
     None,
     "kubernetes/enhancements#4381",
-    "DynamicResources is in the default profile and speaks before preemption: `no new claims to deallocate`, or "
+    "DynamicResources is in the default profile and reports before preemption: `no new claims to deallocate`, or "
     "`not found` when PreFilter ended before it.",
 )
 HINTS_ASK_FOR_ALL_TERMS = Quirk(
@@ -72,7 +72,7 @@ HINTS_WITHOUT_NAMESPACE_LABELS = Quirk(
     (1, 32),
     None,
     "kubernetes/kubernetes#141953",
-    "A pod that waits for pods that a namespaceSelector selects is not tried again when one comes or goes, for the "
+    "A pod that waits for pods that a namespaceSelector selects is not tried again when one comes or goes, because the "
     "queueing hint reads no labels of namespaces: it waits for the five-minute flush.",
 )
 

@@ -39,7 +39,7 @@ class Quantity:
 
     @property
     def is_whole(self) -> bool:
-        """Return ``MilliValue() % 1000 == 0``; thousandths are rounded away from zero."""
+        """Whether ``MilliValue() % 1000 == 0``; thousandths are rounded away from zero."""
         return -(-abs(self.nanos) // 10**6) % 1000 == 0
 
     @property

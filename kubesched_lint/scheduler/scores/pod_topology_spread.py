@@ -36,7 +36,7 @@ class PodTopologySpread:
     weight = WEIGHT
 
     def __init__(self, pod: Pod, state: ClusterState, owner: Selector | None = None) -> None:
-        """``owner`` is the selector of the ReplicaSet, StatefulSet or ReplicationController that owns the pod."""
+        """Prepare the constraints; ``owner`` is the selector of the ReplicaSet or similar that owns the pod."""
         self._namespace = pod.namespace
         self._state = state
         constraints = soft_constraints(pod, state, owner)

@@ -1,7 +1,7 @@
-"""What counting alone can tell, for every order in which any scheduler may act: at most, and at least, so many pods.
+"""Bounds by counting alone, valid for every scheduler and every order: the most and the least pods that are bound.
 
-``most_placed`` counts what is necessary, ``least_placed`` (see ``least``) what suffices; between the two lies what only
-a search can tell. ``frame`` is what the controllers allow, whatever the scheduler does.
+``most_placed`` uses necessary conditions, ``least_placed`` (see ``least``) sufficient ones; only a search can decide
+between the two. ``frame`` is what the controllers allow, whatever the scheduler does.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from kubesched_lint.scheduler.topology import counted_domains, counted_nodes, le
 from kubesched_lint.text import plural
 
 _FEW_NODES = 64
-"""Of more it is not asked what the loss of each does."""
+"""With more nodes than this, skip the loss of each single node."""
 _MOST_ROOMS = 256
-"""So many answers are kept, each with a number per node."""
+"""Size of the cache of ``_Room``; each entry has a number per node."""
 
 
 class Counted(NamedTuple):
-    """A number of pods, and in words why."""
+    """A number of pods, and the reason in words."""
 
     pods: int
     why: str
 
 
 def most_placed(setting: Setting, number: int, wanted: int, without: NodeSet = 0, *, mixed: bool = False) -> Counted:
-    """No order binds more pods of a workload at once than this; ``without`` are nodes that are gone or cordoned.
+    """Return the most pods of a workload that any order binds at once; ``without`` are nodes lost or cordoned.
 
-    ``mixed``: some of the pods are of another revision, which not every selector reaches.
+    ``mixed``: some of the pods are of another revision, which some selectors do not match.
     """
     found = [Counted(wanted, "all that are wanted"), *_ceilings(setting, number, wanted, without, mixed)]
     return min(found, key=lambda c: c.pods)
@@ -78,7 +78,7 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
         yield Counted(open_ + loose, f"each needs a domain of {key} to itself, and {open_} can hold one{beside}")
     if not mixed and wanted > 1 and _shuns_its_like(setting, number):
         yield Counted(1, "its affinity leads where its anti-affinity forbids a second one")
-    # A DaemonSet's pod is pinned to one node, whose domain is then the only one that counts.
+    # A DaemonSet's pod is pinned to one node, so only the domain of that node counts.
     for constraint in pod.spread if setting.workloads[number].kind != "DaemonSet" else ():
         if mixed and not setting.reaches_old(constraint.selector, number):
             continue
@@ -94,7 +94,7 @@ def _ceilings(setting: Setting, number: int, wanted: int, without: NodeSet, mixe
 
 
 class _Room(NamedTuple):
-    """For how many pods each node has room, which have room for one, and for how many there is room in all."""
+    """(room by node position, nodes with room for at least one pod, sum of the room), in pods."""
 
     on: dict[int, int]
     open_: NodeSet
@@ -107,7 +107,7 @@ def _rooms(setting: Setting) -> dict[Hashable, _Room]:
 
 
 def _room(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> _Room:
-    """For at most ``most`` pods on each node: pods of many workloads ask for the same."""
+    """Return the room for at most ``most`` pods per node, cached because many workloads request the same."""
     alone = stands_alone(pod, setting.index)
     key = (usable, most, alone, pod.host_ports, frozenset(pod.requests.items()))
     known = _rooms(setting)
@@ -122,7 +122,7 @@ def _room(setting: Setting, pod: Pod, usable: NodeSet, most: int) -> _Room:
 
 
 def _on_each(setting: Setting, number: int, wanted: int) -> int:
-    """How many pods of a workload may stand on one node for all that its controller does."""
+    """Return the most pods of a workload that its controller allows on one node."""
     workload = setting.workloads[number]
     if workload.kind != "DaemonSet":
         return wanted
@@ -130,9 +130,9 @@ def _on_each(setting: Setting, number: int, wanted: int) -> int:
 
 
 def _shuns_its_like(setting: Setting, number: int) -> bool:
-    """Whether each pod but a first one must be in a domain with another one of its own, and must not.
+    """Whether affinity forces each pod after the first into a domain that anti-affinity forbids.
 
-    The first may go anywhere (satisfyPodAffinity), and again when it is gone.
+    The first pod may go anywhere (satisfyPodAffinity), as may the next one after it is gone.
     """
     pod = setting.pods[number]
     apart = {t.topology_key for t in pod.required_anti_affinity if setting.selects(t, pod, pod)}
@@ -152,10 +152,10 @@ def _runs(setting: Setting, term: PodAffinityTerm, holder: Pod) -> bool:
 def _spread_ceiling(
     setting: Setting, number: int, constraint: SpreadConstraint, room: dict[int, int], without: NodeSet
 ) -> Counted | None:
-    """Every placement keeps a domain within maxSkew of the least full one, which is no fuller than it can get.
+    """Return the most pods a spread lets in: each domain stays within maxSkew of the least full one's capacity.
 
-    Domains of cordoned nodes count as well; those in ``without`` are left out of the count, which bounds a loss. For
-    others that the selector counts too there is no ceiling.
+    Domains of cordoned nodes count as well; nodes in ``without`` do not count, which bounds a loss. None if the
+    selector also counts pods of others.
     """
     pod, selector = setting.pods[number], constraint.selector
     if not constraint.is_hard or selector is None or selector.is_empty or not selector.matches(pod.labels):
@@ -182,7 +182,7 @@ def _others_counted(setting: Setting, number: int, constraint: SpreadConstraint)
 def domain_room(
     setting: Setting, number: int, constraint: SpreadConstraint, room: dict[int, int], without: NodeSet
 ) -> dict[str, int]:
-    """Per domain that counts, how many pods its nodes can hold; ``room`` is by node, ``without`` are gone."""
+    """Return domain → pods that its nodes can hold, for domains that count; ``room`` is by node position."""
     domains = counted_domains(setting.pods[number], constraint, setting.index, setting.kubernetes_version, without)
     return {value: sum(room.get(p, 0) for p in positions(nodes)) for value, nodes in domains.items()}
 
@@ -190,13 +190,13 @@ def domain_room(
 def most_beside(
     setting: Setting, number: int, wanted: int, *, moving: bool = False, with_nodes: bool = False
 ) -> Counted:
-    """No order binds more pods than fit into as many domains as there are pods that its required affinity selects.
+    """Return the most pods that fit into n domains, where n pods match the workload's required affinity.
 
     A node without the topology key is in no domain, also for a first pod that selects itself (interpodaffinity's
     satisfyPodAffinity). Pods that select themselves may open any domain.
 
-    ``moving``: an event may have made each of those leave one domain for another, and its own pods stay in both.
-    ``with_nodes``: it takes whole nodes, so that of domains that are nodes each keeps both or loses both.
+    ``moving``: an event may have moved each matching pod to another domain, while pods stay in both domains.
+    ``with_nodes``: the event removes whole nodes, so where a domain is one node, all its pods go together.
     """
     pod, index = as_checked(setting.pods[number]), setting.index
     every = Counted(wanted, "all that are wanted")
@@ -226,7 +226,7 @@ def most_beside(
 
 
 def _hosting(setting: Setting, number: int, *, moving: bool) -> int:
-    """In how many domains pods of a workload may be while an event goes on; with lost nodes pods of others go too."""
+    """Return the most domains that pods of a workload may use during an event; ``moving`` counts each pod twice."""
     if moving:
         return 2 * most_pods(setting, number) if setting.usable[number] else 0
     return at_once(
@@ -235,7 +235,7 @@ def _hosting(setting: Setting, number: int, *, moving: bool) -> int:
 
 
 def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Mapping[int, int]) -> dict[int, int]:
-    """``room`` where each node has to hold one of the ``hosts`` as well, whichever leaves the most."""
+    """Return ``room`` where each node must also hold one of the ``hosts``: the one that leaves the most room."""
     ledger, asked = setting.cluster.ledger, {"pods": 1, **pod.requests}
     limits = [(ledger.free(name), each, name) for name, each in asked.items() if each]
     found = {}
@@ -244,17 +244,17 @@ def _room_beside(setting: Setting, pod: Pod, hosts: Sequence[Pod], room: Mapping
         for host in hosts:
             taken = {"pods": 1, **host.requests}
             left = ((free[position] - taken.get(name, 0), each) for free, each, name in limits)
-            # What a pool does not tell of its nodes is without limit.
+            # A resource that a node pool does not state has no limit.
             beside = min((int(amount // each) for amount, each in left if amount < inf), default=most)
             found[position] = max(found[position], min(most, beside))
     return found
 
 
 def at_once(setting: Setting, number: int, count: int) -> int:
-    """How many of ``count`` pods can be bound at once, whatever happens.
+    """Return how many of ``count`` pods can be bound at once, whatever happens.
 
-    On fewer nodes no more are bound, but for a hard spread, which a lost node may free of its least domain. Where
-    somebody may drive out pods that are not of the set, there is more room than counting sees.
+    Fewer nodes bind no more pods, except with a hard spread: the loss of a node may remove its least full domain. If
+    preemption may delete pods outside the set, there may be more room than counted.
     """
     if not setting.usable[number] and not setting.running.get(number):
         return 0
@@ -266,7 +266,7 @@ def at_once(setting: Setting, number: int, count: int) -> int:
 
 
 def _may_come_and_go(setting: Setting, number: int) -> bool:
-    """Whether more pods of a workload may have run, one after the other, than it has at any time."""
+    """Whether more pods of a workload may run one after another than it has at any one time."""
     rank = setting.pods[number].priority or 0
     return setting.workloads[number].kind == "Job" or _highest_that_preempts(setting) > rank
 
@@ -277,9 +277,9 @@ def _highest_that_preempts(setting: Setting) -> float:
 
 
 def most_on_fewer(setting: Setting, number: int, wanted: int) -> Counted:
-    """Whichever node goes. With it a domain may go that held the others of a spread down, so more may run than before.
+    """Return the most pods after the loss of any one node. A lost domain may have limited a spread: more may run then.
 
-    Without a spread no more run on fewer nodes; then the one that goes from a large cluster is not looked at.
+    Without a spread, fewer nodes never run more pods, so a large cluster skips the single nodes.
     """
     spreads = any(c.is_hard for c in setting.pods[number].spread)
     best = most_placed(setting, number, wanted)
@@ -295,9 +295,9 @@ def most_on_fewer(setting: Setting, number: int, wanted: int) -> Counted:
 
 
 def _unlike(setting: Setting, number: int, wanted: int) -> Iterable[int]:
-    """The position of one node of each kind: others with as much room, in the same domains, bound the same number.
+    """Return the position of one node of each kind: nodes with equal room in the same domains give the same bound.
 
-    A key that names single nodes parts none of them.
+    A key with one node per domain does not distinguish nodes.
     """
     pod, index = as_checked(setting.pods[number]), setting.index
     room = dict(copies(pod, setting.cluster, setting.usable[number], wanted))
@@ -320,7 +320,7 @@ def number_of_domains(number: int) -> str:
 
 
 def frame(motion: Motion, wish: Wish) -> set[Outcome]:
-    """Outcomes whose least and greatest numbers enclose every possible one; controllers alone bound them."""
+    """Return outcomes whose least and greatest numbers enclose every outcome that the controllers allow."""
     wanted = motion.desired(wish)
     most = wanted
     if wish.spec.kind == "Deployment":

@@ -1,4 +1,4 @@
-"""Events answered by counting alone, for clusters where no search is affordable."""
+"""Bounds for each event by counting alone, for clusters where a search is too expensive."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import as_checked
 
 _STEPS = 100
-"""What it costs to count once, and beside how many others."""
+"""Cost of one count, in steps of ``work``; each other workload adds a quarter step."""
 
 
 class Tally:
-    """Least and most pods bound after an event, of ``wanted``; and whether a rollout or drain surely ends."""
+    """Least and most pods bound after an event, of ``wanted``, and whether a rollout or drain is sure to end."""
 
     __slots__ = ("always_stuck", "least", "most", "never_stuck", "wanted")
 
@@ -37,7 +37,7 @@ class Tally:
         self.most = most
         self.never_stuck = least.pods >= wanted
         self.always_stuck = False
-        """Of a drain: on each node that has pods of it."""
+        """For a drain: stuck on each node that has pods of the workload."""
 
     @property
     def is_fine(self) -> bool:
@@ -45,7 +45,7 @@ class Tally:
 
 
 def count(setting: Setting, event: str, number: int) -> Tally:
-    """Sound for every scheduler that respects the filters and every order of events."""
+    """Return bounds that hold for every scheduler that respects the filters and every order of events."""
     work.spend(_STEPS + len(setting.workloads) // 4)
     told = _whoever_goes(setting, event, number)
     if _waits_in_turn(setting, number):
@@ -61,7 +61,7 @@ def count(setting: Setting, event: str, number: int) -> Tally:
 
 
 def _whoever_goes(setting: Setting, event: str, number: int) -> Tally:
-    """Pods of others may have to go, and leave more room than there is beside them."""
+    """Return bounds that also hold if pods of others are deleted and free their room."""
     told = _as_told(setting, event, number)
     if told.is_fine and not setting.going:
         return told
@@ -96,24 +96,24 @@ def _as_told(setting: Setting, event: str, number: int) -> Tally:
 
 
 def _waits_in_turn(setting: Setting, number: int) -> bool:
-    """Whether an OrderedReady StatefulSet may be held up for good by a pod that waits already (see its controller)."""
+    """Whether a pod that already waits may block an OrderedReady StatefulSet forever (see its controller)."""
     workload = setting.workloads[number]
     in_turn = workload.kind == "StatefulSet" and workload.pod_management != "Parallel"
     return in_turn and any(not bound.node for bound in setting.running.get(number, ()))
 
 
 def is_fine_if_granted(setting: Setting, event: str, number: int) -> bool:
-    """Whether an event surely ends well where no quota stands in the way."""
+    """Whether an event is sure to end well, quotas aside."""
     return not setting.workloads[number].held and _count(setting, event, number).is_fine
 
 
 def _as_held(setting: Setting, event: str, number: int) -> Tally:
-    """A paused Deployment that runs: it is scaled and keeps its number, and no rollout starts."""
+    """Return bounds of a paused Deployment that runs: it scales and keeps its number, and no rollout starts."""
     if event == "deploy":
         wanted = setting.wanted(number)
         return Tally(wanted, _least(setting, number, wanted), Counted(wanted, _KEPT))
     told = _count(setting, event, number)
-    # Nodes may have changed under pods that would not be let in again: they stay all the same.
+    # Nodes may have changed, so that running pods no longer pass the filters: they stay anyway.
     told.most = Counted(told.wanted, _KEPT)
     return told
 
@@ -122,13 +122,13 @@ _KEPT = "it is paused, and keeps the pods that run"
 
 
 def _granted(setting: Setting, event: str, number: int, told: Tally) -> Tally:
-    """A quota may keep pods from being made: surely made are those it grants whatever the others take."""
+    """Return ``told`` limited by a quota: only pods that it grants in every case are sure to be created."""
     granted = quotas.cap(setting, number)
     if granted is None:
         return told
     made = min(granted.pods, quotas.surely_granted(setting, number, event))
     sure = min(told.least.pods, made)
-    if setting.workloads[number].kind == "DaemonSet":  # the pods that are not made may be those that would find room
+    if setting.workloads[number].kind == "DaemonSet":  # the missing pods may be those that would find room
         sure = max(min(told.least.pods, told.least.pods - told.wanted + made), 0)
     less = Tally(told.wanted, Counted(sure, granted.why), told.most)
     less.never_stuck = told.never_stuck and sure == told.least.pods
@@ -146,7 +146,7 @@ _NO_WAY = "with maxUnavailable 0 no old pod makes way for the new one"
 
 
 def _spares_none(setting: Setting, number: int) -> bool:
-    """Whether a rollout has to make a pod before it takes one away."""
+    """Whether a rollout must create a pod before it deletes one."""
     workload = setting.workloads[number]
     if workload.kind != "Deployment" or workload.strategy.type != "RollingUpdate":
         return False
@@ -162,14 +162,14 @@ def _count(setting: Setting, event: str, number: int) -> Tally:
             told.least = Counted(0, "a pod that waits may overlook that another one made way")
     if not setting.running.get(number) or stands_well(setting, number):
         return told
-    # Pods may stand where they would not be let in again: they stay all the same.
+    # Running pods may no longer pass the filters on their nodes: they stay anyway.
     told.always_stuck = event in ("deploy", "rollout") and told.most.pods < told.wanted
     told.most = Counted(told.wanted, "some pods stand where no other would be let in")
     return told
 
 
 def _foreseen(setting: Setting, event: str, number: int) -> Tally:
-    """The same where those that run would all be let in again."""
+    """Return bounds if all running pods still pass the filters on their nodes."""
     if setting.workloads[number].kind == "Pod" and event in LOSSES:
         return Tally(1, Counted(0, "nobody makes a bare pod again"), most_placed(setting, number, 1))
     if setting.running.get(number) and event == "deploy":
@@ -178,7 +178,7 @@ def _foreseen(setting: Setting, event: str, number: int) -> Tally:
 
 
 def _from_nothing(setting: Setting, event: str, number: int) -> Tally:
-    """Where each pod of the workload was placed by today's filters."""
+    """Return bounds if today's filters placed each pod of the workload."""
     match event:
         case "rollout":
             return _rollout(setting, number)
@@ -226,8 +226,8 @@ def _rollout(setting: Setting, number: int) -> Tally:
         told.never_stuck, told.always_stuck = False, True
         told.most = Counted(wanted, "a surging pod needs room beside the old pod, and some node has not enough for two")
         return told
-    # Where pods may be missing, old ones make way while any runs: it suffices that fewer than wanted leave room for one
-    # more. Else, or where a pod that had to wait may overlook that, the surging pods need room beside all.
+    # With maxUnavailable, old pods are deleted while any runs: it suffices that fewer than wanted leave room for one
+    # more. Without it, or if a waiting pod may miss the deletion, the surging pods need room beside all.
     sees = not may_miss([setting.pods[number]], setting.cluster)
     total = wanted if unavailable and sees else wanted + surge
     more = _least(setting, number, total, mixed=True)
@@ -248,9 +248,9 @@ def _rollout(setting: Setting, number: int) -> Tally:
 
 
 def _surges_in_vain(setting: Setting, number: int) -> bool:
-    """Whether a DaemonSet makes each new pod beside the old one, where a node can never hold both.
+    """Whether a DaemonSet creates each new pod beside the old one on a node that can never hold both.
 
-    Either the old one stands there, or it waits for others who stay: then the new one waits for them as well.
+    The old pod either runs there or waits for other pods that stay; then the new pod waits for these as well.
     """
     pod, workload = as_checked(setting.pods[number]), setting.workloads[number]
     if workload.kind != "DaemonSet" or not daemon_bounds(workload.strategy, 1)[0] or setting.quotas[number]:
@@ -266,7 +266,7 @@ def _surges_in_vain(setting: Setting, number: int) -> bool:
 
 
 def _applied_again(setting: Setting, number: int) -> Tally:
-    """To what runs already, applying a changed template is a rollout, and applying an unchanged one does nothing."""
+    """Return bounds for a running workload: a changed template starts a rollout, an unchanged one does nothing."""
     changes = setting.changes.get(number, True) and setting.workloads[number].kind in ROLLED_OUT
     if changes:
         return _applied(setting, number)
@@ -281,8 +281,8 @@ def _applied_again(setting: Setting, number: int) -> Tally:
 
 
 def _kept(setting: Setting, number: int) -> Tally:
-    """The template is the one that runs: what stands stays, and the number of replicas follows the manifest."""
-    if not setting.is_settled(number):  # a rollout is under way, and goes on
+    """Return bounds for an unchanged template: running pods stay, and the replicas follow the manifest."""
+    if not setting.is_settled(number):  # a rollout is in progress and continues
         told = _applied(setting, number)
         told.most, told.always_stuck = Counted(told.wanted, _STAYS), False
         return told
@@ -301,7 +301,7 @@ def stands_well(setting: Setting, number: int) -> bool:
     """Whether the running pods satisfy the conditions that ``most_placed`` counts, so that its bound holds for them."""
     pod, index = as_checked(setting.pods[number]), setting.index
     if setting.changes.get(number, True) is not False and any(not b.node for b in setting.running.get(number, ())):
-        return False  # those of another template may come to where the new ones may not
+        return False  # waiting pods of another template may land where new ones may not
     at = [index.positions.get(b.node, -1) for b in setting.running.get(number, ()) if b.node]
     room = dict(copies(pod, setting.cluster, setting.usable[number], len(at)))
     if any(at.count(p) > room.get(p, 0) for p in set(at)):
@@ -313,17 +313,17 @@ def stands_well(setting: Setting, number: int) -> bool:
 
 
 def _applied(setting: Setting, number: int) -> Tally:
-    """A rollout; from how many pods it starts is not counted."""
+    """Return bounds of a rollout, whatever number of pods it starts from."""
     told = _rollout(setting, number)
     told.always_stuck = told.most.pods < told.wanted
     return told
 
 
 def _scaled_down(setting: Setting, number: int, event: str) -> Tally:
-    """At least what ``least_placed`` promises of so few; and those that run already, for they go last.
+    """Return bounds: at least ``least_placed`` for the smaller size, or the bound pods, which are deleted last.
 
-    A ReplicaSet takes away pods without a node first (``controller_utils.go``, ActivePodsWithRanks); an OrderedReady
-    StatefulSet its highest ordinals, and none above the one that waits.
+    A ReplicaSet deletes pods without a node first (``controller_utils.go``, ActivePodsWithRanks). An OrderedReady
+    StatefulSet deletes its highest ordinals; it has none above the one that waits.
     """
     before = _placed(setting, number, setting.wanted(number))
     size = size_after(setting, event, number)
@@ -349,7 +349,7 @@ def _without_one(setting: Setting, number: int, *, gone: bool) -> Tally:
 
 
 def _fewer_daemons(setting: Setting, number: int, losses: Iterable[NodeSet]) -> Tally:
-    """Whichever nodes are lost. A DaemonSet wants a pod fewer for each one, perhaps the very pod that waited."""
+    """Return bounds over all ``losses``. A DaemonSet wants one pod fewer per lost node, perhaps the waiting pod."""
     run = targets(setting.pods[number], setting.index)[0]
     gone = {(run & lost).bit_count() for lost in losses} or {0}
     before, wanted = run.bit_count(), run.bit_count() - min(gone)

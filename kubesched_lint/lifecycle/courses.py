@@ -1,4 +1,4 @@
-"""Seeded courses of a whole set, where no search is affordable: each is a witness of one way things may end."""
+"""Seeded courses (random runs) of a whole set, where a search is too expensive: each shows one possible end."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from kubesched_lint.lifecycle.verdicts import BAD
 from kubesched_lint.model.node import HOSTNAME
 
 FEW_RUN = 20_000
-"""Nodes times pods: beyond, courses leave out the workloads that only share room."""
+"""Nodes times pods: above this, courses skip workloads that share only room."""
 MOST_IN_TURN = 100_000
-"""The same for a course in which some are looked at first and others last."""
+"""The same limit for a course that tries some pods first and others last."""
 MOST_ASKED = 50_000
-"""Workloads times pods of a course in turn."""
+"""Workloads times pods of a course with such an order."""
 TURNS = 3
 MOST_STEPS = 1_000_000
-"""Of one event in a turn of order, all courses together: see ``work``."""
+"""Step limit of one event in one turn, for all its courses together (see ``work``)."""
 MOST_RUN = 50_000
-"""Pods of one workload: a course of more takes too many steps."""
+"""Pods of one workload: a course with more takes too many steps."""
 MOST_DAEMONS = 200
-"""On more nodes a DaemonSet's course has too many steps to be worth it."""
+"""Nodes: a course of a DaemonSet on more nodes takes too many steps."""
 
 _FEW_PODS = 200
 _FEW_LOST = 3
-"""Of more pods than that the loss of so many nodes is tried."""
+"""With more than ``_FEW_PODS`` pods, simulate the loss of at most this many nodes."""
 
 
 class Effort(NamedTuple):
-    """How much to spend: states per search, seeded runs where there is no search, nodes whose loss they try."""
+    """Limits: states per search, seeded runs where there is no search, nodes whose loss the runs try."""
 
     states: int = 4_000
     runs: int = 4
@@ -50,53 +50,53 @@ class Effort(NamedTuple):
 
 
 class Aim(NamedTuple):
-    """A course meant for one workload: its pods come first, or last behind others in an order that is drawn."""
+    """A course aimed at one workload: the scheduler tries its pods first, or last after others in a drawn order."""
 
     number: int
     first: bool
     draw: int
     against: bool = False
-    """Played by a scheduler that takes any node that fits, and rather one that keeps pods of the workload waiting."""
+    """Among the nodes that fit, the scheduler picks the one that keeps pods of the workload waiting the most."""
 
 
 AIMS = 6
-"""Courses meant for a workload that all others tell the same of."""
+"""Number of courses aimed at a workload for which all earlier courses agree."""
 DRAWS_AGAINST = 2
-"""Courses played against a workload: the largest pods come first, or the smallest ones."""
+"""Number of courses against a workload: the first tries the largest pods first, the second the smallest."""
 MOST_AGAINST = 30_000
-"""Nodes times pods of such a course: of more workloads, some come later and are left out."""
+"""Nodes times pods of such a course: workloads beyond this limit are left out."""
 _AIMED_STEPS = 3_000_000
-"""Of all those courses together, and of all that are played against workloads."""
+"""Step limit of all aimed courses together, and of all courses against workloads together."""
 Turn = int | Aim
 
 
 def turns(event: str, number: int, ends: Sequence[End]) -> Sequence[Turn]:
-    """What else to try where courses tell one thing: at last those that are meant to tell the other."""
+    """Return the turns to try next where courses agree; the last ones aim at the opposite result."""
     first = judged(event, ends)[0] == BAD
     return (*range(1, TURNS + 1), *(Aim(number, first, draw) for draw in range(AIMS))) if ends else ()
 
 
 class Courses:
-    """Courses of a setting; what several questions need is told once."""
+    """Courses of a setting, cached because several questions need the same ones."""
 
     def __init__(self, setting: Setting, effort: Effort, is_played: Callable[[tuple[int, ...]], bool]) -> None:
-        """``is_played``: whether pods of these workloads drive out others, in a way that a course can follow."""
+        """``is_played``: whether pods of these workloads preempt others in a way that a course can follow."""
         self.setting = setting
         self.effort = effort
         self._is_played = is_played
         self._told: dict[tuple[tuple[int, ...], Turn], Telling] = {}
         self._pods_of: dict[tuple[int, ...], int] = {}
-        """By members the pods of all of them."""
+        """Members → number of pods of all of them."""
         self._given_up: set[Turn] = set()
         """Turns that take too much work."""
         self._left: dict[bool, float] = {False: _AIMED_STEPS, True: _AIMED_STEPS}
-        """Steps for aimed courses, and for those played against a workload."""
+        """Steps left for aimed courses (False) and for courses against a workload (True)."""
 
     def ends(self, event: str, number: int, turn: Turn = 0) -> list[End]:
-        """Where courses of an event end for a workload; none where they would take too many steps.
+        """Return the ends of an event's courses for a workload; empty if they would take too many steps.
 
-        In turn 0 the scheduler looks at waiting pods in any order. In each later one it looks first at those that
-        waited in the end of all courses before, and last at those that never did; or as an ``Aim`` says.
+        In turn 0 the scheduler tries waiting pods in any order. In each later turn it first tries pods that waited
+        at the end of all earlier courses, and last the pods that never did. An ``Aim`` sets its own order.
         """
         setting = self.setting
         if setting.workloads[number].kind == "DaemonSet" and len(setting.nodes) > MOST_DAEMONS:
@@ -108,7 +108,7 @@ class Courses:
         return self._followed(turn, lambda: self.telling(number, turn).ends(event, number) or [])
 
     def ends_against(self, event: str, number: int, draw: int, is_sought: Callable[[End], bool]) -> list[End]:
-        """Ends that are sought when nodes are chosen against a workload: of the first node or zone that has some."""
+        """Return the sought ends of a course against a workload, for the first node or zone that has any."""
         turn = Aim(number, first=False, draw=draw, against=True)
         if turn in self._given_up:
             return []
@@ -134,7 +134,7 @@ class Courses:
         return MOST_STEPS if turn else inf
 
     def _is_too_large(self, number: int) -> bool:
-        """Whether a turn would cost too much: at each step the controllers of all workloads are asked."""
+        """Whether a turn would cost too much: each step runs the controllers of all workloads."""
         members = self._members(number, 1)
         found = self._pods_of.get(members)
         if found is None:
@@ -151,10 +151,10 @@ class Courses:
         )
 
     def _opposing(self, aim: Aim) -> tuple[int, ...]:
-        """Who has a part in a course against a workload: those it is tied to, and others that choose their nodes.
+        """Return the workloads in a course against one: those tied to it, and others that fit within the limit.
 
-        Whoever comes after its end takes room and gives none, so that pods that wait then wait on: but for those that
-        may drive out others, which have a part in any case.
+        Pods that are created after the course only take room, so pods that wait at its end keep waiting. Only
+        workloads that may preempt others could change that: they are always in the course.
         """
         setting = self.setting
         tied = {*acquaintances(setting, aim.number), *drivers(setting)}
@@ -171,7 +171,7 @@ class Courses:
 
     @cached_property
     def _largest(self) -> int:
-        """Pods of the largest workload."""
+        """Number of pods of the largest workload."""
         return max(most_pods(self.setting, i) for i in range(len(self.setting.workloads)))
 
     @cached_property
@@ -180,7 +180,7 @@ class Courses:
         return len(self.setting.nodes) * sum(most_pods(self.setting, i) for i in range(len(self.setting.workloads)))
 
     def telling(self, number: int, turn: Turn = 0) -> Telling:
-        """The courses of the whole set; where that is large, of the workload and those it is tied to."""
+        """Return the courses of the whole set; if it is large, only of the workload and those tied to it."""
         members = self._members(number, turn)
         runs = 1 if turn or self._size > FEW_RUN else self.effort.runs
         key = (members, turn)
@@ -194,7 +194,7 @@ class Courses:
         return self._turned(members, turn)
 
     def _aimed(self, members: tuple[int, ...], aim: Aim) -> Sequence[int]:
-        """Behind one that comes first, those that its pods must be near, for these may have to wait for them."""
+        """Return the members in the order to try them. Workloads that its pods must be near come early."""
         setting, others = self.setting, [i for i in members if i != aim.number]
         Random(f"{self.effort.seed} {aim.number} {aim.draw}").shuffle(others)
         if not aim.draw or aim.against:
@@ -208,7 +208,7 @@ class Courses:
 
     @cached_property
     def _sizes(self) -> Sequence[float]:
-        """Per workload the largest share that one of its pods asks of what there is."""
+        """Per workload: one pod's requests as a share of all allocatable, for the resource with the largest share."""
         whole = {r: sum(self.setting.index.allocatable(r)) for pod in self.setting.pods for r in pod.requests}
         return [
             max((each / whole[r] for r, each in pod.requests.items() if whole[r]), default=0.0)
@@ -216,9 +216,9 @@ class Courses:
         ]
 
     def _turned(self, members: tuple[int, ...], turn: int) -> dict[int, int]:
-        """By workload: below 0 where its pods waited in all courses before, above 0 where in none.
+        """Return ranks by workload: below 0 if its pods waited in all earlier courses, above 0 if in none.
 
-        Each turn begins and ends with others of them.
+        Each turn rotates the order within both groups.
         """
         if not turn:
             return {}
@@ -261,7 +261,7 @@ class Courses:
         return Telling(setting, members, stories, nodes, unready)
 
     def _lost_of(self, story: Story, aim: Aim, most: int) -> Sequence[str]:
-        """The nodes with the most pods of a workload; those with the fewest where its pods come first."""
+        """Return the nodes with the most pods of a workload; those with the fewest if its pods come first."""
         workload = self.setting.workloads[aim.number]
         pods = _pods_by_node(story, story.numbers[workload.kind, workload.namespace, workload.name])
         ordered = sorted(story.nodes, key=lambda node: (-pods.get(node.name, 0), node.name), reverse=aim.first)
@@ -269,7 +269,7 @@ class Courses:
 
 
 def _pods_by_node(story: Story, workload: int = -1) -> dict[str, int]:
-    """Node → pods of the set on it, over all ends of a story; with the number of a workload there, pods of it."""
+    """Return node → number of pods on it, over all ends of a story; with ``workload``, only pods of that workload."""
     found: dict[str, int] = {}
     for state in story.states:
         for position, held in enumerate(state.bound):
@@ -281,7 +281,7 @@ def _pods_by_node(story: Story, workload: int = -1) -> dict[str, int]:
 
 
 def _lost(story: Story, most: int) -> Sequence[str]:
-    """Nodes whose loss and drain are tried: all, else one of each kind, then those with the most pods."""
+    """Return the nodes to lose and drain: all if few, else one of each kind, then those with the most pods."""
     pods = _pods_by_node(story)
     ordered = sorted(story.nodes, key=lambda node: (-pods.get(node.name, 0), node.name))
     if len(ordered) <= most:

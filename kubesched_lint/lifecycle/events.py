@@ -1,4 +1,4 @@
-"""A story: workloads are deployed, then things happen to them, and after each we know every way it may have ended."""
+"""A story: workloads are deployed, then events happen; each event results in every state in which it may end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _as_it_is(state: State) -> Iterator[State]:
 
 
 def _in_turn(changes: Sequence[Enter]) -> Enter:
-    """One change of replicas after the other; most deployments change none."""
+    """Return one change that makes all ``changes`` in order; most deployments change no replicas."""
     if len(changes) < 2:
         return changes[0] if changes else _as_it_is
     first, then = changes[0], _in_turn(changes[1:])
@@ -59,24 +59,24 @@ def _in_turn(changes: Sequence[Enter]) -> Enter:
 
 @dataclass(slots=True)
 class Phase:
-    """What one event led to."""
+    """The result of one event."""
 
     name: str
     motion: Motion
     found: Exploration
     enter: Enter
-    """From an end of the phase before to where this one starts."""
+    """Yields the starts of this phase from an end of the previous phase."""
     extra: Extra | None
     origins: dict[State, State]
-    """Each start with the end before it."""
+    """Start of this phase → end of the previous phase."""
     sound: bool
-    """Whether ``found`` has every end, given that all earlier phases had theirs."""
+    """Whether ``found`` has every end; False as well if an earlier phase lacks one."""
     sampled: bool
-    """Seeded courses only."""
+    """Whether only seeded courses were run."""
 
 
 def revision_of(workload: Workload, bound: BoundPod) -> str:
-    """The hash that the controller gave the pods of one revision."""
+    """Return the hash that the controller gave the pods of one revision."""
     return bound.pod.labels.get(_HASHES.get(workload.kind, ""), "")
 
 
@@ -88,7 +88,7 @@ class Guest(NamedTuple):
 
 
 class Story:
-    """Workloads on a cluster, through one event after the other. Every method that is an event returns its Phase."""
+    """Workloads on a cluster during a series of events. Every method that is an event returns its Phase."""
 
     def __init__(
         self,
@@ -108,12 +108,12 @@ class Story:
         against: Pod | None = None,
         admission: Admission | None = None,
     ) -> None:
-        """``objects.pods`` stay where they are. ``foreseen`` are workloads and revisions that come later, ``marks``
-        the nodes that events will single out: both keep nodes apart that look alike now. With ``runs`` nothing is
-        searched: so many seeded courses stand for all. ``preempting``: waiting pods drive out others of lower
-        priority, see lifecycle.preempting for when that is exact. Pods of ``never_ready`` workloads become ready until
-        ``from_now_unready`` is called. ``precedence``: see Motion, ``against``: Stage. ``admission`` is that of
-        ``objects``, where several stories share it."""
+        """``objects.pods`` stay where they are. ``foreseen`` are later workloads and revisions, ``marks`` the nodes
+        that events will select: both distinguish nodes that look alike now. With ``runs`` > 0 there is no search, but
+        this number of seeded courses. ``preempting``: waiting pods preempt pods of lower priority; see
+        lifecycle.preempting for when that is exact. Pods of ``never_ready`` workloads become ready until
+        ``from_now_unready`` is called. ``precedence``: see Motion, ``against``: see Stage. ``admission`` is that of
+        ``objects``; pass it if several stories share it."""
         self.nodes = tuple(nodes)
         self.objects = objects
         self.admission = admission or Admission(objects)
@@ -138,7 +138,7 @@ class Story:
         self._stages: dict[tuple[int, int], tuple[tuple[Node, ...], Stage]] = {}
 
     def fork(self) -> Story:
-        """The same story so far, to be told on in another way."""
+        """Return a copy of the story so far, to continue it with other events."""
         other = copy(self)
         other.wishes = dict(self.wishes)
         other.phases = list(self.phases)
@@ -147,7 +147,7 @@ class Story:
     # --- set-up -----------------------------------------------------------------------------------------------------
 
     def admitted(self, workload: Workload, revision: int) -> Pod:
-        """The pod of one revision as the API server stores it."""
+        """Return the pod of one revision as the API server stores it."""
         label = _HASHES.get(workload.kind)
         pod = self.admission.stored(
             workload.pod, {label: f"{workload.name}-{revision}"} if label else {}, workload.source
@@ -155,7 +155,7 @@ class Story:
         return with_daemon_tolerations(pod) if workload.kind == "DaemonSet" else pod
 
     def stage(self) -> Stage:
-        """The present nodes; one stage serves as long as no new kind of pod could tell nodes apart."""
+        """Return the stage of the current nodes, cached until a new kind of pod may distinguish nodes."""
         key = (id(self.nodes), 0 if self.runs else self.cast.size)
         known = self._stages.get(key)
         if known is None:
@@ -171,12 +171,12 @@ class Story:
                 preempting=self.preempting,
                 against=self.against,
             )
-            # Kept with the nodes, so that their id() cannot come to mean others.
+            # Keep the nodes alive, so that Python cannot reuse their id().
             known = self._stages[key] = (self.nodes, stage)
         return known[1]
 
     def enter(self, workload: Workload) -> Wish:
-        """Its controller is there; nothing happens yet."""
+        """Add a workload and return its wish; its controller does not act yet."""
         pod = self.admitted(workload, 0)
         number = self.cast.join(workload, pod, owner_selector(workload, pod.labels))
         self.numbers[workload.kind, workload.namespace, workload.name] = number
@@ -190,7 +190,7 @@ class Story:
         )
 
     def host(self, guest: Guest) -> None:
-        """Begin with pods of others that run already and may have to go."""
+        """Add to the start running pods of others that preemption may delete."""
         workload = guest.workload
         number = self.cast.join(workload, workload.pod, owner_selector(workload, workload.pod.labels))
         self.numbers[workload.kind, workload.namespace, workload.name] = number
@@ -202,7 +202,7 @@ class Story:
         self.states = (state,)
 
     def from_now_unready(self) -> None:
-        """What pods the ``never_ready`` workloads make from now on never become ready."""
+        """From now on, new pods of the ``never_ready`` workloads never become ready."""
         self._unready = True
         for number, wish in self.wishes.items() if self.never_ready else ():
             unready = wish.spec.ref in self.never_ready
@@ -210,7 +210,7 @@ class Story:
                 self.wishes[number] = wish._replace(unready=unready)
 
     def _precedence(self) -> dict[int, int]:
-        """By number of the workload."""
+        """Return the precedence by number of the workload."""
         return {n: self.precedence[w.spec.ref] for n, w in self.wishes.items() if w.spec.ref in self.precedence}
 
     def _run(self, name: str, stage: Stage, enter: Enter = _as_it_is, extra: Extra | None = None) -> Phase:
@@ -239,10 +239,10 @@ class Story:
     def adopt(
         self, workload: Workload, running: Sequence[BoundPod], *, changed: bool = True, size: int | None = None
     ) -> None:
-        """Begin with a workload that runs already: its pods, bound or waiting, those of older revisions first.
+        """Add to the start a workload that already runs; ``running`` has its pods, older revisions first.
 
-        With ``changed`` applying the workload makes a new revision; else the last one that runs is its own. ``size`` is
-        the number of replicas that it is meant to have until then, as many as run unless it is given.
+        With ``changed``, applying the workload makes a new revision; else its own revision is the last that runs.
+        ``size`` is its number of replicas until it is applied; default: the number of running pods.
         """
         groups: dict[str, list[BoundPod]] = {}
         for bound in running:
@@ -251,14 +251,14 @@ class Story:
                 if not key and bound.owner is None:  # adopted: each may have a template of its own
                     key = next((k for k, g in groups.items() if g[0].pod == bound.pod), bound.name)
                 groups.setdefault(key, []).append(bound)
-        if not groups:  # all of them go: it begins anew
+        if not groups:  # all of them terminate: the workload starts as a new one
             return
         ordered = list(groups.values())
         number = -1
         for r, group in enumerate(ordered):
             pod = group[0].pod
             if not changed and r == len(ordered) - 1:
-                # Lines to blame are those of the manifest.
+                # Blame the lines of the manifest.
                 written = self.admitted(workload, r)
                 alike = written.requests == pod.requests
                 pod = written if alike else replace(pod, path=written.path, labels_path=written.labels_path)
@@ -283,18 +283,18 @@ class Story:
     # --- events -----------------------------------------------------------------------------------------------------
 
     def deploy(self, workloads: Sequence[Workload], *, together: bool) -> Phase:
-        """Apply workloads all at once, or each when the one before has settled: new ones, and those that run."""
+        """Apply new and running workloads, all at once or each after the previous one has settled."""
         phase = None
         for group in [workloads] if together else [[w] for w in workloads]:
             phase = self._apply("deploy", group)
         return phase or self._run("deploy", self.stage())
 
     def rollout(self, workload: Workload) -> Phase:
-        """Apply a changed object: its template where that differs, and its number of replicas."""
+        """Apply a changed object: its template if that differs, and its number of replicas."""
         return self._apply("rollout", [workload])
 
     def _apply(self, name: str, workloads: Sequence[Workload]) -> Phase:
-        """Apply objects at one moment. Those that are known change their template and their replicas."""
+        """Apply objects at one moment. Workloads of the story change their template and replicas."""
         known = [w for w in workloads if (w.kind, w.namespace, w.name) in self.numbers]
         before = [self.wishes[self.numbers[w.kind, w.namespace, w.name]] for w in known]
         revisions = list(map(self._revised, known, before))
@@ -311,7 +311,7 @@ class Story:
         return self._run(name, stage, _in_turn([enter for enter in enters if enter is not _as_it_is]))
 
     def _revised(self, workload: Workload, wish: Wish) -> int:
-        """The revision that applying the workload asks for."""
+        """Return the revision that is current after the workload is applied."""
         if written_template(workload) == written_template(wish.spec):
             return wish.revision
         pod = self.admitted(workload, len(self.cast.pods[wish.workload]))
@@ -325,9 +325,9 @@ class Story:
         return self._run("scale", stage, enter)
 
     def _rescaling(self, stage: Stage, wish: Wish, replicas: int, revision: int) -> Enter:
-        """A Deployment answers a change of replicas before it goes on rolling out (isScalingEvent).
+        """Return the change to a state: a Deployment scales before it continues a rollout (isScalingEvent).
 
-        Where there is nothing to roll out its controller scales as it goes on: until then others may be placed.
+        Without a rollout its controller scales in a later move: the scheduler may bind other pods before.
         """
         workload = wish.spec
         if workload.kind != "Deployment" or replicas == wish.replicas:
@@ -367,7 +367,7 @@ class Story:
         return after, enter
 
     def drain(self, name: str) -> Phase:
-        """Cordon a node and evict its pods, those of DaemonSets excepted; budgets may end it early."""
+        """Cordon a node and evict its pods except those of DaemonSets; budgets may end the drain early."""
         stage, cordon = self._cordoning(name)
         motion = Motion(stage, self.wishes.values())
         position = stage.index.positions.get(name)
@@ -382,7 +382,7 @@ class Story:
         return self._run("drain", stage, enter, eviction.moves)
 
     def lose(self, names: Iterable[str]) -> Phase:
-        """Nodes vanish together with the pods on them."""
+        """Remove nodes together with the pods on them."""
         lost = frozenset(names)
         before = Motion(self.stage(), self.wishes.values())
         kept = [p for p, node in enumerate(self.nodes) if node.name not in lost]

@@ -1,4 +1,4 @@
-"""All states that a phase can end in: an exact search over canonical states, until it is done or a cap is reached."""
+"""All states in which a phase can end: an exact search over canonical states, until it is complete or hits a cap."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Extra = Callable[[State], Iterator[Move]]
 
 DEFAULT_STATES = 20_000
 MOVES_EACH = 100
-"""Moves that are looked at for each state that may be: twins lead to the same ones."""
+"""Limit on moves per allowed state: several moves lead to the same state."""
 
 MOST_WORK = 250_000
-"""Of all courses of a phase: about a second. A step costs ``_STEP``, and 1 for each node and entry of its state."""
+"""Limit for all courses of a phase, about a second. A step costs ``_STEP`` plus 1 per node and entry of its state."""
 _STEP = 50
 
 
@@ -40,7 +40,7 @@ class Scene:
 
     @cached_property
     def lines(self) -> dict[str, str]:
-        """The scene in words, by what sets it going: whoever tells it keeps them here."""
+        """Cache of the scene in words, by the event that starts it."""
         return {}
 
 
@@ -51,15 +51,15 @@ def _work(state: State) -> int:
 
 @dataclass(slots=True)
 class Exploration:
-    """``finals`` are canonical states in which nothing moves, all of them when ``complete``."""
+    """``finals`` are canonical states without a move, all of them if ``complete``."""
 
     finals: dict[State, State] = field(default_factory=dict)
-    """Each final, settled, with the state that it settled from."""
+    """Settled final → the state before it settled."""
     parents: dict[State, tuple[State, Step] | None] = field(default_factory=dict)
-    """Each canonical state seen, with one it was first reached from."""
+    """Canonical state seen → (the state from which it was first reached, the step), None for a start."""
     complete: bool = True
     told: dict[int, tuple[State, Scene]] = field(default_factory=dict)
-    """Of seeded courses, by ``id`` of a final: it, and the course that leads there."""
+    """For seeded courses: ``id`` of a final → (the final, the course that leads there)."""
 
     @property
     def states(self) -> int:
@@ -69,7 +69,7 @@ class Exploration:
 def explore(
     motion: Motion, starts: Iterable[State], extra: Extra | None = None, *, most_states: int = DEFAULT_STATES
 ) -> Exploration:
-    """Every state reachable from ``starts``; at the cap it stops, and says that it is not ``complete``."""
+    """Return the states reachable from ``starts``; stop at the cap with ``complete`` False."""
     canonical = motion.stage.symmetry.canonical
     found = Exploration()
     stack: list[State] = []
@@ -89,7 +89,7 @@ def explore(
         for step, after in all_moves(motion, state, extra):
             moved = True
             most_moves -= 1
-            if most_moves < 0:  # a single state may have more than can be followed
+            if most_moves < 0:  # a single state may have too many moves
                 found.complete = False
                 return found
             next_state = canonical(after)
@@ -104,9 +104,9 @@ def explore(
 def run_once(
     motion: Motion, start: State, random: Random, extra: Extra | None = None, *, most_work: int = MOST_WORK
 ) -> tuple[list[tuple[Step, State]], int]:
-    """One course of a phase, drawn at random, and its work: each step with the state after it, the last one final.
+    """Return one random course of a phase and its work: each step with the state after it, the last one final.
 
-    No steps where it took more work than ``most_work``.
+    The course has no steps if it took more work than ``most_work``.
     """
     state = motion.settle(start)
     steps = [(Step("start"), state)]
@@ -132,9 +132,9 @@ def run_once(
 def explore_by_runs(
     motion: Motion, starts: Sequence[State], random: Random, extra: Extra | None = None, *, runs: int = 1
 ) -> Exploration:
-    """Some of the ends, from ``runs`` drawn courses over the starts in turn: witnesses, never a proof.
+    """Return some of the ends, from ``runs`` random courses over the starts in turn: witnesses, never a proof.
 
-    Together they do no more than ``MOST_WORK``; what is cut short has no end.
+    Together they take at most ``MOST_WORK``; a course that is cut short has no end.
     """
     found = Exploration(complete=False)
     left = MOST_WORK

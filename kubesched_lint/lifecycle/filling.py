@@ -1,9 +1,8 @@
-"""How many groups of nodes a crowd of pods can fill at once, as tight as a linear programme bounds it.
+"""A bound, by a linear programme, on how many groups of nodes a crowd of pods can fill at once.
 
-Each way to fill a node is a pattern: so many pods of each kind, enough of one resource. What patterns are worth is
-told by prices of pods: where every pattern costs 1 or more, no more groups are full than what all pods cost together.
-Any prices give a bound; good ones are found by generating patterns (Gilmore and Gomory), so that inexact arithmetic
-can only loosen it.
+A pattern is one way to fill a node: a number of pods of each kind that exhausts one resource. Give each pod a price: if
+every pattern costs 1 or more, at most as many groups are full as all pods cost together. Any prices give a bound;
+column generation (Gilmore and Gomory) finds good ones, so inexact arithmetic can only loosen it.
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ from typing import NamedTuple
 from kubesched_lint import work
 
 MOST_STEPS = 8_000
-"""Of one question: a sharper bound for one cell is not worth the cells that come later, see ``work``."""
+"""Step limit of one bound: a sharper bound must not use up the work of later cells (see ``work``)."""
 MOST_ROUNDS = 80
 MOST_ROWS = 60
-"""Kinds of pods and of groups together: beyond, the programme is not tried."""
+"""Kinds of pods plus kinds of groups: with more, skip the programme."""
 _UNITS = 128
-"""Amounts are rounded up to so many parts of what has to be filled."""
+"""Number of units into which the amount to fill is divided; amounts are rounded up to units."""
 _CLOSE = 1e-6
 
 
 class Filler(NamedTuple):
-    """Pods that are alike: so many, so many on one node at most, and on which kinds of nodes."""
+    """Identical pods: requests by resource, number of pods, most on one node, and kinds of nodes they may use."""
 
     amounts: Mapping[str, int]
     number: int
@@ -34,14 +33,14 @@ class Filler(NamedTuple):
 
 
 class Group(NamedTuple):
-    """So many groups that are alike, each with so many nodes of each kind: it is full when all of them are."""
+    """Identical groups: their number, and (kind, number of nodes) in each. A group is full when all its nodes are."""
 
     number: int
     nodes: tuple[tuple[int, int], ...]
 
 
 Pattern = tuple[tuple[int, int], ...]
-"""Which fillers, and how many of each."""
+"""(place of a filler, number of its pods) pairs."""
 _NEVER: tuple[float, Pattern] = (inf, ())
 
 
@@ -52,10 +51,10 @@ def full_groups(
     enough: int,
     spared: int = 0,
 ) -> int:
-    """At most so many groups are full; no better bound is looked for below ``enough``, or where that can be reached.
+    """Return an upper bound on full groups; stop below ``enough``, or when ``enough`` can be reached.
 
-    ``kinds`` has per kind of node what is missing of each resource; a node is full when nothing is missing of one.
-    A group that has no more than ``spared`` nodes left is full as well.
+    ``kinds`` has, per kind of node, the amount of each resource to fill; a node is full when one resource is filled.
+    A group with no more than ``spared`` nodes left is full as well.
     """
     most = sum(group.number for group in groups)
     if len(groups) + len(fillers) > MOST_ROWS:
@@ -75,7 +74,7 @@ def full_groups(
 
 
 class _Knapsack:
-    """The cheapest pattern that fills a node of one kind."""
+    """Finds the cheapest pattern that fills a node of one kind."""
 
     def __init__(self, kind: int, missing: Mapping[str, float], fillers: Sequence[Filler]) -> None:
         self._free = any(cost <= 0 for cost in missing.values())
@@ -89,7 +88,7 @@ class _Knapsack:
                 self._tasks.append((ceil(cost / unit), [(i, -(-amount // unit), most) for i, amount, most in here]))
 
     def cheapest(self, prices: Sequence[float]) -> tuple[float, Pattern]:
-        """Its price is infinite where the node cannot be filled."""
+        """Return (price, pattern); the price is infinite if the node cannot be filled."""
         if self._free:
             return 0.0, ()
         found = (self._cover(target, items, prices) for target, items in self._tasks)
@@ -99,7 +98,7 @@ class _Knapsack:
         self, target: int, items: Sequence[tuple[int, int, int]], prices: Sequence[float]
     ) -> tuple[float, Pattern]:
         best: list[tuple[float, Pattern]] = [(0.0, ()), *[_NEVER] * target]
-        """By units that are covered, at least."""
+        """Index: the least number of units covered."""
         for i, units, most in items:
             most = min(most, -(-target // units))
             several = 1
@@ -117,7 +116,7 @@ class _Knapsack:
 
 
 class _Programme:
-    """The simplex method, revised: a row per kind of pod and of group, a column per pattern and per row's slack."""
+    """The revised simplex method: a row per kind of pods and of groups, a column per pattern and per slack of a row."""
 
     def __init__(
         self, knapsacks: Sequence[_Knapsack], groups: Sequence[Group], fillers: Sequence[Filler], spared: int
@@ -130,7 +129,7 @@ class _Programme:
         rows = range(len(self._limits))
         self._inverse = [[float(i == j) for j in rows] for i in rows]
         self._worth = [0.0 for _ in rows]
-        """Of the column in each row: 1 for a pattern, 0 for slack."""
+        """Per row, the objective of its basic column: 1 for a pattern, 0 for slack."""
         self._values = list(self._limits)
 
     @property
@@ -138,7 +137,7 @@ class _Programme:
         return sum(w * v for w, v in zip(self._worth, self._values, strict=True))
 
     def priced(self) -> tuple[float, tuple[int, Pattern] | None]:
-        """A bound by the prices of this moment, and the column that gains the most, if one does."""
+        """Return a bound by the current prices, and the column that gains the most, or None if none gains."""
         columns = list(zip(*self._inverse, strict=True))
         duals = [sum(w * v for w, v in zip(self._worth, column, strict=True) if w) for column in columns]
         prices = [max(dual, 0.0) for dual in duals[: self._pods]]
@@ -155,7 +154,7 @@ class _Programme:
         return bound, found if gain > _CLOSE else None
 
     def _whole(self, group: Group, told: Sequence[tuple[float, Pattern]]) -> tuple[float, Pattern]:
-        """What it costs to fill all nodes of a group but for the dearest ones, which are spared."""
+        """Return (cost, pattern) to fill all nodes of a group except the most expensive ones, which are spared."""
         cost, used, spared = 0.0, list[tuple[int, int]](), self._spared
         for kind, times in sorted(group.nodes, key=lambda part: -told[part[0]][0]):
             filled = max(times - spared, 0)

@@ -1,4 +1,4 @@
-"""Whether the ends of an event are good or bad, and why: the line to blame, the message, a course that leads there."""
+"""Judge whether the ends of an event are good or bad, and explain: the line to blame, the message, a course."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ CONTROLLER_SAYS = "the controller says (FailedCreate)"
 EVICTION_SAYS = "the eviction is refused"
 DRAIN_SAYS = "kubectl drain says"
 UNMANAGED = "cannot delete Pods that declare no controller (use --force to override)"
-"""``kubectl/pkg/drain/filters.go``, unmanagedFatal, at kubernetes/kubernetes 121817a; older ones say it less well."""
+"""``kubectl/pkg/drain/filters.go``, unmanagedFatal, at kubernetes/kubernetes 121817a; older texts differ."""
 VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
 MANY_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 
 
 def judged(event: str, ends: Sequence[End]) -> tuple[str, bool, bool]:
-    """``(verdict, stuck in some end, stuck in every end)``."""
+    """Return ``(verdict, stuck in some end, stuck in every end)``."""
     if not ends:
         return FINE, False, False
     bad = [e.lack > 0 or e.outcome.unready > 0 or is_stuck(event, e) for e in ends]
@@ -62,7 +62,7 @@ def known_by(ends: Sequence[End], verdict: str, *, proven: bool) -> str:
 
 
 def explained(cell: Cell, ends: Sequence[End], setting: Setting, number: int) -> Cell:
-    """The cell with the course that leads to its worst end, what Kubernetes says there, and the line to blame."""
+    """Return the cell with the course to its worst end, the message of Kubernetes there, and the line to blame."""
     if cell.verdict == BAD and not ends and number in quota_short(setting):
         granted = quotas.cap(setting, number)
         if granted is not None and granted.pods < cell.wanted + cell.stuck and granted.why in cell.why:
@@ -94,7 +94,7 @@ def _blamed(cell: Cell, told: Blame | None) -> Cell:
 
 
 def _refused(cell: Cell, setting: Setting, number: int) -> Cell:
-    """A drain that gave up: the budget in its way, and what the eviction API answers."""
+    """Return the cell of a drain that gave up, with the blocking budget and the message of the eviction API."""
     budgets = setting.guards(number)
     if not budgets:
         return cell
@@ -109,7 +109,7 @@ def _bound_of(budget: DisruptionBudget) -> Path:
 
 
 def _waiting(end: End) -> Blame | None:
-    """Why a pod of the workload waits in an end; None where none waits."""
+    """Return why a pod of the workload waits in an end; None if none waits."""
     cast, motion = end.story.cast, end.phase.motion
     waiting = [(-1, end.state.waiting), *enumerate(end.state.pinned)]
     for position, queue in waiting:
@@ -120,7 +120,7 @@ def _waiting(end: End) -> Blame | None:
 
 
 def _unplaced(setting: Setting, number: int) -> Blame | None:
-    """Why a pod finds no place on the nodes as they are, where there is no course to look at."""
+    """Return why a pod fits on none of the nodes as they are; used where no course shows it."""
     workload, pod = setting.workloads[number], setting.pods[number]
     story = Story(setting.nodes, setting.objects, foreseen=[workload], runs=1)
     story.enter(workload)

@@ -1,8 +1,8 @@
-"""At least so many pods of a workload are bound in the end, for every order in which any scheduler may act.
+"""Lower bounds on the pods of a workload that are bound in the end, for every scheduler and every order.
 
-All bounds rest on one argument. A pod that waits finds every node closed to it: by room, by host ports, or by a
-constraint on where other pods are. So count how many nodes the pods that there may be can close together: while one
-node more stays open, no pod waits.
+All bounds use one argument. For a waiting pod every node is closed: by room, by host ports, or by a constraint on
+where other pods are. So count how many nodes all possible pods can close together: if one more node exists, no pod
+waits.
 """
 
 from __future__ import annotations
@@ -24,32 +24,31 @@ from kubesched_lint.scheduler.topology import is_short_of_domains, labelled_node
 
 
 class _Ask(NamedTuple):
-    """One workload whose pods look for a node, and the constraints that other pods can turn against them.
+    """One workload whose pods need a node, and the constraints by which other pods can close nodes to them.
 
-    A *wide* key has domains of several nodes; a *near* one has a node in each, as kubernetes.io/hostname.
+    A *wide* key has domains of several nodes; a *near* key has one node per domain, like kubernetes.io/hostname.
     """
 
     setting: Setting
     number: int
     wanted: int
     open_: NodeSet
-    """Nodes that let a pod in as long as no pod of the set is there."""
+    """Nodes where a pod fits as long as no pod of the set is there."""
     fewer: int
-    """Nodes of ``open_`` that an event closes, whichever they are."""
+    """Number of nodes of ``open_`` that an event closes, whichever these are."""
     wide_spread: SpreadConstraint | None
     wide_apart: PodAffinityTerm | None
     near: bool
-    """Whether a pod of the workload may close the node under it to the next one, by a near key."""
+    """Whether a pod of the workload may close its own node to the next pod, by a near key."""
     guests: int
-    """Nodes of ``open_`` that pods of others may close, by a near key."""
+    """Number of nodes of ``open_`` that pods of others may close by a near key."""
     shut: int
-    """Nodes of ``open_`` in the domains that pods of others may close, by a wide key."""
+    """Number of nodes of ``open_`` in the domains that pods of others may close by a wide key."""
 
     def closed(self, own: int, among: NodeSet, more: int = 0) -> int:
-        """How many nodes of ``among`` at most are closed to a pod, ``own`` pods of its workload among them.
+        """Return the most nodes of ``among`` that others and ``own`` pods of its workload can close to a pod.
 
-        One node may be counted for several causes, which only raises the number. So many ``more`` are closed for others
-        that the caller counts.
+        A node may count for several causes, which only raises the number. The caller counts ``more`` closed nodes.
         """
         apart = self.guests + own * self.near
         enough = among.bit_count() - apart - more
@@ -67,11 +66,11 @@ def least_placed(
     fresh: bool = False,
     mixed: bool = False,
 ) -> Counted:
-    """Every order binds at least so many of ``wanted`` pods.
+    """Return the least of ``wanted`` pods that every order binds.
 
-    ``without`` are nodes that are gone, ``nodes_fewer`` counts further ones, whichever they are, gone or, else,
-    cordoned. ``fresh``: no pod of it ran before, so that its claims are still to be bound. ``mixed``: some pods are of
-    another revision, which not every selector reaches.
+    ``without`` are lost nodes; ``nodes_fewer`` is the number of further nodes, whichever these are, that are lost
+    (``gone``) or else cordoned. ``fresh``: no pod of it ran before, so its claims are not bound yet. ``mixed``: some
+    pods are of another revision, which some selectors do not match.
     """
     pod, index = as_checked(setting.pods[number]), setting.index
     templates = setting.workloads[number].claim_templates
@@ -103,16 +102,16 @@ def least_placed(
 
 
 def finds_room(setting: Setting, number: int, lost: Iterable[NodeSet], nodes_fewer: int) -> bool:
-    """Whether all pods that are made for those that go find room beside these, and need not see that they have gone."""
+    """Whether all replacement pods find room beside the deleted ones, so they need not see the deletion."""
     wanted = setting.wanted(number)
-    if setting.workloads[number].kind == "DaemonSet":  # none is made for one that goes
+    if setting.workloads[number].kind == "DaemonSet":  # it replaces no pod of a lost node
         return least_daemons(setting, number, wanted).pods >= wanted
     twice = 2 * wanted
     return all(least_placed(setting, number, twice, gone, nodes_fewer=nodes_fewer).pods >= twice for gone in lost)
 
 
 def _ask(setting: Setting, number: int, wanted: int, open_: NodeSet, fewer: int) -> _Ask | Counted:
-    """The question, or why it is not followed: two wide constraints can close each other's domains."""
+    """Return the ask, or 0 pods with the reason: two wide constraints can close each other's domains."""
     pod, index = as_checked(setting.pods[number]), setting.index
     spreads = [c for c in pod.spread if c.is_hard and (wanted > 1 or _counts_others(setting, number, c))]
     spreads = [c for c in spreads if _counts_any(setting, number, c)]
@@ -141,12 +140,12 @@ def _ask(setting: Setting, number: int, wanted: int, open_: NodeSet, fewer: int)
 
 
 def _near_apart(setting: Setting, pod: Pod) -> PodAffinityTerm | None:
-    """The term that allows one of its pods a node; None where a hard spread counts as well."""
+    """Return the only term that makes its pods repel each other; None if there are several or a hard spread."""
     terms = [t for t in pod.required_anti_affinity if setting.selects(t, pod, pod)]
     return terms[0] if len(terms) == 1 and not any(c.is_hard for c in pod.spread) else None
 
 
-# --- who else looks, and who is looked at -----------------------------------------------------------------------------
+# --- pods that constraints count --------------------------------------------------------------------------------------
 
 
 def _is_counted(holder: Pod, other: Pod, constraint: SpreadConstraint) -> bool:
@@ -157,7 +156,7 @@ def _is_counted(holder: Pod, other: Pod, constraint: SpreadConstraint) -> bool:
 
 
 def _holding(setting: Setting, number: int, constraint: SpreadConstraint) -> NodeSet:
-    """Nodes with pods that are not of the set and that the constraint counts."""
+    """Return the nodes with pods outside the set that the constraint counts."""
     pod, at = setting.pods[number], setting.index.positions
     bound = (b for b in setting.objects.pods if b.node in at and _is_counted(pod, b.pod, constraint))
     return of([at[b.node] for b in bound])
@@ -173,9 +172,9 @@ def _counts_any(setting: Setting, number: int, constraint: SpreadConstraint) -> 
 
 
 def closed_by_room(setting: Setting, number: int, own: int, among: NodeSet, enough: int = 0) -> int:
-    """How many nodes at most others close, and ``own`` other pods of the workload, by room or by host ports.
+    """Return the most nodes that others and ``own`` other pods of the workload close by room or host ports.
 
-    Fewer than ``enough`` need no sharper bound.
+    A result below ``enough`` need not be sharper.
     """
     if setting.pods[number].host_ports:
         taken = takers_of_ports(setting, number, among) + own
@@ -189,10 +188,10 @@ def closed_by_room(setting: Setting, number: int, own: int, among: NodeSet, enou
 
 
 def _least_spread(ask: _Ask, constraint: SpreadConstraint, without: NodeSet, *, mixed: bool) -> Counted:
-    """The least full domain never exceeds maxSkew with one pod more: while it has an open node, the pod fits there.
+    """Return the least pods with a hard spread: a pod fits in the least full domain while that has an open node.
 
-    It holds no more than its share of the pods that are counted. Below minDomains the least count is 0, and a domain
-    with fewer than maxSkew pods takes its place in the argument.
+    This domain holds no more than its share of the counted pods. Below minDomains the least count is 0; then the
+    argument uses a domain with fewer than maxSkew pods.
     """
     setting, number, wanted, key = ask.setting, ask.number, ask.wanted, constraint.topology_key
     sizes = domain_room(setting, number, constraint, dict.fromkeys(positions(ask.open_), 1), without)
@@ -216,9 +215,9 @@ def _least_spread(ask: _Ask, constraint: SpreadConstraint, without: NodeSet, *, 
 
 
 def _least_apart(ask: _Ask, term: PodAffinityTerm, *, mixed: bool) -> Counted:
-    """Domains with a node that others cannot close, when each pod of the workload needs one to itself.
+    """Return the number of domains that others cannot close, if each pod of the workload needs its own domain.
 
-    Its own pods have other domains than the one in question, as far as the selector reaches them.
+    Its other pods are in other domains if the selector matches them.
     """
     setting, number, wanted, open_ = ask.setting, ask.number, ask.wanted, ask.open_
     index, key = setting.index, term.topology_key
@@ -246,11 +245,11 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm, *, mixed: bool) -> Counted:
 
 
 def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
-    """A pod waits for its affinity only while each domain with a pod that matches is closed to it.
+    """Return the least pods with required affinity: a pod waits only if each domain with a matching pod is closed.
 
-    So each domain where such a pod may be must keep an open node; where one of them runs for good, its domain suffices.
-    A first pod that matches itself may go to any open node; one that matches others waits until one of them is bound,
-    of which another workload must be sure.
+    So each domain where a matching pod may be must keep an open node; if a matching pod is sure to stay, its domain is
+    enough. A first pod that matches itself may go to any open node. A pod that matches only others waits until one is
+    bound, so another workload must be sure to bind one.
     """
     setting, number, wanted = ask.setting, ask.number, ask.wanted
     pod, index = setting.pods[number], setting.index
@@ -267,7 +266,7 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
     for domain in {index.domain_of(key, p) for p in at}:
         held = of([p for p in at if domain >> p & 1])
         home = domain & ask.open_
-        # Of the nodes that an event takes, whichever they are, each may be one of those that hold such a pod.
+        # Each node that an event removes may be one that holds such a pod.
         if held.bit_count() > ask.fewer and home.bit_count() > ask.closed(wanted - 1, home, ask.fewer) + ask.fewer:
             return Counted(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
     if not matches(pod) and is_blind(terms, setting.cluster):
@@ -294,16 +293,16 @@ def _least_together(ask: _Ask, without: NodeSet, *, gone: bool) -> Counted:
 
 
 def _that_stay(setting: Setting, without: NodeSet) -> Iterator[BoundPod]:
-    """Pods that are not of the set, do not terminate, and stand on nodes that are not gone."""
+    """Yield the pods outside the set that do not terminate and are not on lost nodes."""
     at = setting.index.positions
     return (b for b in setting.objects.pods if b.node in at and not b.terminating and not without >> at[b.node] & 1)
 
 
 def _opens_by_itself(ask: _Ask, *, remade_early: bool, mixed: bool) -> bool:
-    """Whether the only pod of the workload, which matches its own affinity, never meets another one that does.
+    """Whether the workload's only pod matches its own affinity and never meets another matching pod.
 
-    A ReplicaSet may make a pod while the one that it replaces still stands (``remade_early``), and a rolling update
-    does: then the new one might look for the old one, and overlook that it is gone.
+    A ReplicaSet may create a pod before the replaced one is gone (``remade_early``), and a rolling update does: then
+    the new pod may need the old one and miss its deletion.
     """
     setting, number, workload = ask.setting, ask.number, ask.setting.workloads[ask.number]
     if ask.wanted != 1 or (workload.kind != "StatefulSet" and (remade_early or workload.kind == "Job")):
@@ -322,7 +321,7 @@ def _opens_by_itself(ask: _Ask, *, remade_early: bool, mixed: bool) -> bool:
 
 
 def _least_alone(ask: _Ask) -> Counted:
-    """A first pod that matches itself goes to any open node with the keys of its affinity."""
+    """Return 1 if a first pod that matches itself is sure of an open node with the keys of its affinity, else 0."""
     keys = {t.topology_key for t in ask.setting.pods[ask.number].required_affinity}
     home = ask.open_
     for key in keys:
@@ -344,10 +343,10 @@ def _is_sure(ask: _Ask, other: int, without: NodeSet, *, gone: bool) -> bool:
 
 
 def least_daemons(setting: Setting, number: int, wanted: int) -> Counted:
-    """Every order binds at least so many of a DaemonSet's pods: one on each node that others cannot close.
+    """Return the least pods of a DaemonSet that every order binds: one on each node that others cannot close.
 
-    Each pod is pinned to its node by node affinity. So a spread that honours it counts one domain, which is the least
-    full one; and its own pods stand on other nodes, but for the elder of a surging pod.
+    Node affinity pins each pod to its node. So a spread that honours it counts one domain, which is the least full
+    one. The other pods of the DaemonSet are on other nodes, except the old pod of a surging one.
     """
     pod, index = setting.pods[number], setting.index
     surges = bool(daemon_bounds(setting.workloads[number].strategy, 1)[0])
@@ -374,7 +373,7 @@ _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 def made_anywhere(setting: Setting, number: int, wanted: int) -> bool:
-    """Whether each pod's claims are new, and their class makes a volume on whichever node the pod lands."""
+    """Whether each pod's claims are new, and their class provisions a volume on any node where the pod lands."""
     workload, objects = setting.workloads[number], setting.objects
     if objects.volumes or objects.csi_nodes or objects.storage_capacities:
         return False

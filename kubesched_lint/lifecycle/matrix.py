@@ -1,4 +1,4 @@
-"""The matrix: every workload against every event of its life, each cell with how it is known."""
+"""The matrix: one cell for each workload and event, with a verdict and its evidence."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from kubesched_lint.record import record, replace
 EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")
 MOST_NODES = 24
 MOST_PODS = 80
-"""Beyond these nobody tries to search."""
+"""Upper limits (nodes, pods) for exhaustive search."""
 MOST_STEPS, LEAST_STEPS = 4_000_000, 2_000
-"""Of one cell, and of one when those of the run are spent: see ``work``."""
+"""Step limit of one cell, and its step limit after the run has spent its budget (see ``work``)."""
 
 
 @record
@@ -44,12 +44,12 @@ class Row:
 
 
 class Simulation:
-    """Answers cells; what several of them need is told once."""
+    """Computes cells; caches the searches and courses that several cells need."""
 
     def __init__(self, setting: Setting, effort: Effort | None = None) -> None:
         self.whole = setting
         self.setting = setting.created
-        """Of workloads whose pods the API server creates; they are numbered anew."""
+        """Only the workloads whose pods the API server creates, renumbered."""
         kept = (i for i in range(len(setting.workloads)) if i not in setting.refused)
         self._places = {number: place for place, number in enumerate(kept)}
         self.effort = effort or Effort()
@@ -58,12 +58,12 @@ class Simulation:
         self._presses: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
         self._crowds: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
         self.well: dict[tuple[str, int], tuple[tuple[str, ...], Sequence[End]]] = {}
-        """By event and place in ``setting``, where all courses ended well: what is missing for a proof, and ends."""
+        """(event, place in ``setting``) → (what a proof lacks, ends), where every course ended well."""
         self._cut_short: set[tuple[int, ...]] = set()
-        """Groups of which a search ended at the cap on states."""
+        """Groups whose search stopped at the cap on states."""
 
     def place(self, number: int) -> int | None:
-        """The place in ``setting`` of a workload of ``whole``; None where the API server refuses its pods."""
+        """Return the place in ``setting`` of workload ``number`` of ``whole``; None if its pods are refused."""
         return self._places.get(number)
 
     def rows(self, events: Sequence[str] = EVENTS) -> Iterator[Row]:
@@ -71,7 +71,7 @@ class Simulation:
             yield Row(number, tuple(self.cell(event, number) for event in events))
 
     def cell(self, event: str, number: int) -> Cell:
-        """The cell of a workload by its place in ``whole``; unknown where it takes more than its share of the work."""
+        """Return the cell of workload ``number`` of ``whole``; UNKNOWN if it exceeds its share of the work."""
         try:
             with work.within(min(work.share(LEAST_STEPS, 2), MOST_STEPS)):
                 return self._told(event, number)
@@ -105,11 +105,11 @@ class Simulation:
         if told.is_fine:
             return self._from_bounds(event, number, told)
         rivals = self._contests[members]
-        # What another scheduler would drive out is anybody's guess: a search over all of them knows no preemption.
+        # Nobody knows which pods another scheduler preempts: the search over all schedulers models no preemption.
         any_ends = likely_ends = None
         if not rivals.strong and self._is_made(members, number):
             any_ends = self._ends(members, event, number, expected=False)
-        # What holds for any scheduler need not be asked again of the default one.
+        # A result for any scheduler also holds for the default one: skip the second search.
         surely = any_ends is not None and judged(event, any_ends)[0] == FINE and self._is_followed(members)
         if self._is_made(self._everybody, number) and not surely:
             likely_ends = self._ends(self._everybody, event, number, expected=True)
@@ -121,13 +121,13 @@ class Simulation:
             cell = self._from_bounds(event, number, told)
         if not rivals.open_:
             return cell
-        # New pods that may use no node wait, whoever else is there.
+        # New pods without a usable node wait, whatever other pods are there.
         if rivals.uncounted and (self.setting.usable[number] or self.setting.running.get(number)):
             return _doubted(_counted(cell, told), rivals.open_)
         return _counted(cell, told) if cell.verdict == BAD and cell.proven else _doubted(cell, rivals.open_)
 
     def _doubt(self, event: str, members: tuple[int, ...], number: int) -> str:
-        """Why pods may lack in the end though each that waits finds a place: somebody is driven out; or empty."""
+        """Return why preemption may leave pods missing although each waiting pod finds a node; empty if it cannot."""
         setting, rivals = self.setting, self._contests[members]
         if len(members) < 2 or not (rivals.strong or rivals.uncounted):
             return ""
@@ -145,13 +145,13 @@ class Simulation:
         return ""
 
     def _is_pressed(self, event: str, members: tuple[int, ...], number: int) -> bool:
-        """Whether others of the set may have to drive out pods of a workload."""
+        """Whether other workloads of the set may have to preempt pods of this workload."""
         pressing = self._pressing(event, members)
         work.spend(len(pressing) // 4)
         return any(i != number and outranks(self.setting, i, number) for i in pressing)
 
     def _crowding(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
-        """Those of the members that may have to drive out pods whose controllers make them again; two tell enough."""
+        """Return up to two members that may have to preempt pods whose controllers recreate them."""
         found = self._crowds.get((event, members))
         if found is None:
             weaker, pressing = guests_of(self.setting).weaker, self._pressing(event, members)
@@ -160,16 +160,16 @@ class Simulation:
         return found
 
     def _pressing(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
-        """Those of the members whose pods may have to wait, and to drive out others then."""
+        """Return the members whose pods may have to wait and then preempt others."""
         found = self._presses.get((event, members))
         if found is None:
             found = self._presses[event, members] = [i for i in members if not count(self.setting, event, i).is_fine]
         return found
 
     def _is_made(self, members: Sequence[int], number: int) -> bool:
-        """Whether a search for a workload can follow the pods of ``members``; those that a quota caps count as so many.
+        """Whether a search can follow the pods of ``members``; a workload capped by a quota has its capped number.
 
-        Nothing follows the workload itself where a quota keeps pods from it, nor those that race for one quota.
+        A search can follow neither a workload that is short of quota itself, nor workloads that race for one quota.
         """
         short = quota_short(self.setting)
         if number in short:
@@ -182,15 +182,15 @@ class Simulation:
 
     @cached_property
     def _contests(self) -> dict[tuple[int, ...], Contest]:
-        """By group of workloads that can get into each other's way."""
+        """By group of workloads that can affect each other."""
         return {members: contest(self.setting, members) for members in components(self.setting)}
 
     def _is_followed(self, members: tuple[int, ...]) -> bool:
-        """Whether the search over the whole set tells what it claims of these: elsewhere pods may be driven out."""
+        """Whether to use the search over the whole set: other groups may have preemptions that it cannot follow."""
         return bool(self._contests[members].open_) or not any(c.open_ for c in self._contests.values())
 
     def _is_played(self, members: tuple[int, ...]) -> bool:
-        """Whether somebody may drive out others, and nothing keeps us from following it."""
+        """Whether pods of these groups may preempt others, and a search can follow every such preemption."""
         touched = [c for group, c in self._contests.items() if not set(group).isdisjoint(members)]
         return any(c.strong for c in touched) and not any(c.open_ for c in touched)
 
@@ -266,7 +266,7 @@ class Simulation:
     # --- counted ----------------------------------------------------------------------------------------------------
 
     def courses(self, event: str, number: int, turn: Turn = 0) -> list[End]:
-        """Where seeded courses of an event end for a workload (see Courses); none where a quota keeps pods from it."""
+        """Return the ends of seeded courses (see Courses) for a workload; empty where a quota prevents following it."""
         return self.seeded.ends(event, number, turn) if self._is_made(self._everybody, number) else []
 
     @cached_property
@@ -280,7 +280,7 @@ class Simulation:
         blocked = self._budget(event, number, not told.never_stuck)
         fine = told.is_fine
         ends = [] if fine else self.courses(event, number)
-        # No course may end well where counting says that none does: better say less than what is wrong.
+        # Counting says that no course ends well. If a course does, report less instead of something wrong.
         if fine or ((told.always_stuck or told.most.pods < wanted) and (not ends or judged(event, ends)[0] == BAD)):
             stuck = told.always_stuck and event in ("deploy", "rollout", "drain")
             cell = Cell(
@@ -290,7 +290,7 @@ class Simulation:
                 bound,
                 stuck,
                 stuck,
-                proven=not stuck or event != "drain",  # a node without its pods is drained all the same
+                proven=not stuck or event != "drain",  # the drain of a node without its pods ends
                 text=words(event, wanted, bound, stuck=stuck, always_stuck=stuck, blocked=blocked if stuck else ""),
                 why=told.least.why if fine else told.most.why,
                 assumes=self._premises(number),
@@ -336,7 +336,7 @@ class Simulation:
         return cell
 
     def course(self, event: str) -> tuple[Story | None, Story | None]:
-        """One seeded course: deployed, and after an event of the first workload that it concerns."""
+        """Return one seeded course as two stories: before and after the event of the first workload it concerns."""
         if event == "deploy" and self.setting.workloads:
             bare = Story(self.setting.nodes, self.setting.objects, runs=1)
             deployed = self.seeded.telling(0).variants(event, 0)[0][1]
@@ -367,7 +367,7 @@ class Simulation:
 
 
 def cut_short(event: str, wanted: int, reason: str) -> Cell:
-    """Of an event that was not followed to its end."""
+    """Return the cell of an event whose simulation was cut short."""
     bound = Range(0, wanted, "bound")
     text = f"{words(event, wanted, bound, stuck=False, always_stuck=False)} ?"
     return Cell(event, UNKNOWN, wanted, bound, text=text, why="it was not followed to its end", missing=(reason,))
@@ -379,14 +379,14 @@ def _doubted(cell: Cell, missing: str) -> Cell:
 
 
 def _counted(cell: Cell, told: Tally) -> Cell:
-    """Bounds by counting hold whoever drives out whom, and numbers by a search that does not follow it do not."""
+    """Return the cell with counted bounds, which hold under any preemption, unlike a search that ignores it."""
     bound = Range(min(told.least.pods, cell.wanted), min(told.most.pods, cell.wanted), "bound")
     text = cell.text if cell.stuck else words(cell.event, cell.wanted, bound, stuck=False, always_stuck=False)
     return replace(cell, bound=bound, text=text)
 
 
 def _taking_turns(cell: Cell) -> Cell:
-    """Pods of a Job end: while one can run always, the others have their turn after it."""
+    """Return the cell of a Job: its pods end, so if one pod can always run, the others run after it."""
     if cell.verdict != BAD or not cell.bound.most:
         return cell
     if not cell.bound.least:

@@ -1,6 +1,6 @@
 """What may happen next in a State: the scheduler binds a waiting pod, or a controller acts.
 
-Creating pods is done at once, for a pod that exists may still wait as long as it likes; deleting is a move of its own.
+Pods are created at once, because an existing pod may still wait any length of time. Each deletion is a separate move.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from kubesched_lint.model.pod import Pod
 
 Move = tuple[Step, State]
 Deletion = tuple[Step, State, tuple[int, ...]]
-"""What happened, the state after, and the slots of the bound pods that went."""
+"""(the step, the state after it, the slots of the deleted bound pods)."""
 _STEPS = 12
-"""What it costs to ask a controller once."""
+"""Cost of one controller call, in steps of ``work``."""
 MOST_WAYS = 200
-"""Of those in which something may be deleted, one course draws among so many."""
+"""A random course draws among at most this many ways to delete."""
 _REMAKING = frozenset(["Deployment", "ReplicaSet", "ReplicationController", "Job"])
-"""Kinds whose controller makes a pod anew before the one that goes has terminated."""
+"""Kinds whose controller recreates a pod before the deleted one has terminated."""
 Wakes = Callable[[Pod, frozenset[str]], bool]
-"""Whether an event wakes a waiting pod that these plugins turned away."""
+"""Whether an event requeues a waiting pod that these plugins rejected."""
 
 
 def overlooked(
@@ -50,10 +50,10 @@ def overlooked(
     wakes: Wakes,
     origin: Sequence[int] | None = None,
 ) -> Iterator[State]:
-    """``after`` an event, with those waiting pods set apart that could now run and were not woken.
+    """Yield ``after`` with a missed status for each waiting pod that could now run but that the event did not requeue.
 
-    A pod made in this phase may not have been tried yet, so that both are possible. ``origin`` has, per position of
-    the ``later`` stage, the position before.
+    The scheduler may not have tried a fresh pod yet, so both states are possible. ``origin`` maps each position of
+    the ``later`` stage to the position before.
     """
     found = [after]
     queues = [(-1, after.waiting), *enumerate(after.pinned)]
@@ -81,12 +81,12 @@ class Motion:
     """The moves of one phase: fixed nodes, fixed wishes."""
 
     def __init__(self, stage: Stage, wishes: Iterable[Wish], precedence: Mapping[int, int] | None = None) -> None:
-        """``precedence``: in courses drawn at random, pods of the workloads with the lowest value are tried first."""
+        """``precedence``: random courses try pods of the workloads with the lowest value first."""
         self.stage = stage
         self.precedence = precedence or {}
         self.cast = stage.cast
         self.wishes = tuple(wishes)
-        work.spend(4 * len(self.wishes))  # each is asked for what it creates
+        work.spend(4 * len(self.wishes))  # each is checked for pods to create
         self._wish = {w.workload: w for w in self.wishes}
         self.may_miss = stage.may_miss()
         self._daemons = {w.workload: stage.daemons(w) for w in self.wishes if self._kind(w) == "DaemonSet"}
@@ -95,13 +95,13 @@ class Motion:
         return wish.spec.kind
 
     def desired(self, wish: Wish) -> int:
-        """How many pods a workload wants: for a DaemonSet the nodes it targets."""
+        """Return how many pods a workload wants: for a DaemonSet, the number of nodes it targets."""
         if wish.workload in self._daemons:
             return self._daemons[wish.workload].run.bit_count()
         return wish.replicas
 
     def elsewhere(self, wish: Wish, state: State) -> int:
-        """How many bound pods of a DaemonSet stand on nodes where it wants none."""
+        """Return how many bound pods of a DaemonSet are on nodes where it wants none."""
         if wish.workload not in self._daemons:
             return 0
         run, slots = self._daemons[wish.workload].run, self.cast.slots
@@ -111,7 +111,7 @@ class Motion:
     # --- all moves --------------------------------------------------------------------------------------------------
 
     def moves(self, state: State) -> Iterator[Move]:
-        """Everything that may happen next. ``state`` is one that ``settle`` returned."""
+        """Yield every possible next move. ``state`` must be a result of ``settle``."""
         yield from self.bindings(state)
         for wish in self.wishes:
             for step, after, gone in self._deletions(wish, state):
@@ -119,7 +119,7 @@ class Motion:
                     yield step, self.settle(woken, step.slot)
 
     def any_move(self, state: State, random: Random) -> Move | None:
-        """One move drawn at random, bindings before deletions as a quick scheduler would; None when nothing moves."""
+        """Return a random move, bindings before deletions as with a fast scheduler; None if nothing can move."""
         move = self._any_binding(state, random)
         if move is not None:
             return move
@@ -166,7 +166,7 @@ class Motion:
         return None
 
     def settle(self, state: State, slot: int = -1) -> State:
-        """The state after all that controllers create; with a slot, that of its workload, whose pods alone changed."""
+        """Return the state after controllers created pods; with ``slot``, only that of its workload, which changed."""
         wishes = self.wishes if slot < 0 else (self._wish[self.cast.slots[slot].workload],)
         standing = self.stage.standing
         nothing = standing.nothing_to_create
@@ -174,7 +174,7 @@ class Motion:
         while before is not state:
             before = state
             counts = standing.show(before)
-            for wish in wishes:  # what one creates is nothing to the others
+            for wish in wishes:  # controllers create independently
                 if nothing.get(wish.workload) is not wish:
                     after = self._created(wish, state, counts)
                     if after is state:
@@ -205,7 +205,7 @@ class Motion:
                     yield from self._preemptions(state, slot, status, position)
 
     def _preemptions(self, state: State, slot: int, status: int, pinned: int = -1) -> Iterator[Move]:
-        """Others leave a node, whose controllers make them again, and the pod takes their place."""
+        """Yield the moves in which the pod takes the place of victims, whose controllers recreate them."""
         found = self.stage.evictions(state, slot, pinned)
         distinct = frozenset(self.stage.symmetry.distinct(state, dict.fromkeys(e.position for e in found)))
         for eviction in found:
@@ -213,7 +213,7 @@ class Motion:
                 yield from self._preempt(state, slot, status, eviction, pinned=pinned >= 0)
 
     def _preempt(self, state: State, slot: int, status: int, eviction: Eviction, *, pinned: bool) -> Iterator[Move]:
-        """The pod takes the place of its victims; those that wait may be woken by their deletion, or overlook it."""
+        """Yield the preemption once per result: the victims' deletion requeues waiting pods, or they miss it."""
         after = state
         for victim, count in eviction.victims:
             after = self.remade(after, victim, count)
@@ -232,7 +232,7 @@ class Motion:
         return self._bound(state, after, slot, position)
 
     def looked_at(self, before: State, after: State, wakes: Wakes) -> State:
-        """A waiting pod that is tried again gets a new message, which makes its DaemonSet's controller look."""
+        """Return ``after`` with DaemonSets synced: a pod that is retried gets a new status, which triggers the sync."""
         if not after.orphans:
             return after
         for position, queue in enumerate(before.pinned):
@@ -257,7 +257,7 @@ class Motion:
     # --- waking -----------------------------------------------------------------------------------------------------
 
     def woken(self, before: State, after: State, gone: tuple[int, ...]) -> Iterator[State]:
-        """``after`` the deletion of bound pods (their slots): who is tried again, and who overlooks it."""
+        """Yield the states after the deletion of bound pods (slots ``gone``): waiting pods are requeued, or miss it."""
         pods = [self.stage.pod(slot) for slot in gone]
         cluster = self.stage.cluster
 
@@ -273,7 +273,7 @@ class Motion:
         yield from overlooked(self.stage, before, self.stage, after, wakes)
 
     def _with_statuses(self, state: State, wakes: Wakes) -> State:
-        """Those that missed an earlier chance, and are woken now, are fresh again."""
+        """Return the state in which pods that missed an earlier event, and are requeued now, are fresh again."""
         if not any(s > FRESH for q in (state.waiting, *state.pinned) for _, s, _ in q):
             return state
         for slot, status, count in state.waiting:
@@ -289,11 +289,11 @@ class Motion:
     # --- replacing --------------------------------------------------------------------------------------------------
 
     def remade(self, state: State, slot: int, count: int = 1) -> State:
-        """With the pods that a ReplicaSet makes in place of ``count`` others that somebody takes from it.
+        """Return the state with the pods that a ReplicaSet creates to replace ``count`` deleted ones.
 
-        A ReplicaSet has a size of its own and fills it with pods of its own template, so that its Deployment, even amid
-        a rollout, has nothing to do (``replicaset/replica_set.go``, manageReplicas). It does not wait until the others
-        have terminated: the new pods may be tried while the old ones still stand.
+        A ReplicaSet keeps its size with pods of its own template, so its Deployment need not act, even during a
+        rollout (``replicaset/replica_set.go``, manageReplicas). It does not wait for the old pods to terminate: the
+        scheduler may try the new pods before that.
         """
         workload, revision, _ = self.cast.slots[slot]
         wish = self._wish[workload]
@@ -305,11 +305,11 @@ class Motion:
     # --- creating ---------------------------------------------------------------------------------------------------
 
     def counts(self, state: State) -> Tally:
-        """How many pods of each slot stand and wait, until another state is asked for."""
+        """Return the bound and waiting pods per slot; valid until the next call with another state."""
         return self.stage.standing.show(state)
 
     def _created(self, wish: Wish, state: State, counts: Tally) -> State:
-        """The state after what one controller creates; of ``counts`` those of its own pods are read."""
+        """Return the state after one controller created its pods; it reads only its own pods from ``counts``."""
         work.spend(_STEPS)
         kind = self._kind(wish)
         if kind == "DaemonSet":
@@ -330,7 +330,7 @@ class Motion:
         return with_waiting(state, slot, FRESH, wanted - have) if wanted > have else state
 
     def _sizes(self, wish: Wish, counts: Tally) -> dict[int, int]:
-        """New sizes by revision, of a Deployment's ReplicaSets or of anything that just keeps a number."""
+        """Return new sizes by revision, of a Deployment's ReplicaSets or of a kind that only keeps a number of pods."""
         sets = self.replica_sets(wish.workload, counts)
         if self._kind(wish) == "Deployment":
             strategy = wish.spec.strategy
@@ -351,7 +351,7 @@ class Motion:
     # --- deleting ---------------------------------------------------------------------------------------------------
 
     def _deletions(self, wish: Wish, state: State) -> Iterator[Deletion]:
-        """Each thing that the controller may do."""
+        """Yield each deletion that the controller may make."""
         counts = self.counts(state)
         nothing = self.stage.standing.nothing_to_delete
         if nothing.get(wish.workload) is wish:
@@ -382,7 +382,7 @@ class Motion:
             yield from resizing.resized(self.cast, wish, [(every, wish.replicas)], state)
 
     def resized(self, workload: int, sizes: dict[int, int], state: State) -> Iterator[Deletion]:
-        """Every way the ReplicaSets of a Deployment can come to these sizes, by revision."""
+        """Yield the deletions by which a Deployment's ReplicaSets may reach these sizes (by revision)."""
         changes = [((revision,), size) for revision, size in sizes.items()]
         yield from resizing.resized(self.cast, self._wish[workload], changes, state)
 

@@ -1,4 +1,4 @@
-"""What a final state means for a workload, in the numbers that people ask for, and ranges over many states."""
+"""The outcome of a final state for a workload, in numbers of pods, and ranges over many states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubesched_lint.lifecycle.world import State, Wish
 
 
 class Outcome(NamedTuple):
-    """Pods of every revision, surge included, count as bound or pending."""
+    """Numbers of pods. Pods of every revision, surge included, count as bound or pending."""
 
     bound: int
     pending: int
@@ -31,12 +31,12 @@ class Outcome(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        """All replicas are of the new revision and available, none is old."""
+        """Whether all replicas are of the new revision and available, and no pod is old."""
         return self.old == 0 and self.pending == 0 and self.new == self.ready == self.wanted
 
 
 class Range(NamedTuple):
-    """Least and most, and how they were established: closed-form, search or bound."""
+    """Least and most pods, and their source: closed-form, search or bound."""
 
     least: int
     most: int
@@ -64,7 +64,7 @@ def outcome(motion: Motion, wish: Wish, state: State) -> Outcome:
 
 
 def outcomes(motion: Motion, states: Iterable[State]) -> list[dict[int, Outcome]]:
-    """Per state the outcome of each workload, by its number; equal ones once."""
+    """Return, per state, number of a workload → its outcome, without duplicates."""
     found: dict[tuple[Outcome, ...], None] = {}
     for state in states:
         found[tuple(outcome(motion, wish, state) for wish in motion.wishes)] = None

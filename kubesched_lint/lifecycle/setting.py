@@ -1,4 +1,4 @@
-"""What a simulation starts from, and which workloads can get into each other's way."""
+"""The input of a simulation: nodes, objects and workloads, with facts that are computed from them once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
 
 T = TypeVar("T")
 UNKNOWN_CLASS = StorageClass("unknown to kubesched-lint", "unknown", "WaitForFirstConsumer")
-"""What a class that no snapshot told of may do for all we know: make a volume where a pod lands."""
+"""Stand-in for an unknown StorageClass: provisions a volume where the pod lands (WaitForFirstConsumer)."""
 
 
 @record
@@ -39,35 +39,35 @@ class Setting:
 
     nodes: tuple[Node, ...]
     objects: Inventory
-    """Manifests and cluster laid over each other; ``pods`` are those of others, which stay where they are.
+    """The manifests laid over the cluster; ``pods`` are pods of others, which stay where they are.
 
-    Others that terminate are not among them. They end by themselves and wake who waits for their room, so that a
-    deployment ends as if they had gone before it: any scheduler might have looked that late.
+    Terminating pods of others are left out. Their end requeues the pods that wait for their room, so a deployment
+    ends as if they had gone before it: any scheduler may act that late.
     """
     workloads: tuple[Workload, ...]
     running: Mapping[int, tuple[BoundPod, ...]] = field(default_factory=dict)
     """By place in ``workloads``: the pods that run already, those of older revisions first."""
     changes: Mapping[int, bool | None] = field(default_factory=dict)
-    """Of those that run: whether the manifest changes their template (as where nothing is said); None: unknown."""
+    """By place, for workloads that run: whether the manifest changes the template (default True); None: unknown."""
     sizes: Mapping[int, int] = field(default_factory=dict)
-    """Of those that run: the number of replicas in the cluster, where it is known."""
+    """By place, for workloads that run: the number of replicas in the cluster, if known."""
     scalers: Mapping[int, Autoscaler] = field(default_factory=dict)
     scaled: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    """By place in ``workloads``: the numbers of replicas to which somebody means to scale it."""
+    """By place in ``workloads``: the numbers of replicas to which a user plans to scale it."""
     together: bool = True
-    """Everything is applied at once; else each object settles before the next is created."""
+    """Whether everything is applied at once; else each object settles before the next is created."""
     kubernetes_version: str = "1.36"
     never_ready: frozenset[int] = frozenset()
-    """By place in ``workloads``: whose pods, those that an event makes, never become ready."""
+    """Places in ``workloads``: pods that an event creates for these workloads never become ready."""
     claim_templates: Mapping[int, tuple[Claim, ...]] = field(default_factory=dict)
-    """By place in ``workloads``: those of a StatefulSet, also where it is not known how their class binds."""
+    """By place in ``workloads``: the templates of a StatefulSet, also if the binding mode of their class is unknown."""
     decisions: Mapping[int, Decision] = field(default_factory=dict)
-    """By place in ``workloads``: of which the API server creates no pod, or nobody knows whether it does."""
+    """By place in ``workloads``: where the API server creates no pod, or it is unknown whether it does."""
 
     leaving: tuple[BoundPod, ...] = ()
     """Pods of others that terminate."""
     going: tuple[BoundPod, ...] = ()
-    """Those of others that a controller of the set may take away and not make again; see ``created``."""
+    """Pods of others that a controller of the set may delete and not recreate (see ``created``)."""
 
     def memo(self, build: Callable[[Setting], T]) -> T:
         """Return ``build(self)``, computed once."""
@@ -81,12 +81,12 @@ class Setting:
 
     @cached_property
     def refused(self) -> frozenset[int]:
-        """Workloads of which the API server creates no pod."""
+        """Workloads for which the API server creates no pod."""
         return frozenset(i for i, decision in self.decisions.items() if decision.refusal is not None)
 
     @cached_property
     def created(self) -> Setting:
-        """The same without the workloads that are refused; pods of them that run are pods of others."""
+        """This setting without the refused workloads; their running pods count as pods of others."""
         if not self.refused:
             return self
         kept = [i for i in range(len(self.workloads)) if i not in self.refused]
@@ -107,7 +107,7 @@ class Setting:
         )
 
     def _takes_away(self, number: int) -> bool:
-        """Whether its controller may delete pods that run, for a rollout or because they are too many."""
+        """Whether its controller may delete running pods, in a rollout or because there are too many."""
         rolls = self.workloads[number].kind in ROLLED_OUT and self.changes.get(number, True) is not False
         return rolls or len(self.running.get(number, ())) > self.wanted(number)
 
@@ -117,7 +117,7 @@ class Setting:
 
     @cached_property
     def cluster(self) -> ClusterState:
-        """The nodes with the pods of others alone. Undo what you place."""
+        """The nodes with only the pods of others. Callers must undo their placements."""
         return ClusterState(self.index, self.objects, kubernetes_version=self.kubernetes_version)
 
     @cached_property
@@ -127,11 +127,11 @@ class Setting:
         return tuple(book.admitted(w, 0) for w in self.workloads)
 
     def reaches_old(self, selector: Selector | None, number: int) -> bool:
-        """Whether a selector of the pods matches those of another revision too: none by a revision's hash does."""
+        """Whether a selector of its pods also matches pods of another revision; one with a revision's hash does not."""
         return selector is not None and selector.matches(self._later[number].labels)
 
     def repels_old_alone(self, term: PodAffinityTerm, number: int) -> bool:
-        """Whether a term of its pods selects those of another revision, and not their own: mismatchLabelKeys."""
+        """Whether a term of its pods selects pods of another revision, but not of its own (mismatchLabelKeys)."""
         pod = self.pods[number]
         return self.selects(term, pod, self._later[number]) and not self.selects(term, pod, pod)
 
@@ -142,11 +142,11 @@ class Setting:
 
     @cached_property
     def usable(self) -> tuple[int, ...]:
-        """Per workload the nodes it may ever use."""
+        """Per workload: the nodes that it may ever use."""
         return tuple(static_feasible(pod, self.index) for pod in self.pods)
 
     def wanted(self, number: int) -> int:
-        """How many pods a workload wants."""
+        """Return how many pods a workload wants."""
         return self._wanted[number]
 
     @cached_property
@@ -158,7 +158,7 @@ class Setting:
 
     @cached_property
     def quotas(self) -> tuple[tuple[ResourceQuota, ...], ...]:
-        """Per workload those that count its pods."""
+        """Per workload: the quotas that count its pods."""
         if not self.objects.quotas:
             return ((),) * len(self.workloads)
         from kubesched_lint.admission.admission import Admission
@@ -167,7 +167,7 @@ class Setting:
         return tuple(asked.quotas_of(w, pod) for w, pod in zip(self.workloads, self.pods, strict=True))
 
     def most_wished(self, number: int) -> int:
-        """The same if no quota stood in the way."""
+        """Return the most pods that a workload may want during any event, quotas aside."""
         return self._most_wished[number]
 
     @cached_property
@@ -186,7 +186,7 @@ class Setting:
         return wanted * self._per_node(workload) if workload.kind == "DaemonSet" else wanted
 
     def guards(self, number: int) -> Sequence[DisruptionBudget]:
-        """The budgets that select the pods of a workload."""
+        """Return the budgets that select the pods of a workload."""
         return self._guards[number]
 
     def is_alone(self, budget: DisruptionBudget) -> bool:
@@ -200,12 +200,12 @@ class Setting:
 
     @cached_property
     def _guarded(self) -> Mapping[int, int]:
-        """How many workloads a budget guards, by its ``id``."""
+        """``id`` of a budget → number of workloads that it guards."""
         return Counter(id(budget) for guards in self._guards for budget in guards)
 
     @cached_property
     def kinds(self) -> tuple[tuple[Pod, ...], ...]:
-        """Per workload its pod, and those of other templates that run."""
+        """Per workload: its pod, and running pods with other templates."""
         running = self.running
         return tuple(
             (pod, *{id(b.pod): b.pod for b in running[i]}.values()) if i in running else (pod,)
@@ -217,7 +217,7 @@ class Setting:
 
     @cached_property
     def selection(self) -> Selection:
-        """Whose pods a term or a selector selects."""
+        """Finds the workloads whose pods a term or a selector selects."""
         return Selection(self.pods, self.cluster)
 
     def _per_node(self, workload: Workload) -> int:
@@ -230,12 +230,12 @@ class Setting:
         return len({revision_of(self.workloads[number], b) for b in self.running.get(number, ())}) <= 1
 
     def is_untold(self, number: int) -> bool:
-        """Whether nobody can tell if the manifest of a workload changes what runs of it."""
+        """Whether it is unknown if the manifest of a workload changes its running pods."""
         return bool(self.running.get(number)) and self.changes.get(number, True) is None
 
     @cached_property
     def reach(self) -> tuple[NodeSet, ...]:
-        """Per workload the nodes that it may ever use, and those where it runs already."""
+        """Per workload: the nodes that it may ever use, and those where it already runs."""
         at = self.index.positions
         return tuple(
             nodes | of([at[b.node] for b in self.running.get(i, ()) if b.node in at])
@@ -244,7 +244,7 @@ class Setting:
 
 
 def once_per_setting(build: Callable[[Setting], T]) -> Callable[[Setting], T]:
-    """Make a function of a setting compute its answer once for each setting."""
+    """Return ``build`` with its result cached for each setting."""
 
     @wraps(build)
     def remembered(setting: Setting) -> T:
@@ -254,5 +254,5 @@ def once_per_setting(build: Callable[[Setting], T]) -> Callable[[Setting], T]:
 
 
 def _renumbered(values: Mapping[int, T], kept: Sequence[int]) -> dict[int, T]:
-    """By place in ``kept`` what was by number."""
+    """Return ``values`` keyed by place in ``kept`` instead of by number."""
     return {place: values[number] for place, number in enumerate(kept) if number in values}

@@ -1,8 +1,8 @@
-"""One set of nodes with the scheduler on it: brought to any State, it tells where a waiting pod may land.
+"""One set of nodes and a scheduler: for any State, compute where a waiting pod may land.
 
-Two relations: *expected*, the default profile, whose choice falls on the nodes of the highest total, or on any feasible
-node where it scores a sample only (100 nodes and more); and *proof*, any scheduler that respects the filters. Of the
-latter, ``against`` the pods of a workload takes the one node that keeps them waiting the most.
+Two modes: *expected* is the default profile, which picks a node with the highest total score, or any feasible node
+where it scores only a sample (100 nodes and more). *Proof* is any scheduler that respects the filters. With
+``against``, the pod of a workload, the scheduler always picks the feasible node that keeps such pods waiting the most.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from kubesched_lint.scheduler.scoring import Scoring
 
 
 class Stage:
-    """Mutable inside (a ClusterState that is moved from State to State), a function of its arguments outside."""
+    """Results depend on the arguments only; inside, one mutable ClusterState moves from State to State."""
 
     def __init__(
         self,
@@ -54,17 +54,17 @@ class Stage:
         preempting: bool = False,
         against: Pod | None = None,
     ) -> None:
-        """``objects.pods`` stay where they are; ``marks`` are differences between nodes that no label shows, and
-        ``foreseen`` pods that come later and may tell nodes apart that look alike now. ``against``: see above."""
+        """``objects.pods`` stay where they are. ``marks`` are differences between nodes that no label shows;
+        ``foreseen`` are later pods, which may distinguish nodes that look alike now. ``against``: see above."""
         self.cast = cast
         self.index = index
         self.objects = objects
         self.expected = expected
         self.against = against
         self.preempting = preempting
-        """Whether a pod that fits nowhere may drive others from their nodes."""
+        """Whether a pod that fits nowhere may preempt others."""
         self.gave_up = False
-        """Some preemption has more outcomes than are worth trying."""
+        """Whether some preemption has too many outcomes to try."""
         self.cluster = ClusterState(index, objects, kubernetes_version=kubernetes_version)
         if symmetric:
             pods = [pod for revisions in cast.pods for pod in revisions]
@@ -79,19 +79,19 @@ class Stage:
         self._daemons: dict[int, Daemons] = {}
         self._may_miss = False
         self._asked_of = 0
-        """Of how many revisions ``_may_miss`` tells."""
+        """Number of revisions that ``_may_miss`` covers."""
         self._base = self.cluster.storage
         self._shown: tuple[Held, ...] = ((),) * len(index)
         self._shown_volumes: object = None
         self._claimed: dict[tuple[str, str], Claim] = {}
-        """The claims of so many slots, but for those that are there already."""
+        """Claims of the first ``_slots_claimed`` slots, without claims that the snapshot has."""
         self._slots_claimed = 0
         self._placed: dict[tuple[int, int], list[Placement]] = {}
         self._pods: dict[tuple[int, int], Pod] = {}
         self._scoring: dict[int, Scoring] = {}
         self._landings: dict[Hashable, tuple[int, ...]] = {}
         self._hopeless = Hopeless(self.cluster)
-        """As of the state that is shown."""
+        """Valid for the shown state."""
         self._evictions: dict[Hashable, tuple[Eviction, ...]] = {}
         self.decisions = 0
 
@@ -103,7 +103,7 @@ class Stage:
         return tuple(sorted(numbers.items()))
 
     def _storage_at(self, position: int) -> Hashable:
-        """What volumes, classes and drivers read of a node."""
+        """Return the facts about a node that volumes, classes and drivers read."""
         node = self.index.nodes[position]
         drivers = tuple(frozenset(c.limits.items()) for c in self.objects.csi_nodes if c.name == node.name)
         read = tuple((key, node.labels.get(key)) for key in self._storage_keys)
@@ -111,14 +111,14 @@ class Stage:
 
     @cached_property
     def _makes_volumes(self) -> bool:
-        """Whether some pod may have a volume made where it lands, which then reaches that node's domain alone."""
+        """Whether a volume may be provisioned where some pod lands: only that node's domain can reach it."""
         pods = (pod for revisions in self.cast.pods for pod in revisions)
         templates = any(w.claim_templates for revisions in self.cast.revisions for w in revisions)
         return templates or any(volume.claim for pod in pods for volume in pod.volumes)
 
     @cached_property
     def _storage_keys(self) -> tuple[str, ...]:
-        """Label keys that storage objects of the snapshot look at, and volumes that are made for pods of the cast."""
+        """Label keys that matter to storage objects of the snapshot and to volumes provisioned for pods of the cast."""
         objects = self.objects
         found: set[str] = {ZONE} if self._makes_volumes else set()
         if self._makes_volumes:
@@ -142,14 +142,14 @@ class Stage:
         return frozenset(named | {c.annotations.get(SELECTED_NODE, "") for c in objects.claims})
 
     def may_miss(self) -> bool:
-        """Whether a waiting pod of the cast can overlook that it could run now."""
+        """Whether a waiting pod of the cast can miss the event that would let it run."""
         if self._asked_of < self.cast.size:
             self._may_miss = self._may_miss or may_miss(self.cast.joined[self._asked_of :], self.cluster)
             self._asked_of = self.cast.size
         return self._may_miss
 
     def daemons(self, wish: Wish) -> Daemons:
-        """One DaemonSet on these nodes, for as long as its wish is the same."""
+        """Return one DaemonSet on these nodes, cached while its wish stays the same object."""
         found = self._daemons.get(wish.workload)
         if found is None or found.wish is not wish:
             found = self._daemons[wish.workload] = Daemons(self.cast, self.index, self.symmetry, wish)
@@ -158,7 +158,7 @@ class Stage:
     # --- pods -------------------------------------------------------------------------------------------------------
 
     def pod(self, slot: int, position: int = -1) -> Pod:
-        """The pod of a slot; ``position`` is the node a DaemonSet's pod is made for."""
+        """Return the pod of a slot; ``position`` is the node that a DaemonSet's pod is made for."""
         key = (slot, position)
         found = self._pods.get(key)
         if found is None:
@@ -177,7 +177,7 @@ class Stage:
         return claims_of(self.cast.revisions[workload][revision], ordinal) if ordinal >= 0 else ()
 
     def _same_decision(self, slot: int) -> int:
-        """Slots whose pods the scheduler cannot tell apart share a number."""
+        """Return one slot number for all slots whose pods the scheduler cannot distinguish."""
         workload, revision, ordinal = self.cast.slots[slot]
         if ordinal == -1 or self.cast.revisions[workload][revision].claim_templates:
             return self.cast.slot(workload, revision, ordinal)
@@ -186,10 +186,10 @@ class Stage:
     # --- deciding ---------------------------------------------------------------------------------------------------
 
     def landings(self, state: State, slot: int, position: int = -1) -> tuple[int, ...]:
-        """Positions where a waiting pod of the slot may be bound next; none when it has to wait on."""
+        """Return the node positions where a waiting pod of the slot may be bound next; empty if it keeps waiting."""
         kind = self._same_decision(slot)
         if self._hopeless.has(kind, position):
-            self.show(state)  # which forgets what no longer holds
+            self.show(state)  # this drops outdated entries of _hopeless
             if self._hopeless.has(kind, position):
                 return ()
         key = (kind, position, state.bound, state.volumes)
@@ -218,7 +218,7 @@ class Stage:
         return tuple(positions(scoring.scores(feasible).best))
 
     def evictions(self, state: State, slot: int, position: int = -1) -> tuple[Eviction, ...]:
-        """What preemption may do for a waiting pod that has no landings."""
+        """Return the preemptions that a waiting pod without landings may cause."""
         key = (self._same_decision(slot), position, state.bound, state.volumes)
         found = self._evictions.get(key)
         if found is None:
@@ -243,12 +243,12 @@ class Stage:
         return tuple(options)
 
     def diagnosis(self, state: State, slot: int, position: int = -1) -> Diagnosis:
-        """Why a waiting pod of the slot lands where it does, or nowhere."""
+        """Return why a waiting pod of the slot fits where it does, or nowhere."""
         self.show(state)
         return diagnose(self.pod(slot, position), self.cluster)
 
     def rejecting(self, state: State, slot: int, position: int = -1) -> frozenset[str]:
-        """The plugins that turn a waiting pod away now."""
+        """Return the plugins that reject a waiting pod now."""
         found = self.diagnosis(state, slot, position)
         if found.refusal is not None:
             return frozenset([found.refusal.plugin])
@@ -257,8 +257,8 @@ class Stage:
     # --- showing ----------------------------------------------------------------------------------------------------
 
     def show(self, state: State) -> None:
-        """Bring the cluster to a state, by the difference to the one shown before."""
-        work.spend(len(state.bound) // 32)  # before anything is moved: a state is shown as a whole
+        """Move the cluster to a state by applying the difference from the state shown before."""
+        work.spend(len(state.bound) // 32)  # may raise, so it comes before any change
         if state.bound is not self._shown:
             for position in differing(self._shown, state.bound):
                 self._change(position, dict(self._shown[position]), dict(state.bound[position]))
@@ -298,7 +298,7 @@ class Stage:
         return storage
 
     def volumes_after(self, state: State, slot: int, position: int) -> tuple[tuple[str, str, int], ...]:
-        """The volumes of the state once a pod of the slot is bound to a node."""
+        """Return the volumes of the state after a pod of the slot is bound to a node."""
         pod = self.pod(slot)
         if not pod.volumes:
             return state.volumes

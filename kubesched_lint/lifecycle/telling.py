@@ -1,4 +1,4 @@
-"""What each event may lead to for a group of workloads: every end that was found, with the course that leads there."""
+"""The results of each event for a group of workloads: every end that was found, with the course that leads there."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _SCALE_TO = "scale-to-"
 
 
 def scale_event(size: int) -> str:
-    """The name of the event in which somebody scales a workload to so many replicas."""
+    """Return the name of the event that scales a workload to ``size`` replicas."""
     return f"{_SCALE_TO}{size}"
 
 
 def scaled_to(event: str) -> int | None:
-    """The number of replicas that an event asks for by its name; None where it names none."""
+    """Return the number of replicas in the name of an event; None if it has none."""
     size = event.removeprefix(_SCALE_TO)
     return int(size) if size != event and size.isascii() and size.isdigit() else None
 
@@ -39,23 +39,23 @@ class End:
     where: str = ""
     """The node or zone that was lost or drained."""
     blocked: bool = False
-    """A drain gave up while a pod of the workload, which a budget guards, was still on the node."""
+    """Whether a drain gave up while a pod of the workload, guarded by a budget, was still on the node."""
     may_stay: int = 0
-    """Pods of an older revision that its update strategy leaves alone."""
+    """Number of old pods that the update strategy does not replace."""
     elsewhere: int = 0
-    """Bound pods of a DaemonSet on nodes where it wants none, and lets them stay."""
+    """Number of bound pods of a DaemonSet on nodes where it wants none but lets them stay."""
 
     @property
     def lack(self) -> int:
         return max(self.outcome.wanted - self.outcome.bound + self.elsewhere, 0)
 
     def filled(self, wanted: int) -> int:
-        """Bound pods that count: all of ``wanted`` where none lacks, for a DaemonSet wants fewer on fewer nodes."""
+        """Return the bound pods that count: ``wanted`` if none lacks (a DaemonSet wants fewer on fewer nodes)."""
         return self.outcome.wanted - self.lack if self.lack else wanted
 
     @property
     def is_updated(self) -> bool:
-        """All pods run, and none is old but for those that the update strategy leaves alone."""
+        """Whether all pods run, and only pods that the update strategy does not replace are old."""
         here = self.outcome
         return here.pending == 0 and here.ready == here.wanted and here.old <= self.may_stay
 
@@ -65,7 +65,7 @@ class End:
 
 
 class Telling:
-    """One group of workloads, deployed; events are told on from there, each once."""
+    """One deployed group of workloads, and the cached stories of events after the deployment."""
 
     def __init__(
         self,
@@ -75,9 +75,9 @@ class Telling:
         nodes: Sequence[str],
         unready: Sequence[Story] = (),
     ) -> None:
-        """``deployed`` has a story for each way to deploy them (``Setting.worlds``). ``nodes`` are those whose loss and
-        drain are told; ``unready`` are the deployments of pods that never become ready, where such are assumed: before
-        other events they were ready."""
+        """``deployed`` has a story for each way to deploy them (``groups.told_worlds``). ``nodes`` are the nodes to
+        lose and drain. ``unready`` are the deployments of pods that never become ready, if any are assumed; before
+        other events these pods were ready."""
         self.setting = setting
         self.members = tuple(members)
         self.deployed = tuple(deployed)
@@ -90,7 +90,7 @@ class Telling:
         return all(story.sound for story in self.deployed)
 
     def ends(self, event: str, number: int) -> list[End] | None:
-        """Every end of an event for one workload; None where the search was cut short."""
+        """Return every end of an event for one workload; None if the search was cut short."""
         found = []
         for where, story in self.variants(event, number):
             if not story.sound and not story.runs:
@@ -99,7 +99,7 @@ class Telling:
         return found
 
     def first_ends(self, event: str, number: int, is_sought: Callable[[End], bool]) -> list[End]:
-        """The ends that are sought, of the first node or zone that has some; no other is looked at."""
+        """Return the sought ends for the first node or zone that has any; skip the others."""
         for where, story in self._tell(event, number):
             found = list(filter(is_sought, self._ends(event, where, story, number)))
             if found:
@@ -121,7 +121,7 @@ class Telling:
                 yield End(wish.workload, here, state, story, where, blocked, _may_stay(wish) + elsewhere, elsewhere)
 
     def variants(self, event: str, number: int) -> tuple[tuple[str, Story], ...]:
-        """The story after the event, for each node or zone that it may befall."""
+        """Return (node or zone, story after the event) for each node or zone that the event may concern."""
         shared = event in ("deploy", "node-loss", "zone-loss", "drain")
         key = (event, -1 if shared else number)
         if key not in self._told:
@@ -165,7 +165,7 @@ def _fork(base: Story, happen: Callable[[Story], object]) -> Story:
 
 
 def size_after(setting: Setting, event: str, number: int) -> int:
-    """As asked for; at HPA maximum, its maximum; scaled down, its minimum, and half of the replicas without one."""
+    """Return the replicas after an event: those in its name, the HPA's maximum or minimum, or half without an HPA."""
     asked = scaled_to(event)
     if asked is not None:
         return asked
@@ -179,7 +179,7 @@ def size_after(setting: Setting, event: str, number: int) -> int:
 
 @once_per_setting
 def zones(setting: Setting) -> dict[str, list[str]]:
-    """Zone → names of its nodes."""
+    """Return zone → names of its nodes."""
     found: dict[str, list[str]] = {}
     for node in setting.nodes:
         if ZONE in node.labels:
@@ -188,7 +188,7 @@ def zones(setting: Setting) -> dict[str, list[str]]:
 
 
 def _may_stay(wish: Wish) -> int:
-    """OnDelete replaces no pod, nor does a kind without rollouts, and a partition keeps the ordinals below it."""
+    """Return how many old pods may stay: all with OnDelete or without rollouts, else those below a partition."""
     strategy = wish.spec.strategy
     if strategy.type == "OnDelete" or wish.spec.kind not in ROLLED_OUT:
         return 1 << 30
@@ -196,7 +196,7 @@ def _may_stay(wish: Wish) -> int:
 
 
 def with_new_template(workload: Workload) -> Workload:
-    """The workload re-applied with a template that differs in nothing that scheduling reads."""
+    """Return the workload with a changed template, without a change that matters to scheduling."""
     return replace(workload, template={"of": workload.template, "changed": True})
 
 

@@ -1,8 +1,8 @@
-"""One cell of the matrix: what one event may do to one workload, and how we know.
+"""One cell of the matrix: what one event may do to one workload, and the evidence.
 
-A cell rests on an exact search where one is affordable: over the workloads that can get into each other's way, first
-for any scheduler (*proof*), then for the default profile (*expected*). Beyond that, bounds by counting enclose what is
-possible, and seeded runs are witnesses. No cell is narrower than what was established.
+If it is affordable, a cell uses an exact search over the workloads that can affect each other, first for any scheduler
+(*proof*), then for the default profile (*expected*). Otherwise counting gives bounds, and seeded runs are witnesses.
+No cell claims more than its evidence shows.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ FINE = "fine"
 BAD = "bad"
 DEPENDS = "depends"
 BY_SCORES = "by-scores"
-"""Fine in each course of the default scheduler that was tried; where other nodes are chosen among those that fit, some
-course ends badly. No proof of either: the default scheduler may have courses that nobody tried.
+"""Every tried course of the default scheduler ends well, but a course that chooses other feasible nodes ends badly.
+Neither is proven: the default scheduler may have courses that were not tried.
 """
 UNKNOWN = "unknown"
 NONE = "none"
@@ -42,19 +42,19 @@ class Cell:
     verdict: str
     wanted: int
     bound: Range
-    """Bound pods in the end, over every order of events and every choice of the node or zone."""
+    """Number of pods bound in the end, over every order of events and every choice of the node or zone."""
     stuck: bool = False
-    """A rollout that ends stuck in some order, a drain that may not end."""
+    """A rollout gets stuck in some order, or a drain may not end."""
     always_stuck: bool = False
     proven: bool = False
     """Holds for every scheduler that respects the filters, not only for the default profile."""
     text: str = ""
     why: str = ""
-    """The proof or what is known, in one sentence with its numbers."""
+    """The proof, or what is known, in one sentence with its numbers."""
     message: str = ""
-    """What Kubernetes says of it."""
+    """The message of Kubernetes."""
     says: str = "the pods say"
-    """Whose words the message is, and where they are found."""
+    """Words before the message: its source."""
     blamed: Workload | DisruptionBudget | ResourceQuota | None = None
     at: Path = ()
     worst: Witness | None = None
@@ -62,7 +62,7 @@ class Cell:
     missing: tuple[str, ...] = ()
     assumes: tuple[str, ...] = ()
     ready: Range | None = None
-    """Ready ones, where they are fewer by assumption."""
+    """Number of ready pods, if an assumption makes it smaller than ``bound``."""
 
 
 def nothing(event: str, text: str = "–") -> Cell:
@@ -79,7 +79,7 @@ def words(
     blocked: str = "",
     ready: Range | None = None,
 ) -> str:
-    """``3/3 ok``, ``stuck``, ``2–3/3``, ``3/9 −6``; with ``ready``, where some are not, ``stuck, 2/3 ready``."""
+    """Return ``3/3 ok``, ``stuck``, ``2–3/3`` or ``3/9 −6``; with ``ready``, if some are not, ``stuck, 2/3 ready``."""
     tail = "" if ready is None else f"{ready}/{wanted} ready"
     if blocked:
         return f"blocked ({blocked})" if always_stuck else f"may block ({blocked})"

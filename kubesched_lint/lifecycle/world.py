@@ -1,8 +1,8 @@
-"""A moment in the life of some workloads, as counts: identical pods have no identity, and their age is forgotten.
+"""The state of some workloads at one moment, as counts: identical pods have no identity and no age.
 
-A *slot* is what pods can differ in: a revision of a workload, or one ordinal of it, and whether they ever become ready
-once they are bound (they do unless a story says otherwise). A State holds, per node, how many
-pods of each slot are bound there, how many DaemonSet pods wait for it, and, apart from nodes, how many others wait.
+A *slot* is a class of identical pods: one revision of a workload, or one ordinal of it, and whether the pods become
+ready after they are bound (they do unless a story says otherwise). A State holds, per node, how many pods of each slot
+are bound there and how many DaemonSet pods wait for it, and, for no particular node, how many other pods wait.
 """
 
 from __future__ import annotations
@@ -17,66 +17,66 @@ from kubesched_lint.model.storage import PersistentVolume
 from kubesched_lint.model.workload import Workload
 
 SETTLED = 0
-"""Waiting: the scheduler has tried it, and whatever lets it run will wake it."""
+"""Waiting: the scheduler tried it, and any event that lets it run will requeue it."""
 FRESH = 1
-"""Waiting: made in this phase; it may be tried at any moment."""
-# From 2 on: waiting, but nothing that happened since woke it; it would run if it were tried (see lifecycle.hints).
+"""Waiting: created in this phase; the scheduler may try it at any moment."""
+# From 2 on: waiting, could run, but no event requeued it since it could (see lifecycle.hints).
 
 Held = tuple[tuple[int, int], ...]
-"""(slot, how many), by slot."""
+"""(slot, count) pairs, sorted by slot."""
 Queue = tuple[tuple[int, int, int], ...]
-"""(slot, status, how many), by slot and status."""
+"""(slot, status, count) triples, sorted by slot and status."""
 
 
 class State(NamedTuple):
     bound: tuple[Held, ...]
     """Per node position."""
     pinned: tuple[Queue, ...]
-    """DaemonSet pods that wait, per position of the one node they may run on."""
+    """Per node position: waiting DaemonSet pods that may run only there."""
     waiting: Queue
     """All other pods without a node."""
     orphans: Queue = ()
-    """Waiting DaemonSet pods whose node is gone, until their controller looks again."""
+    """Waiting DaemonSet pods whose node is gone, until their controller syncs again."""
     volumes: tuple[tuple[str, str, int], ...] = ()
     """(namespace, claim, number of its volume in the Cast), for claims that were bound in this story."""
     draining: bool = False
-    """Somebody is still evicting pods."""
+    """Whether a drain is still evicting pods."""
     leaving: Held = ()
-    """Pods on nodes that are gone: no node holds them, and controllers count them until they are deleted too."""
+    """Pods of nodes that are gone: controllers count them until the pods are deleted too."""
 
 
 class Slot(NamedTuple):
     workload: int
     revision: int
     ordinal: int
-    """-1 where pods have no ordinal; below that a set of ordinals, see ``Cast.pool``."""
+    """-1 if pods have no ordinal; below -1, a set of ordinals (see ``Cast.pool``)."""
 
 
 class Cast:
-    """All workloads of a story with all revisions they will have; slots are numbers into it. Append-only."""
+    """All workloads of a story and their revisions, append-only; a slot number is an index into ``slots``."""
 
     def __init__(self) -> None:
         self.revisions: list[list[Workload]] = []
         self.pods: list[list[Pod]] = []
         """The admitted pod of each revision."""
         self.joined: list[Pod] = []
-        """The same in the order in which they came."""
+        """The same pods in the order in which they were added."""
         self.owners: list[list[Selector | None]] = []
         """The selector that default spread constraints use."""
         self.slots: list[Slot] = []
         self.volumes: list[PersistentVolume] = []
-        """Volumes that claims were bound to, each once."""
+        """Volumes that claims were bound to, without duplicates."""
         self.reasons: list[frozenset[str]] = []
-        """Plugins that turned away the pods of status ``2 + i``."""
+        """Entry ``i``: the plugins that rejected the pods of status ``2 + i``."""
         self.unready: list[bool] = []
-        """Per slot whether its pods never become ready."""
+        """Per slot: whether its pods never become ready."""
         self.slots_of: dict[int, list[int]] = {}
-        """By workload its slots."""
+        """Workload → its slots."""
         self._numbers: dict[tuple[Slot, bool], int] = {}
         self._pools: list[tuple[int, ...]] = []
 
     def join(self, workload: Workload, pod: Pod, owner: Selector | None) -> int:
-        """Add a workload; its number."""
+        """Add a workload and return its number."""
         self.revisions.append([workload])
         self.pods.append([pod])
         self.joined.append(pod)
@@ -84,7 +84,7 @@ class Cast:
         return len(self.revisions) - 1
 
     def revise(self, number: int, workload: Workload, pod: Pod, owner: Selector | None) -> int:
-        """Add a revision to a workload; the revision's number."""
+        """Add a revision to a workload and return the revision's number."""
         self.revisions[number].append(workload)
         self.pods[number].append(pod)
         self.joined.append(pod)
@@ -102,11 +102,11 @@ class Cast:
         return found
 
     def twins(self, workload: int, revision: int) -> tuple[int, int]:
-        """The slots of pods without ordinals that become ready, and of those that do not."""
+        """Return two slots of pods without ordinals: of those that become ready, and of those that do not."""
         return self.slot(workload, revision), self.slot(workload, revision, unready=True)
 
     def pool(self, workload: int, revision: int, ordinals: tuple[int, ...]) -> int:
-        """The slot of pods that were made together and of which nobody knows which has which ordinal."""
+        """Return the slot of pods that were created together, where it is unknown which pod has which ordinal."""
         if len(ordinals) == 1:
             return self.slot(workload, revision, ordinals[0])
         if ordinals not in self._pools:
@@ -114,20 +114,20 @@ class Cast:
         return self.slot(workload, revision, -2 - self._pools.index(ordinals))
 
     def ordinals(self, slot: int) -> tuple[int, ...]:
-        """The ordinals that the pods of a slot have, ascending."""
+        """Return the ordinals that the pods of a slot have, ascending."""
         ordinal = self.slots[slot].ordinal
         if ordinal < -1:
             return self._pools[-2 - ordinal]
         return (ordinal,) if ordinal >= 0 else ()
 
     def volume(self, volume: PersistentVolume) -> int:
-        """The number of a volume."""
+        """Return the number of a volume; add the volume if it is new."""
         if volume not in self.volumes:
             self.volumes.append(volume)
         return self.volumes.index(volume)
 
     def missed(self, rejected_by: frozenset[str]) -> int:
-        """The status of waiting pods that these plugins turned away and that nothing woke."""
+        """Return the status of waiting pods that these plugins rejected and that no event requeued."""
         if rejected_by not in self.reasons:
             self.reasons.append(rejected_by)
         return 2 + self.reasons.index(rejected_by)
@@ -137,7 +137,7 @@ class Cast:
 
     @property
     def size(self) -> int:
-        """Revisions of all workloads so far."""
+        """Number of revisions of all workloads so far."""
         return len(self.joined)
 
 
@@ -150,16 +150,16 @@ class Wish(NamedTuple):
     replicas: int
     """Ignored by DaemonSets."""
     spec: Workload
-    """The object as applied last: strategy, partition and claims are its."""
+    """The object as last applied, with its strategy, partition and claims."""
     unready: bool = False
     """Pods made from now on never become ready."""
     made: bool = False
-    """Its pods were made once and for all: nobody makes a bare pod again."""
+    """Its pods exist already and no controller recreates them: bare pods."""
     each_known: bool = False
-    """Every ordinal is kept apart, for some pods may become ready and others not."""
+    """Each ordinal is tracked separately, because some pods may become ready and others not."""
 
     def revision_of(self, ordinal: int) -> int:
-        """At which revision a StatefulSet makes an ordinal: below its partition at the one before the newest.
+        """Return the revision at which a StatefulSet creates an ordinal: below its partition, the second newest.
 
         Mirrors newVersionedStatefulSetPod of ``pkg/controller/statefulset/stateful_set_utils.go`` (v1.36).
         """
@@ -168,7 +168,7 @@ class Wish(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One thing that happened, for traces."""
+    """One step of a trace."""
 
     what: str
     """``bind``, ``preempt``, ``delete``, ``surge``, ``evict``, ``lose``, ``give up`` or ``stop``."""
@@ -227,11 +227,11 @@ def with_pinned(state: State, position: int, slot: int, status: int, change: int
 
 
 _BELOW_THE_FIRST = 1 << 32
-"""Ordinals below ``spec.ordinals.start`` are condemned as those are that are too high."""
+"""Offset for ordinals below ``spec.ordinals.start``: the controller deletes these like ordinals that are too high."""
 
 
 def with_running(cast: Cast, state: State, number: int, revision: int, bound: BoundPod, position: int) -> State:
-    """With a pod of a workload that runs already, or waits: on the node at ``position``, -1 where there is none."""
+    """Return the state with one existing pod, bound or waiting; ``position`` is its node, -1 if it has none."""
     ordinal = -1
     if cast.revisions[number][0].kind == "StatefulSet":
         ordinal = int(bound.name.rpartition("-")[2]) - cast.revisions[number][0].first_ordinal
@@ -242,13 +242,13 @@ def with_running(cast: Cast, state: State, number: int, revision: int, bound: Bo
         return with_bound(state, position, slot, 1)
     if position >= 0 and is_daemon:
         return with_pinned(state, position, slot, SETTLED, 1)
-    if is_daemon:  # made for a node that is gone, or for none that can be told
+    if is_daemon:  # made for a node that is gone or unknown
         return state._replace(orphans=queued(state.orphans, slot, SETTLED, 1))
     return with_waiting(state, slot, SETTLED, 1)
 
 
 def without_waiting(state: State, slot: int, count: int) -> State:
-    """Take away waiting pods of a slot, the newest first."""
+    """Return the state without ``count`` waiting pods of a slot, the newest first."""
     for _, status, here in sorted((q for q in state.waiting if q[0] == slot), key=lambda q: -q[1]):
         gone = min(here, count)
         if gone:
@@ -265,7 +265,7 @@ def _added(held: Held, slot: int, change: int) -> Held:
 
 
 def queued(queue: Queue, slot: int, status: int, change: int) -> Queue:
-    """The queue with so many more; what else is in it stays the same objects (see ``standing``)."""
+    """Return the queue with ``change`` more pods; its other entries stay the same objects (see ``standing``)."""
     work.spend(1 + len(queue) // 64)
     at = bisect_left(queue, (slot, status))
     here = at < len(queue) and queue[at][:2] == (slot, status)
@@ -274,7 +274,7 @@ def queued(queue: Queue, slot: int, status: int, change: int) -> Queue:
 
 
 def settled(state: State) -> State:
-    """All fresh pods have been tried; those that missed their call go on missing it."""
+    """Return the state after all fresh pods were tried; pods that missed an event keep their status."""
     return state._replace(
         waiting=_settled(state.waiting), pinned=tuple(map(_settled, state.pinned)), orphans=_settled(state.orphans)
     )

@@ -20,7 +20,7 @@ RULES = (
     ),
     Rule(
         slug='affinity-bootstrap-blocked',
-        summary='Affinity to its own pods, one of which runs where no new pod can join it',
+        summary='Affinity to its own pods, but one of them runs where no new pod can join it',
         family='affinity',
         severity=Severity.WARNING,
         evidence=('proof',),
@@ -727,7 +727,7 @@ RULES = (
     ),
     Rule(
         slug='pv-zone-pinning-conflict',
-        summary='A bound volume lies where the pod may not run',
+        summary='A bound volume is where the pod may not run',
         family='storage',
         severity=Severity.ERROR,
         evidence=('proof',),

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path as File
 
-from kubesched_lint.record import replace
+from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.card import Card
 from kubesched_lint.rulebook.examples import Example, Lint, coverage_faults, examples, failures
 from kubesched_lint.rulebook.frontmatter import CardError
@@ -15,7 +14,7 @@ from kubesched_lint.rulebook.library import Rulebook, cards_folder
 from kubesched_lint.rulebook.loading import usable
 
 
-@dataclass(frozen=True)
+@record
 class Trial:
     """``book`` has the rules for every example: those of ``cards``, and the shipped ones."""
 

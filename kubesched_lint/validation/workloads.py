@@ -274,13 +274,8 @@ def _stateful_set_strategy(strategy: Value) -> Iterator[Cause]:
 def _rolling_stateful_set(rolling: Value, path: Path) -> Iterator[Cause]:
     if rolling.get("partition", 0) < 0:
         yield invalid((*path, "partition"), rolling["partition"], _NEGATIVE)
-    if "maxUnavailable" in rolling:
-        # If the gate MaxUnavailableStatefulSet is off, the field is dropped; the gate is on by default since 1.35.
-        at, unavailable = (*path, "maxUnavailable"), rolling["maxUnavailable"]
-        yield from positive_int_or_percent(unavailable, at)
-        if amount(unavailable) == 0:
-            yield invalid(at, int_or_string(unavailable), "cannot be 0")
-        yield from at_most_all(unavailable, at)
+    # maxUnavailable is not checked: registry/apps/statefulset/strategy.go drops the field while the gate
+    # MaxUnavailableStatefulSet is off, as it is by default up to 1.36.
 
 
 def not_negative(spec: Value, *names: str, path: Path = _SPEC) -> Iterator[Cause]:

@@ -175,6 +175,8 @@ def test_a_workload_is_refused_with(value, message):
         workload("DaemonSet", updateStrategy={"rollingUpdate": {"maxSurge": "30%", "maxUnavailable": 0}}),
         workload("DaemonSet", updateStrategy={"type": "OnDelete"}),
         workload("StatefulSet", updateStrategy={"type": "OnDelete"}, podManagementPolicy="Parallel"),
+        # The API server drops the field: its gate MaxUnavailableStatefulSet is off by default.
+        workload("StatefulSet", updateStrategy={"rollingUpdate": {"maxUnavailable": 0}}),
         job(parallelism=3, completions=2, backoffLimit=0),
         job(completionMode="Indexed", completions=3, backoffLimitPerIndex=1, maxFailedIndexes=2),
         job(selector={"matchLabels": {"app": "a"}}, manualSelector=True),

@@ -1,4 +1,4 @@
-"""What a page tells of one cell of the matrix: its verdict in words, then labelled lines on how it is known."""
+"""Details of one cell of the matrix, for pages: its verdict in words, then labelled lines with the reasons."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _WORDS = {
     FINE: "fine",
     BAD: "always ends badly",
     DEPENDS: "depends on the order of events",
-    BY_SCORES: "hangs on the scheduler's scores",
+    BY_SCORES: "depends on the scheduler's scores",
     UNKNOWN: "not established",
-    NONE: "does not concern it",
+    NONE: "does not affect it",
 }
 
 
@@ -32,7 +32,7 @@ def needs_a_word(cell: Cell) -> bool:
 
 
 def behind(outlook: SimulationReport, cell: Cell) -> Iterator[tuple[str, str]]:
-    """Pairs of a label and a text; the lines of a course share one label."""
+    """Yield (label, text); the lines of a course share one label."""
     if cell.why:
         yield "because", cell.why
     place = outlook.place(cell)
@@ -47,7 +47,7 @@ def behind(outlook: SimulationReport, cell: Cell) -> Iterator[tuple[str, str]]:
 
 
 def bad_end(cell: Cell) -> str:
-    """What the course is called that ends badly."""
+    """The label of a course that ends badly."""
     return "one way it ends badly" + (", with other scores" if cell.verdict == BY_SCORES else "")
 
 

@@ -1,7 +1,7 @@
-"""What is behind each cell of the matrix that is not fine: proof or course, message, line to blame, what is missing.
+"""Details of each cell of the matrix that is not fine: proof or course, message, line to blame, missing facts.
 
-Cells of a workload that are bad for the same reason are told together, and a course of events that several share is
-printed once and referred to by its number.
+Cells of a workload with the same reason are grouped. A course of events that several cells share is printed once and
+then named by its number.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TITLES = {"node-loss": "node loss", "zone-loss": "zone loss", "scale-down": "sca
 _HEADINGS = {
     BAD: "always bad",
     DEPENDS: "depends on the order of events",
-    BY_SCORES: "hangs on the scheduler's scores",
+    BY_SCORES: "depends on the scheduler's scores",
     UNKNOWN: "not established",
 }
 
@@ -30,12 +30,12 @@ def title(event: str) -> str:
 
 
 def shown(cells: Sequence[Cell]) -> list[Cell]:
-    """Those that need a word."""
+    """The cells that need an explanation."""
     return [c for c in cells if c.verdict not in (FINE, NONE)]
 
 
 class PrintedCourses:
-    """Which courses were printed already, over the whole report."""
+    """The courses that the report has already printed, and their numbers."""
 
     def __init__(self, outlook: SimulationReport) -> None:
         witnesses = [w for row in outlook.rows for c in shown(row.cells) for w in (c.worst, c.best) if w is not None]
@@ -43,7 +43,7 @@ class PrintedCourses:
         self._numbers: dict[tuple[str, ...], int] = {}
 
     def told(self, witness: Witness) -> Iterator[str]:
-        """The lines of a course, of which the part that several share is numbered when it comes first."""
+        """The lines of a course; the part that several courses share gets a number when first printed."""
         count = _shared(witness)
         start, rest = witness.lines[:count], witness.lines[count:]
         if self._uses[start] < 2:
@@ -60,12 +60,12 @@ class PrintedCourses:
 
 
 def _shared(witness: Witness) -> int:
-    """How many phases come before the event; a deployment is all there is of its own course."""
+    """The number of lines before the event; a deployment's course is one line, which counts itself."""
     return max(len(witness.lines) - 1, 1)
 
 
 def details(outlook: SimulationReport, palette: Palette, room: int = 0) -> Iterator[str]:
-    """Per workload what is behind its cells; prose is wrapped at ``room`` cells, or not where that is 0."""
+    """Yield the details of each workload's cells, wrapped at ``room`` cells (0: no wrapping)."""
     courses = PrintedCourses(outlook)
     for row in outlook.rows:
         cells = shown(row.cells)
@@ -86,7 +86,7 @@ def _alike(outlook: SimulationReport, cells: Sequence[Cell]) -> Iterator[list[Ce
 
 
 def _group(outlook: SimulationReport, group: Sequence[Cell], courses: PrintedCourses) -> Iterator[tuple[str, int]]:
-    """Lines, each with how far its continuation hangs."""
+    """(line, indent of its continuation lines in cells) for a group of cells."""
     first = group[0]
     events = ", ".join(f"{title(c.event)} {c.text}" for c in group)
     proven = ", proven for any scheduler" if first.proven and first.verdict == BAD else ""

@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 MANY = 20
-"""From more nodes on, those with equal rows share one."""
+"""With more nodes, nodes with equal rows share one row."""
 _NAMED = 3
 _INDENT = "  "
 _UNBOUNDED = 10_000
 
 
 def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bool = False) -> str:
-    """``width`` counts cells: tables that are wider become lists; 0 is for a pipe. ``each`` gives every node a row."""
+    """Return the text for a terminal of ``width`` cells (0: a pipe); a table that is too wide becomes a list.
+
+    With ``each``, every node has its own row.
+    """
     palette = Palette(color)
     groups = not each and len(found.nodes) > MANY
     on = "" if found.not_created else f" on {many(len(found.nodes), 'node')}"
@@ -52,9 +55,9 @@ def _outcome(found: Explanation, palette: Palette, width: int) -> str:
     if found.made_for is not None:
         return _of_daemons(found, found.made_for, palette, width)
     if not fitting:
-        outcome = "No node of today fits." if found.may_grow else "No node fits: the pod stays Pending."
+        outcome = "No existing node fits." if found.may_grow else "No node fits: the pod stays Pending."
         if found.not_created:
-            outcome = "No pod is created: the API server refuses it."
+            outcome = "No pod is created: the API server rejects it."
         lines = [palette.bold(outcome), *(f"  {line}" for line in wrapped(found.message, max(width - 2, 0)))]
         if found.nominated:
             victims = ", ".join(map(visible, found.victims))
@@ -65,19 +68,17 @@ def _outcome(found: Explanation, palette: Palette, width: int) -> str:
     if not fitting[0].scores:
         return _sentence(palette.good, f"{count}.", width)
     if found.sampled:
-        return _sentence(
-            palette.good, f"{count}; the scheduler scores only some of them, so that any may be chosen.", width
-        )
+        return _sentence(palette.good, f"{count}; the scheduler scores only some of them, so it may choose any.", width)
     if len(winners) == 1:
         return _sentence(palette.good, f"{count}; the scheduler chooses {winners[0]}.", width)
-    return _sentence(palette.good, f"{count}; the scheduler draws one of {_names(winners)}.", width)
+    return _sentence(palette.good, f"{count}; the scheduler chooses one of {_names(winners)} at random.", width)
 
 
 def _of_daemons(found: Explanation, made_for: int, palette: Palette, width: int) -> str:
     waiting = made_for - len(found.fitting)
     if not made_for:
-        return _sentence(palette.bold, "No pod is made: labels or taints of every node keep it out.", width)
-    made = f"A pod is made for {made_for:,} of {many(len(found.nodes), 'node')}"
+        return _sentence(palette.bold, "No pod is created: labels or taints of every node exclude it.", width)
+    made = f"A pod is created for {made_for:,} of {many(len(found.nodes), 'node')}"
     if waiting:
         return _sentence(
             palette.bold, f"{made}; {waiting:,} of them {plural(waiting, 'stays', 'stay')} Pending.", width
@@ -129,7 +130,7 @@ def _refusals(refused: Sequence[NodeVerdict], grouped: bool) -> Table:
 
 
 def _has_room(table: str, width: int) -> bool:
-    """Whether a table keeps its words whole on this terminal."""
+    """Whether a table fits into ``width`` cells."""
     return not width or all(_cells(line) <= width for line in table.splitlines())
 
 
@@ -140,7 +141,7 @@ def _cells(line: str) -> int:
 
 
 def _scores_told(found: Explanation, each: bool, palette: Palette, width: int) -> Iterator[str]:
-    """The table for a narrow terminal: below each node what adds up to its total."""
+    """The scores as a list for a narrow terminal: below each node its scores."""
     ranked = sorted(found.fitting, key=lambda node: -(node.total or 0))
     for nodes in _grouped(ranked, not each, lambda n: (tuple(n.scores.items()), n.may_win)):
         one = nodes[0]
@@ -151,7 +152,7 @@ def _scores_told(found: Explanation, each: bool, palette: Palette, width: int) -
 
 
 def _refusals_told(refused: Sequence[NodeVerdict], each: bool, palette: Palette, width: int) -> Iterator[str]:
-    """The same of nodes that do not fit, those that are turned down alike together."""
+    """The nodes that do not fit as a list, grouped by equal obstacles."""
     for nodes in _grouped(refused, not each, lambda n: n.obstacles):
         for line in wrapped(_names([n.node for n in nodes], MANY), max(width - 2, 24)):
             yield _INDENT + palette.bold(line)
@@ -163,7 +164,7 @@ def _refusals_told(refused: Sequence[NodeVerdict], each: bool, palette: Palette,
 
 
 def _details(nodes: Sequence[NodeVerdict], number: int) -> str:
-    """What lies behind the same obstacle of several nodes, or an example where it differs."""
+    """The detail of an obstacle that several nodes share, or an example if the details differ."""
     details = [node.obstacles[number].detail for node in nodes]
     if len(set(details)) == 1:
         return details[0]
@@ -174,7 +175,7 @@ def _details(nodes: Sequence[NodeVerdict], number: int) -> str:
 def _grouped(
     nodes: Iterable[NodeVerdict], grouped: bool, key: Callable[[NodeVerdict], Hashable]
 ) -> list[list[NodeVerdict]]:
-    """Nodes with equal keys together, in the order in which the first of each comes."""
+    """Groups of nodes with equal keys, ordered by their first nodes."""
     if not grouped:
         return [[node] for node in nodes]
     found: dict[Hashable, list[NodeVerdict]] = {}
@@ -193,7 +194,7 @@ def _table(*headers: str) -> Table:
 
 
 def _rendered(table: Table, color: bool) -> str:
-    """As wide as it needs to be."""
+    """The table as text, without a limit of width."""
     from io import StringIO
 
     from rich.console import Console
@@ -215,7 +216,7 @@ def _rendered(table: Table, color: bool) -> str:
 
 
 def _broken(plugin: str) -> str:
-    """A plugin's name on several lines, a word each: columns of numbers are narrow."""
+    """A plugin's name with one word per line, because columns of numbers are narrow."""
     words = "".join(f"\n{c}" if c.isupper() and i else c for i, c in enumerate(plugin))
     return words.replace("Inter\nPod", "InterPod").replace("Pod\nTopology", "PodTopology")
 
@@ -230,7 +231,7 @@ def _names(names: Sequence[str], most: int = _NAMED) -> str:
 def as_json(found: Explanation) -> str:
     """``{"subject", "fits": [node…], "mayWin": [node…], "sampled", "message", "nominated", "victims", "nodes": […]}``.
 
-    A node has ``obstacles`` or ``scores`` and ``total``; the scores are absent where there is nothing to choose.
+    A node has ``obstacles``, or ``scores`` and ``total`` if several nodes fit.
     """
     return json_text(
         {

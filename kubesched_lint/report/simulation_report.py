@@ -1,4 +1,4 @@
-"""The report of ``simulate``: the matrix, how to read it, what is behind its cells, skews and pictures."""
+"""The report of ``simulate``: the matrix, its legend, details of its cells, skews and pictures."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kubesched_lint.report.palette import Palette
 
 
 def as_text(outlook: SimulationReport, *, color: bool = False, details: bool = True, room: int = 0) -> str:
-    """For a terminal of ``room`` cells a line (0: as wide as it gets); ends without a newline."""
+    """Return the text for lines of ``room`` cells (0: no limit), without a newline at the end."""
     return "\n".join(_lines(outlook, Palette(color), details, room))
 
 
@@ -47,7 +47,7 @@ def _lines(outlook: SimulationReport, palette: Palette, details: bool, room: int
 
 
 def _matrix(outlook: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
-    """Where the terminal is too narrow for all events, they come in several blocks."""
+    """The matrix, in several blocks if the terminal is too narrow for all events."""
     names = [f"{visible(w.namespace)}/{visible(w.name)}" for w in outlook.workloads]
     heads = [("", ""), *((names[r.number], outlook.workloads[r.number].kind) for r in outlook.rows)]
     wide = [max(map(width, column)) for column in zip(*heads, strict=True)]
@@ -95,7 +95,7 @@ def _painted(text: str, cell: Cell, palette: Palette) -> str:
 
 
 def _how_to_read(outlook: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
-    """Only what is in this very matrix and under it."""
+    """The legend, with only the terms that this report uses."""
     terms = dict(_terms([c for row in outlook.rows for c in row.cells]))
     if not terms:
         return
@@ -116,7 +116,7 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
         )
     ranging = next((c for c in cells if c.verdict != NONE and not c.bound.is_single and "–" in c.text), None)
     if ranging is not None:
-        how = "as the order of events, or which node or zone it befalls, will have it"
+        how = "depending on the order of events, or on the node or zone"
         yield (
             _bare(ranging.text),
             f"{ranging.bound} of the {ranging.wanted} wanted pods run in the end, {how}",
@@ -125,15 +125,15 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
     if unready is not None:
         yield (
             f"{unready.ready}/{unready.wanted} ready",
-            "so many pods are ready in the end, as those that the event makes never are",
+            "number of ready pods in the end, if new pods never become ready",
         )
     if any(c.text.endswith(" *") for c in cells):
-        yield "*", "rests on what nobody tells of the pod's volumes or classes: the assumption stands below"
+        yield "*", "depends on an assumption about the pod's volumes or classes, listed below"
     said = {_bare(c.text).partition(" (")[0].partition(",")[0] for c in cells}
     if any(c.text.endswith(" ?") for c in cells):
         further = any("--states" in m for c in cells for m in c.missing)
         more = "; a larger --states lets the search go further, and takes longer" if further else ""
-        yield "?", f"not established: what is missing for a verdict stands below{more}"
+        yield "?", f"not established: the missing facts are listed below{more}"
     hanging = next((c.text for c in cells if c.verdict == BY_SCORES), None)
     if hanging is not None:
         yield _bare(hanging), _BY_SCORES
@@ -144,12 +144,12 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
     if "counting" in why:
         yield (
             "counting",
-            "bounds that hold for every order of events and any scheduler; what lies between was not searched",
+            "bounds for every order of events and any scheduler; the range between them was not searched",
         )
     if "seeded course" in why:
         yield (
             "seeded course",
-            "one order of events, drawn at random and played by the exact scheduler: an example, no proof",
+            "one random order of events, simulated with the exact scheduler: an example, not a proof",
         )
 
 
@@ -157,22 +157,19 @@ def _bare(text: str) -> str:
     return text.removesuffix(" ?").removesuffix(" *")
 
 
-_BY_SCORES = (
-    "fine in each course of the default scheduler that was tried; where other scores choose among the nodes that fit, "
-    "some course ends badly"
-)
+_BY_SCORES = "fine in every simulated course of the default scheduler; with other scores, some course ends badly"
 _WORDS = (
-    ("stuck", "the rollout never ends: neither can a new pod run, nor may an old one go"),
+    ("stuck", "the rollout never ends: no new pod can run, and no old pod may be deleted"),
     ("may get stuck", "in some orders of events the rollout never ends"),
     ("blocked", "a disruption budget keeps the drain from ending"),
     ("may block", "in some orders, or on some nodes, a disruption budget keeps the drain from ending"),
-    ("OnDelete", "its pods are replaced only when somebody deletes them"),
-    ("–", "the event does not concern the workload"),
+    ("OnDelete", "pods are replaced only when somebody deletes them"),
+    ("–", "the event does not affect the workload"),
 )
 
 
 def _premises(outlook: SimulationReport, room: int) -> Iterator[str]:
-    """What the verdicts rest on; those of some cells only name them."""
+    """The assumptions of the verdicts; one that holds for some cells only names the first of them."""
     holders: dict[str, list[str]] = {}
     total = 0
     for row in outlook.rows:
@@ -220,7 +217,7 @@ def _pictures(outlook: SimulationReport, palette: Palette, room: int) -> Iterato
 
 
 def as_json(outlook: SimulationReport) -> str:
-    """One JSON object: ``workloads``, each with its ``cells``; ``skews``; ``notes`` and ``errors``."""
+    """Return one JSON object: ``workloads``, each with its ``cells``; ``skews``; ``notes`` and ``errors``."""
     value = {
         "workloads": [
             {"object": str(outlook.workloads[r.number]), "cells": [_cell(outlook, c) for c in r.cells]}
@@ -266,7 +263,7 @@ def _cell(outlook: SimulationReport, cell: Cell) -> dict[str, object]:
 
 
 def as_html_fragment(outlook: SimulationReport) -> str:
-    """A table to put into a page: each cell has its verdict as class, and what is behind it as title."""
+    """Return a table for a page: each cell has its verdict as class and the reason as title."""
     from kubesched_lint.report.html.tags import esc
 
     head = "".join(f"<th>{esc(title(e))}</th>" for e in outlook.events)

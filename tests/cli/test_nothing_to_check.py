@@ -49,13 +49,13 @@ def test_a_chart_without_helm_is_not_clean(folder: Path) -> None:
 def test_a_cluster_is_no_manifest(folder: Path, more: tuple[str, ...]) -> None:
     done = run(folder, "lint", *more, "cluster.yaml")
     assert done.returncode == 2
-    assert "error: no manifests, but a cluster (ClusterSketch): nothing was checked" in done.stdout
+    assert "error: no manifests, only a cluster (ClusterSketch): nothing was checked" in done.stdout
 
 
 def test_nodes_alone_are_no_manifests(folder: Path) -> None:
     (folder / "nodes.yaml").write_text("apiVersion: v1\nkind: Node\nmetadata: {name: a}\n")
     done = run(folder, "lint", "nodes.yaml")
-    assert (done.returncode, "no manifests, but a cluster (Node)" in done.stdout) == (2, True)
+    assert (done.returncode, "no manifests, only a cluster (Node)" in done.stdout) == (2, True)
 
 
 def test_a_sketch_beside_manifests_is_no_error(folder: Path) -> None:
@@ -80,7 +80,7 @@ def test_exclude_is_named_where_it_leaves_nothing(folder: Path) -> None:
     (folder / "kubesched.toml").write_text('exclude = ["plain/**"]\n')
     done = run(folder, "lint", "plain")
     assert done.returncode == 2
-    assert "nothing was checked: all that could be read here is excluded (exclude: plain/**)" in done.stdout
+    assert "nothing was checked: all files are excluded (exclude: plain/**)" in done.stdout
     (folder / "empty").mkdir()
     assert "is excluded" not in run(folder, "lint", "empty").stdout
 
@@ -95,7 +95,7 @@ def test_what_is_excluded_is_read_when_it_is_named_unless_excluding_is_forced(fo
     assert (done.returncode, "1 file (1 document)" in done.stdout) == (0, True)
     assert run(folder, "lint", "--partial", "--force-exclude", "plain/broken.yaml").returncode == 0
     alone = run(folder, "lint", "--force-exclude", "plain/broken.yaml")
-    assert (alone.returncode, "is excluded (exclude: plain/**)" in alone.stdout) == (2, True)
+    assert (alone.returncode, "are excluded (exclude: plain/**)" in alone.stdout) == (2, True)
 
 
 def test_a_cluster_that_cannot_be_read_was_given(folder: Path) -> None:

@@ -48,7 +48,7 @@ def test_the_report_names_both_courses_and_what_is_missing():
     outlook = crowded()
     text = as_text(outlook)
     for line in (
-        "hangs on the scheduler's scores",
+        "depends on the scheduler's scores",
         "one way it ends badly, with other scores",
         "one way it ends well",
         "missing: a proof that no other course of the default scheduler ends badly",

@@ -187,4 +187,4 @@ def test_an_error_of_another_workload_stays_an_error():
 
 def test_why_says_that_nobody_makes_the_pod_yet():
     found = answer(Question("train"), read(batch("Job", "train", "1", suspend=True)).inventory, sketch())
-    assert "spec.suspend is true: no such pod is made before somebody resumes the Job" in found.notes
+    assert "spec.suspend is true: no pod is created until somebody resumes the Job" in found.notes

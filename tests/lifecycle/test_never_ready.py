@@ -119,7 +119,7 @@ def test_the_assumption_is_said():
     told_ = outlook(workload("Deployment", "web", 2), workload("Deployment", "api", 2))
     text = as_text(told_)
     assert "the pods that an event makes of Deployment default/web never become ready" in text
-    assert "so many pods are ready in the end" in text
+    assert "number of ready pods in the end" in text
     assert '"ready": {"min": 0, "max": 0}' in " ".join(as_json(told_).split()).replace("{ ", "{").replace(" }", "}")
 
 

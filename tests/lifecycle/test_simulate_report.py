@@ -118,7 +118,7 @@ def test_the_legend_explains_what_is_printed_and_nothing_else(zones):
     tight = told(
         sketch(1, "ab", "1"), workload("Deployment", "a", 2, asking("1")), workload("Deployment", "b", 2, asking("1"))
     )
-    assert "0–2/2  0–2 of the 2 wanted pods run in the end, as the order of events" in as_text(tight)
+    assert "0–2/2  0–2 of the 2 wanted pods run in the end, depending on the order of events" in as_text(tight)
     big = [workload("Deployment", "a", 60, asking("700m")), workload("Deployment", "b", 70, asking("900m"))]
     unknown = as_text(told(sketch(10), *big, events=("deploy", "node-loss")))
     assert "  ?  " in unknown

@@ -243,7 +243,7 @@ def test_without_rendering_files_are_read_as_they_stand(tmp_path: Path) -> None:
     report = lint(tmp_path, ".", render=False)
     assert report.summary.workloads == 1
     assert not [f for f in report.findings if f.rule == "anti-affinity-exceeds-domains"]
-    assert any("2 Kustomization: bases and patches were read as they stand; to lint" in n for n in report.summary.notes)
+    assert any("2 Kustomization: read without rendering; to lint" in n for n in report.summary.notes)
 
 
 def test_without_kubectl_one_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

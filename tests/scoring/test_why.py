@@ -237,14 +237,14 @@ def test_a_daemonset_without_nodes_makes_no_pod_that_could_wait():
     live = Cluster(inventory=Inventory(nodes=nodes), kinds=frozenset({"Node"}))
     found = answer(Question("agent"), Inventory(workloads=(agent,)), live)
     assert found.made_for == 0
-    assert "No pod is made: labels or taints of every node keep it out." in as_text(found)
+    assert "No pod is created: labels or taints of every node exclude it." in as_text(found)
     assert "Pending" not in as_text(found)
     free = Workload("DaemonSet", "ops", "agent", pod())
     found = answer(Question("agent"), Inventory(workloads=(free,)), live)
-    assert "A pod is made for 3 of 3 nodes; 1 of them stays Pending." in as_text(found)
+    assert "A pod is created for 3 of 3 nodes; 1 of them stays Pending." in as_text(found)
     assert json.loads(as_json(found))["madeFor"] == 3
     found = answer(Question("agent"), Inventory(workloads=(free,)), replace(live, inventory=Inventory(nodes=nodes[:2])))
-    assert "A pod is made for 2 of 2 nodes; all of them fit." in as_text(found)
+    assert "A pod is created for 2 of 2 nodes; all of them fit." in as_text(found)
 
 
 def test_text_for_a_pipe_has_neither_colour_nor_trailing_blanks():

@@ -42,14 +42,14 @@ def test_what_the_set_takes_first_is_gone() -> None:
         "0/2 nodes are available: 2 Insufficient cpu. no new claims to deallocate, "
         "preemption: 0/2 nodes are available: 2 No preemption victims found for incoming pod."
     )
-    assert any("2 pods of the rest of the set were placed first, in kubectl order" in note for note in found.notes)
+    assert any("2 pods of the other manifests were placed first, in kubectl order" in note for note in found.notes)
     assert cell(told(SMALL, FILLER, WEB), "web", "deploy").verdict != FINE
 
 
 def test_alone_leaves_the_set_out_and_says_so() -> None:
     found = why(SMALL, "web", FILLER, WEB, alone=True)
     assert len(found.fitting) == 2
-    assert "the rest of the set is not placed (--alone)" in found.notes
+    assert "the pods of the other manifests are not placed (--alone)" in found.notes
 
 
 def test_a_workload_without_others_has_no_note_of_them() -> None:
@@ -69,7 +69,7 @@ def test_who_waits_for_a_later_one_is_asked_again() -> None:
     near = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
     found = why(SMALL, "web", workload("Deployment", "web", 1, near), workload("StatefulSet", "db", 1))
     assert [node.node for node in found.fitting]
-    assert any(note.startswith("1 pod of the rest of the set was placed first") for note in found.notes)
+    assert any(note.startswith("1 pod of the other manifests was placed first") for note in found.notes)
 
 
 def test_running_pods_of_the_set_stay_and_only_the_missing_are_made() -> None:
@@ -87,7 +87,7 @@ def test_running_pods_of_the_set_stay_and_only_the_missing_are_made() -> None:
         "spec": {"nodeName": "w-a", **pod},
     }
     found = why(sketch(1, "abc", "4", "110", live), "web", FILLER, WEB)
-    assert any(note.startswith("1 pod of the rest") for note in found.notes)
+    assert any(note.startswith("1 pod of the other manifests") for note in found.notes)
     assert len(found.fitting) == 1
     assert not next(node for node in found.nodes if node.node == "w-a").fits
 
@@ -111,7 +111,7 @@ def test_paused_workloads_and_jobs_take_no_room() -> None:
     }
     found = why(SMALL, "web", job, WEB)
     assert found.fitting
-    assert "pods of Job default/load are not placed: they end" in found.notes
+    assert "pods of Job default/load are not placed, because they finish" in found.notes
 
 
 def test_a_daemonset_comes_in_its_turn() -> None:

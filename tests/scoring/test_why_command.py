@@ -135,7 +135,7 @@ def test_later_replicas_come_after_the_earlier_ones(why):
     assert fourth.exit_code == 1
     assert "0/3 nodes are available: 3 node(s) didn't match pod anti-affinity rules." in fourth.stdout
     fifth = why("shop/web", "--replica", "5", "-f", "json")
-    assert "replica 4 already finds no node, so this is about that one" in told(fifth)["notes"]
+    assert "replica 4 already finds no node, so this explains replica 4" in told(fifth)["notes"]
 
 
 def test_each_replica_of_a_statefulset_has_its_own_claim(why):
@@ -157,7 +157,7 @@ def test_a_pod_of_the_snapshot_may_be_asked_about_without_manifests(why):
     assert waiting.exit_code == 1
     assert told(waiting)["nodes"][0]["obstacles"][0]["detail"] == "asks for disk=ssd, the node has no such label"
     running = told(why("pod/shop/runs", "-f", "json", paths=False))
-    assert running["notes"] == ["it runs on node-a now; this is how it would be placed if it came anew"]
+    assert running["notes"] == ["it runs on node-a now; this explains where a new copy would go"]
     # It does not stand in its own way: 3 CPU of 4 fit where it runs.
     assert "node-a" in running["fits"]
 

@@ -128,9 +128,10 @@ def check(request: Request, options: Options, rulebook: Rulebook) -> Report:
 
 
 def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
-    """Reads, lints and suppresses. Raises UnknownRuleError for a rule that is not there, ChangedError, BaselineError.
+    """Return the run: read inputs, lint, apply waivers and baseline.
 
-    A cluster that cannot be read is one error of the report; the manifests are then checked without one.
+    Raises UnknownRuleError, ChangedError or BaselineError.
+    A cluster that cannot be read becomes one error of the report; the manifests are then checked without a cluster.
     """
     rulebook.select(options.profile, options.select, options.ignore)  # before anything is read
     entries = None if request.baseline is None else _entries(request.baseline, rulebook)
@@ -159,7 +160,7 @@ def checked(request: Request, options: Options, rulebook: Rulebook) -> LintRun:
 
 
 def _saying_what_is_weaker(report: Report, judged: Report, changes: Changes | None, request: Request) -> Report:
-    """``judged`` has all findings, also those that no change touches."""
+    """The report with the ``config`` line; ``judged`` has all findings, including those outside the change."""
     waived = any(finding.suppressed for finding in judged.findings)
     if not (request.configuration or waived or changes):
         return report
@@ -241,25 +242,25 @@ def report_on(
 
 
 def _nothing(manifests: ManifestSet, options: Options, paths: Sequence[str]) -> InputError:
-    """Why nothing was checked, as far as what was met instead tells it."""
+    """The error that nothing was checked, with the reason if it is known."""
     where = paths[0] if paths else "<no input>"
     if manifests.skipped:
         first = manifests.skipped[0]
         return InputError(first.path, f"nothing was checked: {first.reason}", first.line)
     told = next(filter(tells_cluster, manifests.unread), None)
     if told is not None:
-        message = f"no manifests, but a cluster ({told.kind}): nothing was checked. A cluster is given by --cluster"
+        message = f"no manifests, only a cluster ({told.kind}): nothing was checked. Use --cluster for a cluster"
         return InputError(told.path, message, told.line)
     if any(unread.kind for unread in manifests.unread):
-        return InputError(where, "no Kubernetes object but a kustomization that is not rendered: nothing was checked")
+        return InputError(where, "only a kustomization that is not rendered: nothing was checked")
     if options.exclude.patterns and _are_excluded(paths, options):
         patterns = ", ".join(options.exclude.patterns[:_MOST_NAMED])
-        return InputError(where, f"nothing was checked: all that could be read here is excluded (exclude: {patterns})")
+        return InputError(where, f"nothing was checked: all files are excluded (exclude: {patterns})")
     return InputError(where, "no Kubernetes object found: nothing was checked" if paths else "nothing to check")
 
 
 def _are_excluded(paths: Sequence[str], options: Options) -> bool:
-    """Whether there would be files if none were excluded. Looks once more, for a run that has found nothing."""
+    """Whether there are files without the exclusions; searches again, after a run that found none."""
     from kubesched_lint.manifests.loader import InputFile, find_files
 
     return any(isinstance(found, InputFile) for found in find_files([p for p in paths if p != "-"], render=False))
@@ -278,7 +279,7 @@ def _entries(path: str, rulebook: Rulebook) -> tuple[KnownFinding, ...]:
 def _known(
     report: Report, entries: tuple[KnownFinding, ...], material: Inputs, rulebook: Rulebook
 ) -> tuple[Report, tuple[KnownFinding, ...]]:
-    """The report held against a baseline, and the entries that are gone: with errors of the input nobody can say."""
+    """(report with known findings marked, entries that are gone); with input errors, no entry counts as gone."""
     from kubesched_lint.project.baseline import held_against, told
 
     options, path = material.options, material.request.baseline or ""
@@ -294,7 +295,7 @@ def _known(
 
 
 def _changes(base: str, paths: Sequence[str]) -> Changes:
-    """What has changed; git is asked before anything is read, for it may say no."""
+    """The changes by git; computed before anything is read, because git may fail."""
     from kubesched_lint.project.changed import changes_since
 
     return changes_since(base, paths)
@@ -307,9 +308,9 @@ def _narrowed(changes: Changes, report: Report, manifests: ManifestSet, namespac
 
 
 def read_manifests(paths: Sequence[str], options: Options, *, render: bool = True) -> ManifestSet:
-    """Everything under the paths, decoded; what could not be read is in its ``errors``.
+    """Return everything under the paths, decoded; ``errors`` has what could not be read.
 
-    With ``render``, kustomizations are read as what they are applied as, where kubectl or kustomize is there to tell.
+    With ``render``, kustomizations are rendered if kubectl or kustomize is installed.
     """
     return manifest_set(entries_of(files_of(paths, options, render=render)), options.namespace)
 
@@ -324,7 +325,7 @@ def files_of(
 
 
 def entries_of(files: Iterable[InputFile | Skipped | InputError]) -> Iterator[Document | Unread | Skipped | InputError]:
-    """The documents of files that ``find_files`` found, and what it found besides."""
+    """Yield the documents of files from ``find_files``, and its other results unchanged."""
     from kubesched_lint.manifests.loader import InputFile, documents_of
 
     for found in files:
@@ -335,7 +336,7 @@ def entries_of(files: Iterable[InputFile | Skipped | InputError]) -> Iterator[Do
 
 
 def open_cluster(path: str | None, elastic: bool | None) -> tuple[Cluster | None, tuple[InputError, ...]]:
-    """What ``--cluster`` names, or why it cannot be read."""
+    """Return (cluster of ``--cluster`` or None, errors of reading it)."""
     if path is None:
         return None, ()
     from kubesched_lint.cluster.read import read_cluster
@@ -359,13 +360,13 @@ def _now() -> datetime:
 def _version_notes(options: Options) -> Iterator[str]:
     if options.kubernetes_version != RECORDED:
         yield (
-            f"for Kubernetes {options.kubernetes_version} the published schema alone says what the API server refuses: "
-            "unknown fields and wrong types, not its rules of validation"
+            f"for Kubernetes {options.kubernetes_version}, objects are checked against the published schema only: "
+            "unknown fields and wrong types, but not the API server's other validation"
         )
 
 
 def _skipped_documents(manifests: ManifestSet) -> Iterator[Skip]:
-    """What was met and not checked is told among the skipped, never passed over."""
+    """A skip for each document that was read but not checked."""
     for skipped in manifests.skipped:
         place = "".join(f":{number}" for number in (skipped.line, skipped.column) if number)
         yield Skip("", f"{skipped.path}{place}: {skipped.reason}")
@@ -383,11 +384,11 @@ def _set_notes(manifests: ManifestSet) -> Iterator[str]:
         where = overlays[0].rpartition("/")[0] or "."
         why = "" if which("kubectl") or which("kustomize") else " (neither kubectl nor kustomize is on PATH)"
         yield (
-            f"{len(overlays)} Kustomization: bases and patches were read as they stand{why}; to lint what is applied: "
+            f"{len(overlays)} Kustomization: read without rendering{why}; to lint the applied objects: "
             f"kubectl kustomize {where} | kubesched-lint lint -"
         )
     rendered = tuple(dict.fromkeys(d.rendering.how for d in manifests.documents if d.rendering is not None))
     if rendered:
-        yield f"rendered with {first_few(rendered, _MOST_NAMED)}: lines that no file has are marked (rendered)"
+        yield f"rendered with {first_few(rendered, _MOST_NAMED)}; lines that are in no file are marked (rendered)"
     for kind, count in wrapping.items():
-        yield f"{count} {kind}: wraps a pod template that is not checked; render it to a workload to have it checked"
+        yield f"{count} {kind}: has a pod template that is not checked; render it to a workload to check it"

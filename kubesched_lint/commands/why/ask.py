@@ -1,4 +1,4 @@
-"""From a name to a decision: the pod as it would be stored, and the cluster that it would meet."""
+"""Answer ``why``: find the named pod, place the pods before it, and explain the decision."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _copy(
     state = _state(world, away)
     state.storage = storage_to_be(world)
     pod = world.member(workload).pod
-    notes = [f"not known is {what}; taken as fine" for what in decision.unknown]
+    notes = [f"unknown: {what}; assumed to be fine" for what in decision.unknown]
     notes += _notes(workload, pod, running, question)
     notes += _of_pools(world.member(workload))
     notes += [f"not known: {lack.text}" if lack.unknown else f"assumed: {lack.text}" for lack in lacks]
@@ -89,9 +89,9 @@ def _copy(
     notes += _beside(world.member(workload), state, earlier, question)
     placed, title = earlier.placed, str(subject)
     if placed < question.replica - 1:
-        notes.append(f"replica {placed + 1} already finds no node, so this is about that one")
+        notes.append(f"replica {placed + 1} already finds no node, so this explains replica {placed + 1}")
     if placed:
-        notes.append(f"{placed} earlier {plural(placed, 'replica was', 'replicas were')} placed first, by one draw")
+        notes.append(f"{placed} earlier {plural(placed, 'replica was', 'replicas were')} placed first, with one seed")
         title = f"replica {placed + 1} of {title}"
     found = explain(earlier.next, state, earlier.owner, subject=title, notes=notes)
     return replace(found, may_grow=True) if world.pools else found
@@ -108,32 +108,32 @@ def _daemon(title: str, it: Member, state: ClusterState, question: Question, not
     nodes = targets(pod, state.index)[0]
     notes += _beside(it, state, lambda: (nodes & ~diagnose(pod, state).feasible == 0, 0), question)
     found = explain(pod, state, subject=title, notes=notes, one_node_each=True)
-    # What the scheduler would say of a pod that may go anywhere is said of none of those that are made.
+    # The scheduler's message for a pod that may go anywhere applies to none of the DaemonSet's pods.
     return replace(found, made_for=nodes.bit_count(), message="", nominated="", victims=())
 
 
 def _beside(it: Member, state: ClusterState, turn: Turn, question: Question) -> Iterator[str]:
-    """Places the rest of the set, unless it is to be left out; yields a note that says which."""
+    """Place the pods of the other manifests unless --alone is given; yield notes about it."""
     others = [w for w in it.world.as_created if w.ref != it.workload.ref]
     if not others or question.alone:
         turn()
         if others:
-            yield "the rest of the set is not placed (--alone)"
+            yield "the pods of the other manifests are not placed (--alone)"
         return
     found = place_rest(it.workload.ref, it.world.without_pools, state, turn, question.seed)
     if found is None:
         turn()
-        yield f"the rest of the set is not placed: it makes more than {MOST_PODS:,} pods"
+        yield f"the pods of the other manifests are not placed: they are more than {MOST_PODS:,}"
         return
     were = plural(found.placed, "was", "were")
-    waiting = f", and {_pods(found.waiting)} of it found no node" if found.waiting else ""
-    order = f"in {question.apply_order} order, by one draw{waiting} (--alone leaves them out)"
-    yield f"{_pods(found.placed)} of the rest of the set {were} placed first, {order}"
+    waiting = f", and {_pods(found.waiting)} found no node" if found.waiting else ""
+    order = f"in {question.apply_order} order, with one seed{waiting} (--alone skips them)"
+    yield f"{_pods(found.placed)} of the other manifests {were} placed first, {order}"
     if found.cut:
-        yield "more of the rest of the set might find nodes in the end: to place it takes more work than is done here"
+        yield "more pods of the other manifests might find nodes: placing them was stopped at the limit of work"
     ending = [w for w in others if w.kind in ("Job", "CronJob")]
     if ending:
-        yield f"pods of {_first(ending)} are not placed: they end"
+        yield f"pods of {_first(ending)} are not placed, because they finish"
 
 
 def _first(workloads: Sequence[Workload]) -> str:
@@ -141,7 +141,7 @@ def _first(workloads: Sequence[Workload]) -> str:
 
 
 class _Earlier:
-    """The copies before the one in question, bound one after another as far as they find a node."""
+    """The replicas before the one in question, bound one after another as far as they find a node."""
 
     def __init__(self, copies: _Copies, state: ClusterState, owner: Selector | None, question: Question) -> None:
         self._copies = copies
@@ -155,7 +155,7 @@ class _Earlier:
         return self._copies[self.placed]
 
     def __call__(self) -> tuple[bool, int]:
-        """Whether the one in question fits now, and how many before it were bound by this call."""
+        """(whether the replica in question fits now, number of earlier replicas that this call bound)."""
         wanted = self._question.replica - 1
         ahead = (self._copies[i] for i in range(self.placed, wanted))
         bound = place_earlier(ahead, self._state, self.owner, self._question.seed + self.placed)
@@ -164,7 +164,7 @@ class _Earlier:
 
 
 def _of_pools(it: Member) -> Iterator[str]:
-    """What pools would add for the whole set: the nodes that are explained are those of today."""
+    """A note about nodes that pools would add for the whole set, because the answer covers existing nodes only."""
     if not it.world.pools or it.workload.kind == "DaemonSet":
         return
     from kubesched_lint.analysis.pool_notes import verdict_note
@@ -177,18 +177,18 @@ def _of_pools(it: Member) -> Iterator[str]:
 def _pod_of_the_snapshot(
     subject: NamedObject, bound: BoundPod, question: Question, manifests: Inventory, cluster: Cluster
 ) -> Explanation:
-    """A waiting pod as it is; a bound one as if it came anew."""
+    """The decision for a pod of the snapshot; a bound pod is removed first."""
     world = World(manifests, cluster, question.premises)
     state = _state(world, (bound,))
     everything = (*cluster.inventory.workloads, *manifests.workloads)
     mine = next((w for w in everything if any(p is bound for p in cluster.running.pods_of(w))), None)
     owner = owner_selector(mine, bound.pod.labels) if mine is not None else None
-    notes = [f"it runs on {bound.node} now; this is how it would be placed if it came anew"] if bound.node else []
+    notes = [f"it runs on {bound.node} now; this explains where a new copy would go"] if bound.node else []
     return explain(bound.pod, state, owner, subject=str(subject), notes=notes)
 
 
 class _Copies:
-    """The pods of a workload by number; those of a StatefulSet have labels, and may have claims, of their own."""
+    """The pods of a workload by ordinal; each pod of a StatefulSet has its own labels and claims."""
 
     def __init__(self, workload: Workload, world: World, state: ClusterState) -> None:
         self._workload = workload
@@ -208,7 +208,7 @@ class _Copies:
 
 
 def _state(world: World, away: Sequence[BoundPod]) -> ClusterState:
-    """The nodes that exist, with all running pods but those that are ``away``."""
+    """The existing nodes with all running pods except those in ``away``."""
     gone = {id(bound) for bound in away}
     objects = replace(world.objects, pods=tuple(p for p in world.objects.pods if id(p) not in gone))
     index = world.without_pools.index
@@ -217,17 +217,17 @@ def _state(world: World, away: Sequence[BoundPod]) -> ClusterState:
 
 def _notes(workload: Workload, pod: Pod, running: tuple[BoundPod, ...], question: Question) -> Iterator[str]:
     if pod.node_name:
-        yield f"spec.nodeName is set: the scheduler is not asked, the kubelet of {pod.node_name} admits the pod"
+        yield f"spec.nodeName is set: the pod skips the scheduler, and the kubelet of {pod.node_name} admits it"
     if workload.held:
-        yield f"{workload.held_field} is true: no such pod is made before somebody resumes the {workload.kind}"
+        yield f"{workload.held_field} is true: no pod is created until somebody resumes the {workload.kind}"
     if service_account(workload):
         yield f"ServiceAccounts are not read: {workload.namespace}/{service_account(workload)} is assumed to exist"
     if workload.kind == "DaemonSet":
-        yield "each pod of a DaemonSet is made for one node; none is made where labels or taints do not let it in"
+        yield "each pod of a DaemonSet is created for one node; none where labels or taints exclude it"
     if running and question.keep_running:
-        yield f"{_pods(len(running))} of it in the cluster stay where they are"
+        yield f"{_pods(len(running))} of its running revision stay in place"
     elif running:
-        yield f"without {_pods(len(running))} of it that the cluster holds now; --keep-running leaves them in place"
+        yield f"without its {_pods(len(running))} in the cluster; --keep-running keeps them in place"
 
 
 def _pods(count: int) -> str:

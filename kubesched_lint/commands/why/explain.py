@@ -1,4 +1,4 @@
-"""One decision of the scheduler laid open: for every node the score it gets, or the plugin that turned the pod away."""
+"""Explain one decision of the scheduler: for every node its scores, or the plugin that rejects the pod."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kubesched_lint.scheduler.verdict import Rejection
 
 @record
 class Obstacle:
-    """Why a node was turned down: the plugin, kube-scheduler's reason verbatim, and what lies behind it."""
+    """Why a node was rejected: the plugin, kube-scheduler's reason verbatim, and a detail."""
 
     plugin: str
     reason: str
@@ -32,7 +32,7 @@ class Obstacle:
 
 @record
 class NodeVerdict:
-    """Either ``obstacles``, or the node fits and, where there was a choice, has scores."""
+    """``obstacles`` if the node does not fit; else ``scores`` if several nodes fit."""
 
     node: str
     obstacles: tuple[Obstacle, ...] = ()
@@ -50,26 +50,26 @@ class NodeVerdict:
 @record
 class Explanation:
     subject: str
-    """What was asked about: ``Deployment shop/web``."""
+    """The workload or pod, like ``Deployment shop/web``."""
     nodes: tuple[NodeVerdict, ...]
     """In the order of the cluster."""
     message: str = ""
     """The PodScheduled message when nothing fits."""
     refusal: str = ""
-    """The plugin that turned the pod away before any node was looked at."""
+    """The plugin that rejected the pod before any node was examined."""
     nominated: str = ""
     """The node on which preemption would make room."""
     victims: tuple[str, ...] = ()
     """The pods it would evict there, ``namespace/name``."""
     sampled: bool = False
-    """More nodes fit than the scheduler scores: any of them may win, and its totals are those of its sample."""
+    """More nodes fit than the scheduler scores, so any of them may win; the totals are from a sample."""
     notes: tuple[str, ...] = ()
     may_grow: bool = False
-    """Pools may add nodes: ``nodes`` are those of today."""
+    """Pools may add nodes; ``nodes`` has only existing ones."""
     not_created: bool = False
-    """The API server refuses the pod, in the words of ``message``: no node is asked."""
+    """The API server rejects the pod with ``message``, so no node is examined."""
     made_for: int | None = None
-    """Nodes for which a DaemonSet makes a pod; None for any other pod. On others that do not fit nothing waits."""
+    """Number of nodes for which a DaemonSet creates a pod; None for other pods. Other nodes get no pod."""
 
     @property
     def fitting(self) -> tuple[NodeVerdict, ...]:
@@ -77,7 +77,7 @@ class Explanation:
 
     @property
     def plugins(self) -> tuple[str, ...]:
-        """Score plugins that had something to say, in the profile's order."""
+        """Score plugins that gave a score, in the profile's order."""
         return tuple(dict.fromkeys(plugin for node in self.nodes for plugin in node.scores))
 
 
@@ -90,15 +90,15 @@ def explain(
     notes: Sequence[str] = (),
     one_node_each: bool = False,
 ) -> Explanation:
-    """How the scheduler would decide about an admitted pod now. ``state`` is as before when this returns.
+    """Return how the scheduler would decide about an admitted pod now. ``state`` is unchanged on return.
 
-    ``owner`` is the selector of the pod's controller (``scoring.owner_selector``). With ``one_node_each`` the pod
-    stands for those that a DaemonSet makes, each for a node of its own: there is nothing to choose, hence no scores.
+    ``owner`` is the selector of the pod's controller (``scoring.owner_selector``). With ``one_node_each``, the pod
+    represents the pods of a DaemonSet, one per node, so there is no choice and there are no scores.
     """
     found = diagnose(pod, state)
     obstacles = _obstacles(found, pod, state)
     if found.feasible:
-        # Without a choice the scheduler does not score.
+        # The scheduler does not score a single node.
         chooses = bool(found.feasible & (found.feasible - 1)) and not one_node_each
         nodes = _scored(found, obstacles, pod, state, owner) if chooses else _unscored(found, obstacles, state)
         return Explanation(subject, tuple(nodes), sampled=chooses and is_sampled(found), notes=tuple(notes))

@@ -1,4 +1,4 @@
-"""What a person means by ``kind/name``, ``namespace/name`` or ``name``: one workload or pod, or a list of choices."""
+"""Find the workload or pod for ``kind/name``, ``namespace/name``, ``name`` or ``kind/namespace/name``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHOWN = 8
 
 
 class NamingError(ValueError):
-    """Nothing has the name, or several things have; the message lists what there is."""
+    """No object or several objects match the name; the message lists candidates."""
 
 
 @record
@@ -40,12 +40,12 @@ class NamedObject:
 
     @property
     def full_name(self) -> str:
-        """What names it beyond doubt."""
+        """The unambiguous name."""
         return f"{self.kind.lower()}/{self.namespace}/{self.name}"
 
 
 def find(name: str, manifests: Inventory, live: Inventory | None) -> NamedObject:
-    """The one thing that ``name`` means: of the manifests, or else of the snapshot. Raises NamingError."""
+    """Return the one object that matches ``name``, in the manifests or else in the snapshot. Raises NamingError."""
     everything = [list(_workloads(manifests))]
     if live is not None:
         everything += [list(_workloads(live)), list(_pods(live))]
@@ -84,7 +84,7 @@ def _means(name: str, subject: NamedObject) -> bool:
 
 
 def is_kind(word: str) -> bool:
-    """Whether a person may mean a kind by it, rather than a namespace."""
+    """Whether the word is a kind rather than a namespace."""
     return _kind(word) in _SHORT.values()
 
 

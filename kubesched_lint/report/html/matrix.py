@@ -1,4 +1,4 @@
-"""The what-happens-when matrix as a table: every cell can be opened to see how it is known."""
+"""The matrix of events as an HTML table; every cell opens to show its reasons."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _KEY = (
     (FINE, "fine in every order of events"),
     (BAD, "always ends badly"),
     (DEPENDS, "depends on the order of events"),
-    (BY_SCORES, "hangs on the scheduler's scores: fine as far as the default ones were tried"),
+    (BY_SCORES, "depends on the scheduler's scores: fine in every simulated course with the default ones"),
     (UNKNOWN, "not established"),
 )
 
 
 def table(outlook: SimulationReport) -> Iterator[str]:
-    """Rows with something to tell come first; a hidden row below each holds what is behind its cells."""
+    """Yield the table: rows that need an explanation first; a hidden row below each has the details of its cells."""
     rows = sorted(outlook.rows, key=lambda row: not any(map(needs_a_word, row.cells)))
     common = _common(rows)
     heads = "".join(f'<th scope="col">{esc(event_title(event))}</th>' for event in outlook.events)
@@ -35,11 +35,11 @@ def table(outlook: SimulationReport) -> Iterator[str]:
     key = "".join(f'<li class="{v}"><b>{_SIGNS[v]}</b> {words}</li>' for v, words in _KEY if v in found)
     yield f'<ul class="key">{key}</ul>\n'
     if common:
-        yield f'<p class="premises">All of it assumes: {esc("; ".join(common))}.</p>\n'
+        yield f'<p class="premises">All cells assume: {esc("; ".join(common))}.</p>\n'
 
 
 def _common(rows: Sequence[Row]) -> tuple[str, ...]:
-    """The premises on which every cell stands."""
+    """The premises that all cells share."""
     cells = [cell for row in rows for cell in row.cells if cell.verdict != NONE]
     if not cells:
         return ()

@@ -1,4 +1,4 @@
-"""One cause that hits many workloads is told once: findings that differ only in names and numbers belong together."""
+"""Group findings with one cause: those that differ only in names and numbers."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from kubesched_lint.findings import Finding, Location
 from kubesched_lint.record import record
 
 _FEWEST = 3
-"""Findings of one cause that make a group; two are quicker read in full."""
+"""Minimum number of findings in a group; two are quicker to read in full."""
 _REMEMBERED = 1024
-"""Texts: without names, those of one cause are few."""
+"""Size of the cache of texts."""
 
 
 @record
 class FindingGroup:
-    """The finding that is shown in full, and the like of it that are only listed."""
+    """A group: the finding shown in full, and similar ones listed by location."""
 
     first: Finding
     others: tuple[Finding, ...] = ()
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings by path, line, column and rule: the order of every report."""
+    """Return the findings by path, line, column and rule, which is the order of every report."""
     return sorted(
         findings,
         key=lambda f: (f.location.path, f.location.span.line, f.location.span.column, f.rule, str(f.object), f.message),
@@ -31,7 +31,7 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
-    """Groups in the order of their first findings; what is alone or in a pair stays by itself."""
+    """Yield groups in the order of their first findings; fewer than three similar findings are not grouped."""
     rules: dict[str, int] = {}
     for finding in findings:
         rules[finding.rule] = rules.get(finding.rule, 0) + 1
@@ -50,7 +50,7 @@ def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
 
 
 def difference(finding: Finding, first: Finding) -> str:
-    """What explains ``finding`` otherwise than ``first``: its evidence with other numbers, or else its message."""
+    """The evidence (or else the message) of ``finding`` if it differs from that of ``first``; else empty."""
     if finding.evidence.text:
         ours, theirs = finding.evidence.text, first.evidence.text
     else:
@@ -59,7 +59,7 @@ def difference(finding: Finding, first: Finding) -> str:
 
 
 def distinct_place(finding: Finding, first: Finding) -> Location:
-    """Where ``finding`` is, as far as that is elsewhere than ``first``: one term may be to blame for many pods."""
+    """The first place of ``finding`` that ``first`` does not have, because one term may be to blame for many pods."""
     known = {first.location, *(related.location for related in first.related)}
     places = (finding.location, *(related.location for related in finding.related))
     return next((location for location in places if location not in known), finding.location)
@@ -85,7 +85,7 @@ def nameless(finding: Finding, text: str) -> str:
 
 
 def _without(name: str, text: str) -> str:
-    """``text`` with ``name`` blanked where it stands as a word of its own."""
+    """``text`` with ``name`` blanked where it is a whole word."""
     parts = text.split(name)
     result = parts[0]
     for part in parts[1:]:
@@ -99,11 +99,11 @@ def _joins(character: str) -> bool:
 
 
 def _ends(part: str) -> bool:
-    """Whether a name before ``part`` ends with a full stop rather than going on with a dot."""
+    """Whether the dot at the start of ``part`` ends a sentence and is not part of a name."""
     return part[0] == "." and not (len(part) > 1 and part[1].isalnum())
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _numberless(text: str) -> str:
-    """``text`` with numbers that stand alone blanked; ``pool-2`` and ``v1.36`` are names."""
+    """``text`` with separate numbers blanked; ``pool-2`` and ``v1.36`` are names."""
     return " ".join("#" if word.strip(".,;:()").isdecimal() else word for word in text.split(" "))

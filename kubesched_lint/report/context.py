@@ -1,4 +1,4 @@
-"""What a renderer may ask for beside the report: source lines, words of cards, the cluster, the terminal's nature."""
+"""Inputs of a renderer besides the report: source lines, cards, the cluster, the terminal."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 @record
 class CardView:
-    """What a report shows of a rule's card."""
+    """The parts of a rule's card that reports show."""
 
     slug: str
     summary: str
     severity: Severity
     markdown: str = ""
-    """The card's prose, below its front matter."""
+    """The card's text below its front matter."""
     family: str = ""
     references: tuple[str, ...] = ()
     url: str = ""
-    """Where people read the card on the web; empty when it is nowhere."""
+    """Web address of the card, or empty."""
 
 
 def _no_lines(path: str) -> Sequence[str]:
@@ -46,10 +46,10 @@ def _no_files() -> Sequence[str]:
 
 @record
 class RenderContext:
-    """``sources`` gives a file's lines without their line ends, ``()`` when it cannot be shown; it never raises.
+    """``sources`` returns a file's lines without line ends, or ``()`` if it cannot be shown; it never raises.
 
-    ``width`` counts terminal cells; 0 means that no terminal is there: prose is not wrapped. ``panorama`` costs a
-    simulation, so only formats that show it ask; None without a cluster.
+    ``width`` is the terminal's width in cells; 0 means no terminal and no wrapping. ``panorama`` runs a simulation,
+    so only formats that show it call it; it returns None without a cluster.
     """
 
     sources: Callable[[str], Sequence[str]] = _no_lines
@@ -58,15 +58,15 @@ class RenderContext:
     width: int = 0
     version: str = __version__
     fail_on: Severity | None = Severity.ERROR
-    """From which severity on findings fail the run."""
+    """Findings of at least this severity fail the run."""
     root: str = ""
-    """The folder that formats with relative paths start from; empty: paths stay as they are."""
+    """The folder for relative paths; if empty, paths stay unchanged."""
     files: Callable[[], Sequence[str]] = _no_files
-    """The files that were read, those without findings among them."""
+    """The files that were read, including those without findings."""
     panorama: Callable[[], ReportExtras | None] = _no_cluster
     verbose: bool = False
-    """Below the findings: which rules were skipped, and each known finding, where otherwise they are counted."""
+    """Name the skipped rules and list the known findings, instead of counting them."""
     quiet: bool = False
-    """Nothing below the findings."""
+    """Print no footer."""
     statistics: bool = False
-    """A table of rules and how often each found something."""
+    """Print a table with the number of findings of each rule."""

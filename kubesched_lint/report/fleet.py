@@ -1,4 +1,4 @@
-"""One set against many clusters: a table of rules by clusters, and what was found where."""
+"""The report of ``fleet``: a table of rules by clusters, and the findings with their clusters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NOTHING = "·"
 
 
 def worst_exit_code(outcomes: Sequence[FleetOutcome], fail_on: Severity | None, strict_skips: bool = False) -> int:
-    """Of ``lint`` on each cluster, the worst."""
+    """The highest exit code of ``lint`` on the clusters."""
     return max((exit_code(outcome.report, fail_on, strict_skips) for outcome in outcomes), default=0)
 
 

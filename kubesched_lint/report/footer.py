@@ -1,4 +1,4 @@
-"""What was looked at and what was not: the lines below the findings, and the counts that every report shares."""
+"""The lines below the findings: what was checked, what was skipped, and the counts that all reports share."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from kubesched_lint.text import first_few, many, plural
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _MOST_NAMES = 8
-"""Rules or kinds that one line names before it only counts."""
+"""Maximum number of rules or kinds that one line names."""
 FAIL_ON: dict[str, Severity | None] = {
     "error": Severity.ERROR,
     "warning": Severity.WARNING,
     "note": Severity.NOTE,
     "never": None,
 }
-"""The words of ``--fail-on``; None lets findings pass, whatever their severity."""
+"""The values of ``--fail-on``; with None, no finding fails the run."""
 
 
 def open_findings(report: Report) -> Iterator[Finding]:
@@ -32,7 +32,7 @@ def counts(findings: Iterable[Finding]) -> Mapping[Severity, int]:
 
 
 def suppressed(report: Report) -> tuple[int, int]:
-    """How many findings somebody waived, and how many a baseline knows."""
+    """(number of waived findings, number of findings known from a baseline)."""
     known = sum(1 for f in report.findings if f.suppressed and f.suppressed.known)
     return sum(1 for f in report.findings if f.suppressed) - known, known
 
@@ -46,9 +46,9 @@ def verdict(report: Report) -> str:
 
 
 def footer(report: Report, most_names: int = _MOST_NAMES) -> Iterator[tuple[str, str]]:
-    """Pairs of a short label and a sentence, in reading order; the verdict is the last.
+    """Yield (short label, sentence) in reading order; the verdict is the last.
 
-    A line names ``most_names`` rules before it only counts; with 0, rules that lack something are counted in one line.
+    A line names at most ``most_names`` rules; with 0, one line counts all rules with missing inputs.
     """
     summary = report.summary
     documents = many(summary.documents, "document")
@@ -88,7 +88,7 @@ def _if_fixed(report: Report) -> str:
 
 
 def skips(report: Report, most_names: int = _MOST_NAMES) -> Iterator[str]:
-    """One line a reason, with the rules: ``12 rules need a cluster (--cluster): a, b, …``."""
+    """One line per reason, with the rules: ``12 rules need a cluster (--cluster): a, b, …``."""
     for reason, named in _reasons(report):
         rules = many(len(named), "rule")
         if not named:
@@ -100,14 +100,14 @@ def skips(report: Report, most_names: int = _MOST_NAMES) -> Iterator[str]:
 
 
 def cut_short(report: Report) -> str:
-    """The rules that were not followed to their end, as one sentence; empty where all were."""
+    """The rules that stopped at the limit of work, as one sentence; empty if there are none."""
     rules = sorted({skip.rule for skip in report.skipped if skip.cut})
     reason = next((skip.reason for skip in report.skipped if skip.cut), "")
     return f"{_named(rules)}: {reason}" if rules else ""
 
 
 def skip_counts(report: Report) -> Iterator[str]:
-    """One line for all that is lacking: ``9 rules: 6 need running pods, 3 need claims``; one for any other reason."""
+    """One line for all missing inputs (``9 rules: 6 need running pods, 3 need claims``), one per other reason."""
     lacking = [(reason, len(named)) for reason, named in _reasons(report) if named and _lacks(reason)]
     if lacking:
         needs = [(n, f"{plural(n, 'needs', 'need')} {_gist(_needed(reason))}") for reason, n in lacking]
@@ -121,7 +121,7 @@ def skip_counts(report: Report) -> Iterator[str]:
 
 
 def _lacks(reason: str) -> bool:
-    """Whether a rule was skipped for what it needs and nobody gave."""
+    """Whether a rule was skipped because of a missing input."""
     return reason.startswith("needs ")
 
 
@@ -130,12 +130,12 @@ def _needed(reason: str) -> str:
 
 
 def _gist(needed: str) -> str:
-    """``claims`` of ``claims (kubectl get pvc -A), which the snapshot does not hold``."""
+    """The first words, like ``claims`` for ``claims (kubectl get pvc -A), which the snapshot does not hold``."""
     return needed.partition(" (")[0].partition(",")[0]
 
 
 def _reasons(report: Report) -> list[tuple[str, list[str]]]:
-    """Reason → rules, most first; a document that was skipped has no rule."""
+    """(reason, rules), the reason with most rules first; a skipped document has no rule."""
     reasons: dict[str, list[str]] = {}
     for skip in report.skipped:
         reasons.setdefault(skip.reason, []).append(skip.rule)
@@ -144,7 +144,7 @@ def _reasons(report: Report) -> list[tuple[str, list[str]]]:
 
 
 def statistics(report: Report) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Head and rows of a table: each rule with the findings of every severity that occurs, the most telling first."""
+    """(head, rows) of a table: findings of each rule by severity, the most severe first."""
     kinds = [severity.word for severity in _SEVERITIES] + ["suppressed", "known"]
     table: dict[str, dict[str, int]] = {}
     for finding in report.findings:
@@ -165,7 +165,7 @@ def _named(names: list[str], most: int = _MOST_NAMES) -> str:
 
 
 def exit_code(report: Report, fail_on: Severity | None = Severity.ERROR, strict_skips: bool = False) -> int:
-    """0: clean, 1: findings that matter, 2: input that could not be read.
+    """Return 0 for a clean run, 1 for findings of at least ``fail_on``, 2 for input errors.
 
     Suppressed and known findings never count; skipped rules count only when ``strict_skips``.
     """

@@ -1,4 +1,4 @@
-"""The formats by name; each is a module of its own, imported when somebody asks for it."""
+"""The formats by name; each has its own module, imported when it is used."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ FORMATS = {
 
 
 class FormatError(ValueError):
-    """A ``--format`` that cannot be followed; its text is for the user."""
+    """An invalid ``--format``; the text is a message for the user."""
 
 
 def renderer(name: str) -> Renderer:
-    """Raises FormatError when there is no such format."""
+    """Return the renderer of a format. Raises FormatError for an unknown name."""
     if name not in FORMATS:
         raise FormatError(_unknown(name))
     render: Renderer = import_module(FORMATS[name]).render

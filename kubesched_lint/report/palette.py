@@ -1,4 +1,4 @@
-"""Seven ways to paint text on a terminal, and the rules for when to paint at all."""
+"""Colours for text on a terminal, and when to use them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RESET = "\x1b[0m"
 
 @record
 class Palette:
-    """Each method returns its text painted, or as it is when ``color`` is off."""
+    """Each method returns its text in colour, or unchanged when ``color`` is off."""
 
     color: bool
 
@@ -38,7 +38,7 @@ class Palette:
 
 
 def wants_color(mode: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """``mode`` is ``always``, ``never`` or ``auto``: on a terminal that can, unless the environment decides.
+    """Whether to use colour: ``mode`` is ``always``, ``never`` or ``auto`` (terminals, or by the environment).
 
     NO_COLOR, when it is not empty, means never; FORCE_COLOR, when it is neither empty nor 0, means always.
     """
@@ -52,7 +52,7 @@ def wants_color(mode: str, stream: TextIO, environ: Mapping[str, str]) -> bool:
 
 
 def terminal_width(stream: TextIO, environ: Mapping[str, str]) -> int:
-    """Cells of a line on ``stream``; 0 when it is no terminal. COLUMNS overrules what the terminal says."""
+    """Return the cells of a line on ``stream``; 0 if it is no terminal. COLUMNS overrides the terminal's width."""
     if not stream.isatty():
         return 0
     columns = environ.get("COLUMNS", "")

@@ -1,4 +1,4 @@
-"""What services want that show no frames: paths of the repository, and an explanation of a line each."""
+"""Texts for CI services: paths relative to the repository, and explanations as lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubesched_lint.manifests.document import RENDERED
 
 
 def annotated(location: Location) -> Location:
-    """Where a service can show a remark: the file nearest to a text that was rendered, and is in no file."""
+    """The location for an annotation of a service: for rendered text, which is in no file, the nearest file."""
     if location.near is None and location.path.endswith(RENDERED):  # a template that is not here
         return Location(location.path.removesuffix(RENDERED), Span(1, 1, 1, 1))
     return location.near or location
@@ -28,7 +28,7 @@ def explanation(finding: Finding) -> Iterator[str]:
 
 
 def relative(path: str, root: str) -> str:
-    """``path`` from ``root`` where it lies in it; else as it is."""
+    """``path`` relative to ``root`` if it is inside it; else unchanged."""
     if root and path.startswith(f"{root.rstrip('/')}/"):
         path = path[len(root.rstrip("/")) + 1 :]
     while path.startswith("./"):

@@ -1,4 +1,4 @@
-"""From ``--format NAME[=FILE]`` to bytes: files appear whole or not at all, and a closed pipe is no failure."""
+"""Write reports for ``--format NAME[=FILE]``: a file completely or not at all; a closed pipe is no failure."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class ReportTarget:
 
 
 def targets(formats: Sequence[str]) -> tuple[ReportTarget, ...]:
-    """Reads ``NAME[=FILE]`` arguments, ``-`` being standard output.
+    """Return the targets of ``NAME[=FILE]`` arguments; ``-`` is standard output.
 
-    Raises FormatError on an unknown name, an empty FILE, and when two reports would go to one place.
+    Raises FormatError for an unknown name, an empty FILE, or two reports with the same target.
     """
     found: dict[str, ReportTarget] = {}
     for text in formats:
@@ -45,7 +45,7 @@ def targets(formats: Sequence[str]) -> tuple[ReportTarget, ...]:
 def write(
     report: Report, chosen: Iterable[ReportTarget], on_screen: RenderContext, in_files: RenderContext, stdout: TextIO
 ) -> None:
-    """Writes every report; files first, so that a closed pipe cannot keep them from being written.
+    """Write every report, files first, so that a closed pipe does not stop them.
 
     Raises OutputError when a file cannot be written.
     """
@@ -58,8 +58,8 @@ def write(
 
 
 def write_file(path: str, pieces: Iterable[str]) -> None:
-    """Replaces ``path`` in one step; what is not a regular file (a pipe, ``/dev/stderr``) is written to directly."""
-    # A name that is not UTF-8 keeps its bytes as \udcXX escapes, which are what JSON would write.
+    """Replace ``path`` in one step; write directly to what is not a regular file (a pipe, ``/dev/stderr``)."""
+    # Bytes of names that are not UTF-8 become \udcXX escapes, as in JSON.
     data = (piece.encode("utf-8", "backslashreplace") for piece in pieces)
     try:
         real = destination(path)

@@ -93,7 +93,7 @@ def _as_json(number: int | float) -> int | float:
     return int(number) if number == number // 1 and -(1 << 63) <= number < 1 << 63 else number
 
 
-def tagged(tag: str, text: str, *, plain: bool = True) -> Scalar:
+def tagged(tag: str, text: str) -> Scalar:
     """Return the value of a scalar with an explicit tag; an application's own tag leaves the text unchanged.
 
     Raises ScalarError if the text is not of the tag's type.

@@ -261,7 +261,7 @@ def _stateful_set_strategy(strategy: Value) -> Iterator[Cause]:
     kind, rolling = strategy.get("type") or "RollingUpdate", strategy.get("rollingUpdate")
     if kind == "OnDelete":
         if rolling is not None:
-            shown = {"Partition": rolling.get("partition", 0), "MaxUnavailable": rolling.get("maxUnavailable")}
+            shown = {"Partition": rolling.get("partition", 0), "MaxUnavailable": None}  # dropped: see below
             yield invalid((*path, "rollingUpdate"), shown, "only allowed for updateStrategy 'RollingUpdate'")
     elif kind == "RollingUpdate":
         yield from _rolling_stateful_set(rolling or {}, (*path, "rollingUpdate"))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from hashlib import md5
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -117,3 +118,10 @@ def test_the_recipes_that_pages_name_are_in_the_justfile() -> None:
     named = {name for page in PAGES for name in re.findall(r"`?just ([a-z][a-z-]+)", page.read_text())}
     assert named <= recipes
     assert {"new-rule", "coverage", "release", "generate"} <= recipes
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: str(page.stem))
+def test_what_a_page_imports_exists(page: Path) -> None:
+    for module, names in re.findall(r"^from (kubesched_lint[\w.]*) import ([\w, ]+)$", page.read_text(), re.MULTILINE):
+        missing = [name for name in names.split(", ") if not hasattr(import_module(module), name)]
+        assert not missing, module

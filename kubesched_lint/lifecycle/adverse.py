@@ -1,6 +1,6 @@
-"""Where pods do the most harm: the node that a scheduler may choose so that the pods of one workload find no room.
+"""The most harmful choice: the node that a scheduler may choose so that the pods of one workload find no room.
 
-A course drawn at random shows what is likely; one with these choices shows what the filters allow.
+A random course shows what is likely; a course with these choices shows what the filters allow.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from kubesched_lint.scheduler.framework import diagnose
 
 
 def worst(feasible: NodeSet, victim: Pod, cluster: ClusterState) -> int:
-    """The position of ``feasible`` that brings ``victim`` the closest to having no node.
+    """Return the position of ``feasible`` that leaves ``victim`` the fewest options.
 
-    A node that is open to it, of the domain with the least room for more of its kind, and there the fullest one.
+    The choice is a node where it fits, in the domain with the least room for such pods, and there the fullest node.
     """
     open_ = diagnose(victim, cluster).feasible
     asked = {"pods": 1, **victim.requests}
@@ -27,7 +27,7 @@ def worst(feasible: NodeSet, victim: Pod, cluster: ClusterState) -> int:
 
 
 def _around(victim: Pod, open_: NodeSet, room: Mapping[int, float], cluster: ClusterState) -> Mapping[int, float]:
-    """By position the room in its domain, of the first key of the victim whose domains have several nodes."""
+    """Return position → room in its domain, for the victim's first topology key with several nodes per domain."""
     index = cluster.index
     keys = [c.topology_key for c in victim.spread if c.is_hard]
     keys += [term.topology_key for term in (*victim.required_affinity, *victim.required_anti_affinity)]

@@ -1,4 +1,4 @@
-"""Which line of a manifest keeps a waiting pod waiting, and what its condition says."""
+"""Find the manifest line that keeps a pod waiting, and the message in the pod's condition."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from kubesched_lint.scheduler.plugins.inter_pod_affinity import REPELLED, UNATTR
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.verdict import Rejection
 
-# Reasons that no other pod has a part in come last: they explain where a pod never goes, seldom why it waits now.
+# Reasons that involve no other pod come last: they explain where a pod never fits, seldom why it waits now.
 _STATIC = ("NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity")
 
 
 class Blame(NamedTuple):
-    """The workload whose line it is, where in it, and the message the waiting pod carries."""
+    """The workload with the line, the path of the line, and the message of the waiting pod."""
 
     workload: Workload
     at: Path
@@ -27,13 +27,13 @@ class Blame(NamedTuple):
 
 
 def blame(stage: Stage, state: State, slot: int, position: int = -1) -> Blame:
-    """Why a waiting pod of a slot waits in this state."""
+    """Return why a waiting pod of a slot waits in this state."""
     cast = stage.cast
     number, revision, _ = cast.slots[slot]
     workload = cast.revisions[number][revision]
     found = stage.diagnosis(state, slot, position)
     pod = stage.pod(slot, position)
-    # The scheduler says nothing of a pod that names its node.
+    # The scheduler skips a pod with a node name, so there is no message.
     text = "" if pod.node_name else message(found, preempt(pod, found, stage.cluster).message)
     if found.refusal is not None:
         return Blame(workload, _path_of(found.refusal.plugin, "", workload), text)
@@ -48,13 +48,13 @@ def blame(stage: Stage, state: State, slot: int, position: int = -1) -> Blame:
 
 
 def _main_reason(found: Diagnosis, total: int) -> Rejection | None:
-    """The reason that turns away most nodes, among those that other pods have a part in where there are any."""
+    """Return the reason that rejects the most nodes; prefer reasons that involve other pods."""
     lively = [r for r in found.rejections if r.plugin not in _STATIC]
     return max(lively or found.rejections, key=lambda r: r.nodes.bit_count(), default=None)
 
 
 def _holder(stage: Stage, pod: Pod) -> tuple[Workload, Path] | None:
-    """The workload of the story whose anti-affinity repels the pod, and its term."""
+    """Return the workload of the story whose anti-affinity repels the pod, and the path of the term."""
     for revisions, pods in zip(stage.cast.revisions, stage.cast.pods, strict=True):
         for workload, other in zip(reversed(revisions), reversed(pods), strict=True):
             for term in other.required_anti_affinity:

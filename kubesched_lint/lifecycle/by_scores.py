@@ -1,7 +1,7 @@
-"""Cells between a proof and a witness: what ends well for the scores of the default scheduler, as far as it was tried.
+"""Cells between a proof and a witness: all tried courses end well by the scores of the default scheduler.
 
-A course that takes any node that fits, and ends badly, settles that no proof for every scheduler exists. It is no
-course of the default scheduler, and so no warning about it. Such courses come last: they get the work that is left.
+A course that takes any feasible node and ends badly shows that no proof for every scheduler exists. It is not a course
+of the default scheduler, so it gives no warning. Such courses run last, with the work that is left.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LACKING = "a proof that no other course of the default scheduler ends badly"
 
 
 def with_scores(rows: Sequence[Row], simulation: Simulation) -> tuple[Row, ...]:
-    """The rows, with cells told by scores that are not established otherwise, as far as the work that is left goes."""
+    """Return the rows with open cells decided by scores, as far as the remaining work allows."""
     found = list(rows)
     try:
         with work.within(work.share(0, 4 / 3)):
@@ -56,9 +56,9 @@ def _told(cell: Cell, number: int, simulation: Simulation) -> Cell:
 
 
 def _against(courses: Courses, event: str, number: int) -> Sequence[End]:
-    """Bad ends of an event for a workload when nodes are chosen against it; none where no such course was found.
+    """Return bad ends of an event for a workload when nodes are chosen against it; empty if none was found.
 
-    Nor where a pod waits in the end that may drive out others: a course follows nobody whom another scheduler evicts.
+    Skip ends where a pod waits that may preempt others: a course does not follow preemption by another scheduler.
     """
     strong = {courses.setting.workloads[i].ref for i in drivers(courses.setting)}
     if courses.setting.workloads[number].ref in strong:
@@ -72,7 +72,7 @@ def _against(courses: Courses, event: str, number: int) -> Sequence[End]:
 
 
 def _waiting(end: End) -> Iterator[ObjectRef]:
-    """The workloads whose pods wait."""
+    """Yield the workloads whose pods wait."""
     cast = end.story.cast
     for queue in (end.state.waiting, *end.state.pinned):
         yield from (cast.revisions[cast.slots[slot].workload][0].ref for slot, _, _ in queue)

@@ -1,9 +1,9 @@
-"""How many pods are placed in the end, exactly and without a search, where nothing else touches their class.
+"""The exact number of pods placed in the end, without a search, if no other workload affects the pods.
 
-Brute-forced before and property-tested against the search: identical pods that only ask for room; self anti-affinity;
-one hard spread constraint that selects its own pods. For a spread with domain capacities c the sum of
-min(c[i], min(c) + maxSkew) is placed whatever the order, for the least full domain can always take the next pod until
-it is full; with fewer domains than minDomains the minimum counts as 0.
+Three cases, checked by brute force and by property tests against the search: identical pods that only need room; self
+anti-affinity; one hard spread constraint that selects its own pods. For a spread with domain capacities c, the sum of
+min(c[i], min(c) + maxSkew) is placed in every order, because the least full domain can take the next pod until it is
+full. With fewer domains than minDomains the minimum counts as 0.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kubesched_lint.text import plural
 
 
 def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
-    """Bound pods of ``wanted`` on today's nodes; None where no closed form applies."""
+    """Return how many of ``wanted`` pods are bound on today's nodes; None if no closed form applies."""
     pod, index = as_checked(setting.pods[number]), setting.index
     if number in quota_short(setting) or not stands_alone(setting, number):
         return None
@@ -29,7 +29,7 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
     if setting.workloads[number].kind == "DaemonSet" or setting.workloads[number].claim_templates:
         return None
     if setting.workloads[number].pod_management == "OrderedReady" and setting.workloads[number].kind == "StatefulSet":
-        return None  # it stops at the first pod that waits: the same number, but another way to it
+        return None  # it stops at the first waiting pod: the same number, but another order
     hard = [c for c in pod.spread if c.is_hard]
     if len(hard) + len(pod.required_anti_affinity) > 1:
         return None
@@ -60,7 +60,7 @@ def placed(setting: Setting, number: int, wanted: int) -> Counted | None:
 
 
 def stands_alone(setting: Setting, number: int) -> bool:
-    """Whether no other workload of the set can ever be on a node this one uses, nor select its pods, nor runs."""
+    """Whether no workload of the set runs, no other shares nodes or selectors, and its terms select no other pod."""
     others = [i for i in range(len(setting.workloads)) if i != number]
     tied = acquaintances(setting, number)
     return (

@@ -1,6 +1,6 @@
-"""Recorded lifecycles of a real control plane held against our outcome sets, and our predictions for them.
+"""Compare recorded lifecycles of a real control plane with predicted outcome sets.
 
-The recording's ``runs`` are read only by ``compare``, after the prediction was made.
+Only ``compare`` reads the recording's ``runs``, after the prediction was made.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FIELDS = {
 
 
 def story_of(case: Case, **options: Any) -> Iterator[tuple[int, str, Story, Phase]]:
-    """The phases of a recorded case, played: its index, its name, the story so far and what it led to."""
+    """Yield the simulated phases of a recorded case: (step index, name, story so far, phase)."""
     nodes = [decode_node(n) for n in case["nodes"]]
     workloads, others = [], []
     for i, value in enumerate(case["objects"]):
@@ -51,7 +51,7 @@ def story_of(case: Case, **options: Any) -> Iterator[tuple[int, str, Story, Phas
 
 
 def _marks(steps: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
-    """Which steps single out which node."""
+    """Return node name → indices of the steps that name the node."""
     found: dict[str, tuple[int, ...]] = {}
     for i, step in enumerate(steps):
         for name in (
@@ -80,7 +80,7 @@ def _play(step: Mapping[str, Any], story: Story, applied: Any) -> Phase:
 
 
 def predictions(case: Case, most_states: int = MOST_STATES) -> Iterator[dict[str, Any]]:
-    """One object per phase, in the format of the ``--predictions`` file; ``runs`` is not read."""
+    """Yield one object per phase, in the format of the ``--predictions`` file; ``runs`` is not read."""
     for i, _, story, phase in story_of(case, most_states=most_states):
         yield {"case": case["id"], "phase": i, "workloads": _foretold(story, phase)}
 
@@ -100,7 +100,7 @@ def _foretold(story: Story, phase: Phase) -> dict[str, dict[str, Any]]:
 
 
 def possible(story: Story, phase: Phase) -> dict[str, set[Outcome]]:
-    """By ``Kind/name``: every outcome the phase may have; where the search was cut, a frame around them."""
+    """Return ``Kind/name`` → every possible outcome of the phase; if the search was cut short, a frame around them."""
     ends = outcomes(phase.motion, phase.found.finals)
     if phase.sound:
         return {f"{kind}/{name}": {e[number] for e in ends} for (kind, _, name), number in story.numbers.items()}
@@ -133,18 +133,18 @@ def _rollout(end: Outcome) -> str:
 
 @record
 class Compared:
-    """One workload after one phase: what we hold possible, and what the recorded runs saw."""
+    """One workload after one phase: the predicted outcomes, and the outcomes of the recorded runs."""
 
     phase: int
     name: str
     workload: str
     told: tuple[tuple[object, ...], ...]
-    """Possible outcomes, each as the numbers of ``FIELDS``; with ``is_frame`` only their extremes."""
+    """Predicted outcomes, each as the numbers of ``FIELDS``; with ``is_frame`` only their extremes."""
     is_frame: bool
     seen: tuple[tuple[object, ...], ...]
     """Per quiescent run."""
     witnessed: bool
-    """Both ends of a range that is not single have traces that the scheduler replays; asked where the runs agree."""
+    """Whether the scheduler replays traces to both ends of a range; only computed if the runs agree."""
 
     @property
     def misses(self) -> list[tuple[object, ...]]:
@@ -162,7 +162,7 @@ class Compared:
 def compare(
     case: Case, most_states: int = MOST_STATES, kubernetes_version: str | None = None
 ) -> Iterator[tuple[dict[str, Any], list[Compared]]]:
-    """Per phase the prediction, made without a look at ``runs``, and then how the runs compare with it."""
+    """Yield per phase the prediction, made without reading ``runs``, and its comparison with the runs."""
     options = {"kubernetes_version": kubernetes_version} if kubernetes_version else {}
     for i, name, story, phase in story_of(case, most_states=most_states, **options):
         found = possible(story, phase)

@@ -1,4 +1,4 @@
-"""Who of a set may drive out whom by its priority, and whether a search can follow what comes of it."""
+"""Which workloads of a set may preempt which others, and whether a search can follow the results."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from kubesched_lint.model.workload import Workload
 
 
 class Contest(NamedTuple):
-    """Of one group of workloads that can get into each other's way."""
+    """Preemption in one group of workloads that can affect each other."""
 
     strong: str = ""
-    """A workload that may drive out others; empty: nobody does."""
+    """A workload that may preempt others; empty: none."""
     open_: str = ""
-    """Why no search can follow it; empty: one can."""
+    """Why no search can follow the preemption; empty: a search can."""
     uncounted: bool = False
-    """Whether even what counting proves to be bad may end well: it takes pods for what they may not be."""
+    """Whether an event may end well although counting proves it bad, because counting assumes other pods."""
 
 
 NONE = Contest()
 
 
 def contest(setting: Setting, members: Sequence[int]) -> Contest:
-    """Whether priorities decide anything among ``members``, and what stands in the way of following it."""
+    """Return who may preempt others among ``members``, and why a search cannot follow it, if it cannot."""
     why = next(_uncounted(setting, members), "")
     if why:
         return Contest("", why, uncounted=True)
@@ -53,7 +53,7 @@ def _uncounted(setting: Setting, members: Sequence[int]) -> Iterator[str]:
 
 
 def _is_made_otherwise(setting: Setting, number: int) -> bool:
-    """Whether a LimitRange that came later gives new pods of the template that runs what those that run lack."""
+    """Whether a later LimitRange gives new pods of the same template other requests than the running pods have."""
     running = setting.running.get(number, ())
     if not running or setting.changes.get(number, True) is True:
         return False
@@ -62,7 +62,7 @@ def _is_made_otherwise(setting: Setting, number: int) -> bool:
 
 
 def _concerns(setting: Setting, number: int, bound: BoundPod) -> bool:
-    """Whether a workload meets a pod: on a node, in a quota, or it asks where other pods are."""
+    """Whether a pod can affect a workload: by a node, a quota, or a constraint on where other pods are."""
     pod, at = setting.pods[number], setting.index.positions.get(bound.node, -1)
     looks = pod.required_affinity or pod.required_anti_affinity or any(c.is_hard for c in pod.spread)
     shares = bool(setting.quotas[number]) and bound.namespace == pod.namespace
@@ -70,7 +70,7 @@ def _concerns(setting: Setting, number: int, bound: BoundPod) -> bool:
 
 
 def _missed(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Members that must be near a pod that terminates, and this pod: how they end depends on who is quicker."""
+    """Yield (member, name of a terminating pod that its pods must be near): the result depends on which is faster."""
     for bound in setting.leaving:
         for i in members:
             pod = setting.pods[i]
@@ -79,14 +79,14 @@ def _missed(setting: Setting, members: Sequence[int]) -> Iterator[tuple[int, str
 
 
 def _blind(setting: Setting, members: Sequence[int]) -> str:
-    """Why it is not known whether pods come near others in time: a search follows no hint that a binding gives."""
+    """Return why pods may miss the arrival of pods that they must be near; empty if they cannot."""
     found = (setting.workloads[i] for i in members if is_blind(setting.pods[i].required_affinity, setting.cluster))
     waiting = next(found, None)
     return "" if waiting is None else f"pods of {waiting} may overlook that one of a labelled namespace has come"
 
 
 def _outranked(setting: Setting, members: Sequence[int]) -> list[tuple[int, int]]:
-    """Who may drive out whom."""
+    """Return (i, j) for each member i that may preempt pods of member j."""
     if len({rank for i in members for rank in _ranks(setting, i)}) < 2:
         return []
     work.spend(len(members) ** 2 // 4)
@@ -94,14 +94,14 @@ def _outranked(setting: Setting, members: Sequence[int]) -> list[tuple[int, int]
 
 
 def outranks(setting: Setting, strong: int, weak: int) -> bool:
-    """Whether pods of one workload may drive out those of another, or its own of another template."""
+    """Whether pods of one workload may preempt those of another, or its own of another template."""
     eager = (p.priority or 0 for p in setting.kinds[strong] if p.preemption_policy != "Never" and not p.node_name)
     return max(eager, default=-inf) > min(_ranks(setting, weak)) and bool(setting.reach[strong] & setting.reach[weak])
 
 
 @once_per_setting
 def drivers(setting: Setting) -> frozenset[int]:
-    """Workloads whose pods may drive out others, as far as priorities tell."""
+    """Return the workloads whose pods may preempt others, judged by priorities alone."""
     lowest = min((rank for i in range(len(setting.pods)) for rank in _ranks(setting, i)), default=inf)
     lowest = min(lowest, guests_of(setting).weakest)
     eager = (i for i, pod in enumerate(setting.pods) if pod.preemption_policy != "Never" and not pod.node_name)
@@ -134,7 +134,7 @@ def _hindrance(setting: Setting, members: Sequence[int], pairs: Sequence[tuple[i
     ranks = {rank for pair in pairs for i in pair for rank in _ranks(setting, i)}
     for weaker in guests_of(setting).weaker(members):
         ranks.add(pods[weaker.member].priority or 0)
-        if followed[id(weaker.bound)].kind != "Pod":  # nobody makes a bare pod again, so that it never waits
+        if followed[id(weaker.bound)].kind != "Pod":  # no controller recreates a bare pod, so it never waits
             ranks.add(weaker.rank)
     if len(ranks) > 2:
         listed = ", ".join(map(str, sorted(ranks)))

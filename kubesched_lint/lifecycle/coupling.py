@@ -12,11 +12,11 @@ from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selects_pod
 
 _Asked = PodAffinityTerm | Selector
-"""A term of pod affinity, or the selector of a spread constraint, which looks at its own namespace."""
+"""A term of pod affinity, or the selector of a spread constraint, which applies to its own namespace."""
 
 
 def joined(count: int, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
-    """The numbers below ``count`` in groups, so that no pair is parted."""
+    """Return the numbers below ``count`` in groups, so that each pair is in one group."""
     leader = list(range(count))
 
     def find(i: int) -> int:
@@ -34,7 +34,7 @@ def joined(count: int, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...
 
 
 def sharing(keys: Sequence[Sequence[object]]) -> Iterator[tuple[int, int]]:
-    """Each that has a key, with the first that has it."""
+    """Yield (first index with a key, index with that key) for each index and key."""
     first: dict[object, int] = {}
     for i, own in enumerate(keys):
         for key in own:
@@ -42,9 +42,9 @@ def sharing(keys: Sequence[Sequence[object]]) -> Iterator[tuple[int, int]]:
 
 
 def selecting(pods: Sequence[Pod], state: ClusterState) -> Iterator[tuple[int, int]]:
-    """Pairs of pods of which one selects the other.
+    """Yield pairs of pods where one selects the other.
 
-    Of a term that many hold, those whom it selects are paired with its first holder; every other one with one of them.
+    If several pods have the same term, the first is paired with all selected pods, the others with one of these.
     """
     selection = Selection(pods, state)
     met: set[tuple[_Asked, str]] = set()
@@ -58,21 +58,21 @@ def selecting(pods: Sequence[Pod], state: ClusterState) -> Iterator[tuple[int, i
 
 
 class Selection:
-    """Which of some pods a term or a selector selects: looked up by label, and each question asked once."""
+    """Finds the pods that a term or a selector selects, by label and with a cache."""
 
     def __init__(self, pods: Sequence[Pod], state: ClusterState) -> None:
         self._pods = pods
         self._state = state
         self._found: dict[tuple[_Asked, str], tuple[int, ...]] = {}
         self._same: dict[tuple[int, ...], tuple[int, ...]] = {}
-        """Many terms may select the same pods."""
+        """Shares equal results, because many terms may select the same pods."""
         self._labelled: dict[tuple[str, str], list[int]] = {}
         for i, pod in enumerate(pods):
             for label in pod.labels.items():
                 self._labelled.setdefault(label, []).append(i)
 
     def of(self, asked: _Asked, namespace: str) -> tuple[int, ...]:
-        """The numbers of those that a term or selector of a pod in the namespace selects, ascending."""
+        """Return the numbers of the pods that a term or selector of a pod in ``namespace`` selects, ascending."""
         found = self._found.get((asked, namespace))
         if found is None:
             found = tuple(self._selected(asked, namespace))
@@ -80,7 +80,7 @@ class Selection:
         return found
 
     def of_all(self, terms: Sequence[PodAffinityTerm], namespace: str) -> tuple[int, ...]:
-        """Of those that every one of the terms selects."""
+        """Return the numbers of the pods that all terms select."""
         found, *others = (self.of(term, namespace) for term in terms)
         for more in others:
             kept = set(more)
@@ -103,14 +103,14 @@ class Selection:
 
 
 class Selecting:
-    """Whose required anti-affinity selects a pod, found by a label that the term needs."""
+    """Finds the holders of required anti-affinity that selects a pod, by a label that the term needs."""
 
     def __init__(self, holders: Sequence[Pod], state: ClusterState) -> None:
         self._state = state
         self._needing: dict[tuple[str, str], dict[tuple[PodAffinityTerm, str], list[int]]] = {}
-        """By label: each term with the namespace of its holders, and who they are."""
+        """Label → (term, namespace of its holders) → numbers of the holders."""
         self._others: dict[tuple[PodAffinityTerm, str], list[int]] = {}
-        """Terms that need no one label."""
+        """Terms that need no single label."""
         for i, holder in enumerate(holders):
             for term in holder.required_anti_affinity:
                 label = next(labels_needed(term.selector), None)
@@ -118,7 +118,7 @@ class Selecting:
                 held.setdefault((term, holder.namespace), []).append(i)
 
     def of(self, pod: Pod) -> Iterator[tuple[PodAffinityTerm, Sequence[int]]]:
-        """Each term that selects the pod, with the numbers of its holders."""
+        """Yield each term that selects the pod, with the numbers of its holders."""
         for held in (self._others, *(self._needing.get(label, {}) for label in pod.labels.items())):
             work.spend(2 * len(held))
             for (term, namespace), holders in held.items():
@@ -127,7 +127,7 @@ class Selecting:
 
 
 def labels_needed(selector: Selector | None) -> Iterator[tuple[str, str]]:
-    """Labels that whatever the selector matches has."""
+    """Yield the labels that every object matched by the selector has."""
     for requirement in selector.requirements if selector is not None else ():
         if requirement.operator == "In" and len(requirement.values) == 1:
             yield requirement.key, requirement.values[0]

@@ -1,4 +1,4 @@
-"""Cells of workloads whose pods the API server refuses, or may refuse for all we know."""
+"""Cells of workloads whose pods the API server refuses or may refuse."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ALONE = "nothing else is created"
 
 
 def refused(setting: Setting, event: str, number: int, refusal: AdmissionRefusal) -> Cell:
-    """No pod is created, whatever happens; pods that run already stay, and what becomes of them is not followed."""
+    """Return the cell of a workload without new pods; its running pods stay and are not simulated."""
     workload, wanted = setting.workloads[number], count(setting, event, number).wanted
     runs = min(len(setting.running.get(number, ())), wanted)
     kept = setting.changes.get(number, True) is False and setting.is_settled(number)
@@ -59,7 +59,7 @@ def refused(setting: Setting, event: str, number: int, refusal: AdmissionRefusal
 
 
 def _fewest_wanted(setting: Setting, event: str, number: int, wanted: int) -> int:
-    """After whichever loss: a DaemonSet wants a pod fewer for each node."""
+    """Return the fewest pods wanted after any loss: a DaemonSet wants one pod fewer per lost node."""
     if setting.workloads[number].kind != "DaemonSet" or event not in ("node-loss", "zone-loss"):
         return wanted
     nodes, positions = targets(setting.pods[number], setting.index)[0], setting.index.positions
@@ -69,9 +69,9 @@ def _fewest_wanted(setting: Setting, event: str, number: int, wanted: int) -> in
 
 
 def raced(setting: Setting, event: str, number: int, told: Tally) -> Cell | None:
-    """The cell of a workload that gets all its pods if it creates them first, and fewer if others do; or None.
+    """Return the cell of a workload that gets all its pods only if it creates them before others do; else None.
 
-    After a deployment the same may create theirs first again: nothing but a rollout asks for more than the quota lets.
+    After a deployment the same workloads may be first again: only a rollout requests more than the quota allows.
     """
     if event not in ("deploy", "scale-down", *LOSSES) or not quotas.goes_both_ways(setting, number):
         return None
@@ -96,7 +96,7 @@ def raced(setting: Setting, event: str, number: int, told: Tally) -> Cell | None
 
 
 def undecided(setting: Setting, event: str, number: int, decision: Decision) -> Cell:
-    """Nobody knows whether its pods are created."""
+    """Return the cell of a workload if it is unknown whether its pods are created."""
     wanted = count(setting, event, number).wanted
     bound = Range(0, wanted, "bound")
     text = f"{words(event, wanted, bound, stuck=False, always_stuck=False)} ?"
@@ -105,7 +105,7 @@ def undecided(setting: Setting, event: str, number: int, decision: Decision) -> 
 
 
 def beside_undecided(cell: Cell, setting: Setting, number: int) -> Cell:
-    """The cell of a workload that meets pods of which nobody knows whether they are created."""
+    """Return the cell with a premise if the workload can meet pods that may not be created."""
     if cell.verdict == NONE or not setting.decisions:
         return cell
     doubtful = {i for i, decision in setting.decisions.items() if decision.unknown}

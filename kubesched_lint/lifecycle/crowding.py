@@ -1,8 +1,8 @@
-"""How many nodes all the others of a set could fill at worst, so that one more pod of a workload finds no room there.
+"""Upper bounds on the nodes that other pods of a set can fill, so that one more pod of a workload has no room there.
 
-Whoever wants to close a node needs enough pods for it: no more than there are, only of workloads that may go there, and
-only one of each that shares no node with its like. What is not enough for so many nodes leaves the others open,
-whatever the order and whatever the scheduler prefers.
+To fill a node takes enough pods: no more than exist, only of workloads that may use the node, and one per node if they
+exclude each other. If the pods cannot fill more than n nodes, all other nodes stay open, whatever the order and
+whatever the scheduler prefers.
 """
 
 from __future__ import annotations
@@ -26,47 +26,47 @@ from kubesched_lint.record import record
 
 @record
 class Rival:
-    """Pods that may stand in the way: so many, on these nodes, so many on each."""
+    """Pods that may take room: ``count`` pods on ``nodes``, at most ``on_each`` per node."""
 
     pod: Pod
     count: int
     nodes: NodeSet
     on_each: int
     everywhere: bool = False
-    """One on each of its nodes: it cannot choose where."""
+    """Whether it has pods on each of its nodes, without a choice."""
 
 
 @record
 class Crowd:
-    """All pods that a set may have while an event befalls one workload of it."""
+    """All pods that a set may have during an event of one of its workloads."""
 
     rivals: tuple[tuple[int, Rival], ...]
-    """Each with the place of its workload in the setting."""
+    """(place of its workload in the setting, rival) pairs."""
     demand: dict[str, int]
-    """All that they may ask for together."""
+    """Resource → the most that all rivals may request together."""
     kinds: tuple[NodeSet, ...]
-    """The nodes, parted by what is free on them and who of ``rivals`` may go there."""
+    """The nodes in classes with equal free resources and the same possible ``rivals``."""
     of: Mapping[int, tuple[Rival, ...]]
-    """Those of one workload, by its place in the setting."""
+    """Place of a workload in the setting → its rivals."""
     alike: tuple[tuple[tuple[int, Rival], ...], ...]
-    """The same as in ``rivals``, those together that ask for as much on the same nodes."""
+    """``rivals`` in groups with equal requests and the same nodes."""
     alike_of: Mapping[int, Sequence[int]]
-    """By a workload's place in the setting, the places in ``alike`` where its pods are."""
+    """Place of a workload in the setting → places in ``alike`` of the groups with its pods."""
     sums: dict[tuple[int, str], tuple[int, int]]
-    """(place of a kind, resource) → what all may ask for on one node of the kind: who has to be there, who may."""
+    """(place of a kind, resource) → requests on one node of it: of rivals that must be there, of those that may."""
 
 
 MOST_PAIRS = 20_000
-"""Kinds of nodes times rivals: beyond, who may go where is not looked at, which only loosens the bound."""
+"""Kinds of nodes times rivals: above this, ignore which rival may use which node, which only loosens the bound."""
 
 
 def fillable(setting: Setting, number: int, own: int, among: NodeSet, enough: int = 0) -> int:
-    """How many of the nodes ``among`` can be so full that a pod of the workload finds no room, beside ``own`` others.
+    """Return the most nodes of ``among`` without room for a pod of the workload, given ``own`` other pods of it.
 
-    Fewer than ``enough`` need no sharper bound. The least of three. A node is full when some resource is: the sum of
-    what each resource's demand can fill bounds all. A pod stands on one node only, where it makes at most the largest
-    of its shares of what is missing there: the sum of all pods' largest shares, over any weights of the nodes, bounds
-    the weight of the full ones. And pods are whole.
+    A result below ``enough`` need not be sharper. The result is the least of three bounds. (1) A node is full when one
+    resource is: sum the nodes that the demand for each resource can fill. (2) A pod is on one node only and fills at
+    most its largest share of what is missing there: the sum of all pods' largest shares, for any weights of the nodes,
+    bounds the weight of the full nodes. (3) Pods are whole (``filling``).
     """
     near = _near(setting, number, own, among)
     if near is None:
@@ -85,7 +85,7 @@ def fillable(setting: Setting, number: int, own: int, among: NodeSet, enough: in
 def fillable_domains(
     setting: Setting, number: int, own: int, domains: Sequence[NodeSet], enough: int, spared: int
 ) -> int:
-    """In how many of the domains all nodes but ``spared`` ones can be that full; see ``fillable``."""
+    """Return the most domains in which all nodes except ``spared`` ones can be full; see ``fillable``."""
     near = _near(setting, number, own, reduce(or_, domains, 0))
     if near is None:
         return sum(domain.bit_count() <= spared for domain in domains)
@@ -97,18 +97,18 @@ def fillable_domains(
 
 
 class _Near(NamedTuple):
-    """Who may get in the way of a pod, and where."""
+    """The rivals that may take a pod's room, and where."""
 
     wants: Mapping[str, int]
     kinds: Sequence[_Kind]
     choosing: Sequence[Rival]
-    """Those that are not on each of their nodes anyway."""
+    """Rivals that can choose among their nodes."""
     many: bool
-    """Too many to look at who may go where."""
+    """Whether there are too many to check which rival may use which node."""
 
 
 def _near(setting: Setting, number: int, own: int, among: NodeSet) -> _Near | None:
-    """None where nothing runs short."""
+    """Return the rivals near a pod; None if no resource can run short."""
     pod = setting.pods[number]
     wants = {"pods": 1, **{name: amount for name, amount in pod.requests.items() if amount}}
     if not among or not any(_may_run_short(setting, r, each, own, among) for r, each in wants.items()):
@@ -136,7 +136,7 @@ def _near(setting: Setting, number: int, own: int, among: NodeSet) -> _Near | No
 
 
 def _full_by_patterns(near: _Near, groups: Sequence[Group], enough: int, spared: int = 0) -> int:
-    """How many groups of nodes whole pods can fill; see ``filling``."""
+    """Return the most groups of nodes that whole pods can fill; see ``filling``."""
     resources = sorted({r for kind in near.kinds for r in kind.missing})
     found: dict[tuple[object, ...], Filler] = {}
     for rival in near.choosing:
@@ -152,12 +152,12 @@ def _full_by_patterns(near: _Near, groups: Sequence[Group], enough: int, spared:
 
 
 class _Kind(NamedTuple):
-    """Nodes that are alike to everybody of the set."""
+    """Nodes that are equal for all pods of the set."""
 
     nodes: NodeSet
     size: int
     missing: dict[str, float]
-    """By resource what pods that choose their nodes have to ask for so that one is full; not what they cannot."""
+    """Resource → requests of choosing pods that fill one node; without resources that they cannot fill."""
 
 
 def _may_run_short(setting: Setting, resource: str, want: int, own: int, among: NodeSet) -> bool:
@@ -174,7 +174,7 @@ def _missing(
     apart: Sequence[Rival],
     own: Sequence[Rival],
 ) -> Iterator[tuple[str, float]]:
-    """By resource what is missing on a node of a kind, with ``own`` in the place of the rivals ``apart``."""
+    """Yield (resource, missing amount) on a node of a kind, with ``own`` instead of the rivals ``apart``."""
     at = lowest(here)
     for resource, want in wants.items():
         fixed, most = _sums(setting, kind, resource)
@@ -192,14 +192,14 @@ def _missing(
 def _missing_anywhere(
     setting: Setting, wants: Mapping[str, int], here: NodeSet, fixed: Sequence[Rival]
 ) -> Iterator[tuple[str, float]]:
-    """The same where it is not looked at who may go where."""
+    """Yield the same, but ignore which rival may use which node."""
     for resource, want in wants.items():
         cost = setting.cluster.ledger.free(resource)[lowest(here)] - want + 1
         yield resource, max(cost - sum(_asked(r.pod, resource) * r.on_each for r in fixed), 0)
 
 
 def _sums(setting: Setting, kind: int, resource: str) -> tuple[int, int]:
-    """What all rivals may ask for on one node of a kind: those that have to be there, and those that choose it."""
+    """Return the requests of all rivals on one node of a kind: of those that must be there, of those that choose it."""
     crowd = crowd_of(setting)
     found = crowd.sums.get((kind, resource))
     if found is None:
@@ -213,7 +213,7 @@ def _sums(setting: Setting, kind: int, resource: str) -> tuple[int, int]:
 
 
 def _full_by(resource: str, kinds: Sequence[_Kind], choosing: Sequence[Rival], among: NodeSet) -> int:
-    """How many nodes the whole demand for one resource can fill, the cheapest first."""
+    """Return the number of nodes that the whole demand for one resource can fill, the cheapest first."""
     left: float = sum(
         each * min(r.count, r.on_each * (r.nodes & among).bit_count())
         for r in choosing
@@ -223,10 +223,10 @@ def _full_by(resource: str, kinds: Sequence[_Kind], choosing: Sequence[Rival], a
 
 
 def _full_by_all(weight: str, kinds: Sequence[_Kind], choosing: Sequence[Rival]) -> int:
-    """How many nodes all pods can fill, each node weighing what is missing of one resource there (else 1).
+    """Return the most nodes that all pods can fill; a node's weight is what one resource misses there (else 1).
 
-    On a full node the largest shares of its pods sum up to 1 or more, so the weights of full nodes sum up to no more
-    than all pods' largest shares times the weight of the node where each counts most.
+    On a full node the largest shares of its pods sum to 1 or more. So the weights of full nodes sum to at most all
+    pods' largest shares, each times the weight of the node where it counts most.
     """
     weights = [(k, max(k.missing.get(weight, 1), 1)) for k in kinds if k.missing]
     free = sum(k.size for k, _ in weights if not min(k.missing.values()))
@@ -243,7 +243,7 @@ def _full_by_all(weight: str, kinds: Sequence[_Kind], choosing: Sequence[Rival])
 
 
 def _dearest(nodes: NodeSet, priced: Sequence[tuple[_Kind, float]]) -> tuple[int, Sequence[tuple[str, float, float]]]:
-    """How many of the nodes are priced, and by resource the weight and the price where it is worth most."""
+    """Return the number of priced nodes, and (resource, weight, price) where the weight per price is highest."""
     size, found = 0, dict[str, tuple[float, float]]()
     for kind, w in priced:
         here = nodes & kind.nodes
@@ -256,7 +256,7 @@ def _dearest(nodes: NodeSet, priced: Sequence[tuple[_Kind, float]]) -> tuple[int
 
 
 def _bought(left: float, prices: list[tuple[float, int]]) -> int:
-    """How many things ``left`` pays for, of ``(price, how many there are)``."""
+    """Return how many items ``left`` pays for, with ``prices`` as (price, number of items)."""
     found = 0
     for price, size in sorted(prices):
         several = size if not price else min(size, int(left // price))
@@ -267,7 +267,7 @@ def _bought(left: float, prices: list[tuple[float, int]]) -> int:
 
 
 def takers_of_ports(setting: Setting, number: int, among: NodeSet) -> int:
-    """How many of the nodes may have a host port of the workload taken by others."""
+    """Return the most nodes where pods of others may take a host port of the workload."""
     ports = {(p.protocol, p.port) for p in setting.pods[number].host_ports}
     return sum(
         min(r.count, (r.nodes & among).bit_count())
@@ -277,7 +277,7 @@ def takers_of_ports(setting: Setting, number: int, among: NodeSet) -> int:
 
 
 def _beside(setting: Setting, number: int, own: int) -> Iterator[tuple[Rival, int]]:
-    """Whom a pod of the workload has beside it, ``own`` of its like among them, and how many are alike."""
+    """Yield the rivals beside a pod of the workload, ``own`` pods of itself included, with the number of equal ones."""
     crowd = crowd_of(setting)
     work.spend(20 + 2 * len(crowd.alike) + len(crowd.kinds))
     pod, workload, nodes = setting.pods[number], setting.workloads[number], setting.usable[number]
@@ -291,12 +291,12 @@ def _beside(setting: Setting, number: int, own: int) -> Iterator[tuple[Rival, in
             yield alike[0][1], len(alike)
     if workload.kind != "DaemonSet":
         yield Rival(pod, own, nodes, own), 1
-    elif daemon_bounds(workload.strategy, 1)[0]:  # beside a surging pod its elder stays
+    elif daemon_bounds(workload.strategy, 1)[0]:  # the old pod stays beside a surging one
         yield Rival(pod, len(setting.nodes), nodes, 1, everywhere=True), 1
 
 
 def _together(rival: Rival, times: int) -> Rival:
-    """So many that are alike as one: whatever is counted of them grows with their number."""
+    """Return ``times`` equal rivals as one, with all counts multiplied."""
     if times == 1:
         return rival
     return Rival(rival.pod, times * rival.count, rival.nodes, times * rival.on_each, rival.everywhere)
@@ -304,7 +304,7 @@ def _together(rival: Rival, times: int) -> Rival:
 
 @once_per_setting
 def crowd_of(setting: Setting) -> Crowd:
-    """No event grows another workload: each has the pods it wants. What runs may roll out when it is applied."""
+    """Return the crowd of a setting. No event scales another workload, but a running one may roll out when applied."""
     rivals = tuple(_rivals(setting))
     demand: dict[str, int] = {}
     for _, rival in rivals:
@@ -322,7 +322,7 @@ def crowd_of(setting: Setting) -> Crowd:
 def _alike(
     rivals: Sequence[tuple[int, Rival]],
 ) -> tuple[tuple[tuple[tuple[int, Rival], ...], ...], Mapping[int, Sequence[int]]]:
-    """Rivals in groups, and by workload the places of the groups that its own are in."""
+    """Return groups of equal rivals, and workload → places of the groups with its rivals."""
     groups: dict[Hashable, list[tuple[int, Rival]]] = {}
     for number, r in rivals:
         key = (frozenset(r.pod.requests.items()), r.nodes, r.count, r.on_each, r.everywhere)
@@ -335,7 +335,7 @@ def _alike(
 
 
 def _kinds(setting: Setting, rivals: Sequence[tuple[int, Rival]], demand: Mapping[str, int]) -> Iterable[NodeSet]:
-    """Every question of room has one answer for all nodes of a kind."""
+    """Return the nodes in classes: all room computations give equal results for the nodes of one class."""
     reaches = sorted({r.nodes for _, r in rivals} | {*setting.usable})
     amounts = [setting.cluster.ledger.free(resource) for resource in sorted(demand)]
     found: dict[tuple[Hashable, ...], NodeSet] = {}
@@ -366,7 +366,7 @@ def _rivals(setting: Setting) -> Iterator[tuple[int, Rival]]:
 
 
 def _parted(setting: Setting, number: int, count: int) -> Sequence[Rival]:
-    """Its pods that have a domain each, and those on nodes without the key, which take any number; none if all may."""
+    """Return its pods with a domain each, and its pods on nodes without the key; empty if a term limits neither."""
     pod, nodes, index = setting.pods[number], setting.usable[number], setting.index
     for term in pod.required_anti_affinity:
         loose = nodes & ~index.with_key(term.topology_key)
@@ -378,7 +378,7 @@ def _parted(setting: Setting, number: int, count: int) -> Sequence[Rival]:
 
 
 def _alone_on_node(setting: Setting, number: int) -> bool:
-    """Whether no two of its pods share a node, let alone a domain."""
+    """Whether no two of its pods share a node."""
     pod, index = setting.pods[number], setting.index
     return bool(pod.host_ports) or any(
         not setting.usable[number] & ~index.with_key(t.topology_key) and setting.selects(t, pod, pod)

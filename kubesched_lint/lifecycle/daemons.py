@@ -25,14 +25,14 @@ from kubesched_lint.lifecycle.world import (
 )
 
 Change = tuple[Step, State, tuple[int, ...]]
-"""What happened, the state after, and the slots of the bound pods that went."""
+"""(the step, the state after it, the slots of the deleted bound pods)."""
 _NOBODY = daemonset.OnNode()
 Option = int | tuple[tuple[int, str], ...]
-"""One of the nodes that a controller may choose, or all that it surely deletes: where, and which."""
+"""One node that the controller may choose, or (position, which pod) for all pods that it is sure to delete."""
 
 
 def synced(cast: Cast, state: State, slot: int) -> State:
-    """An event of a DaemonSet's pod makes its controller look: waiting pods of lost nodes go."""
+    """Return the state after the sync that an event of a DaemonSet's pod triggers: waiting pods of lost nodes go."""
     if not state.orphans:
         return state
     workload = cast.slots[slot].workload
@@ -40,7 +40,7 @@ def synced(cast: Cast, state: State, slot: int) -> State:
 
 
 class Daemons:
-    """One DaemonSet on one set of nodes: mutable inside, a function of what it is asked outside."""
+    """One DaemonSet on one set of nodes: results depend on the arguments only, inside it is mutable."""
 
     def __init__(self, cast: Cast, index: NodeIndex, symmetry: Symmetry, wish: Wish) -> None:
         self._cast = cast
@@ -50,11 +50,11 @@ class Daemons:
         self.run, self._stay = daemonset.targets(cast.pods[wish.workload][wish.revision], index)
         self._shown = empty(len(index))
         self._pods = [_NOBODY] * len(index)
-        """Per node those that belong to it."""
+        """Per node: the pods of the DaemonSet."""
         self._found: dict[daemonset.OnNode, NodeSet] = {_NOBODY: self.run}
 
     def created(self, state: State) -> State:
-        """The state after the pods that a sync surely creates."""
+        """Return the state with the pods that a sync is sure to create."""
         strategy = self.wish.spec.strategy
         nodes = self._nodes(state)
         create = daemonset.manage(nodes, self.run, self._stay, strategy).create
@@ -64,11 +64,11 @@ class Daemons:
         return state
 
     def deletions(self, state: State) -> Iterator[Change]:
-        """Everything else that a sync may do."""
+        """Yield every other change that a sync may make."""
         return (self.deleted(state, option) for option in self.options(state))
 
     def options(self, state: State) -> Iterator[Option]:
-        """What it surely deletes, then one of its candidates at a time."""
+        """Yield the pods that a sync is sure to delete, then each candidate alone."""
         strategy = self.wish.spec.strategy
         nodes = self._nodes(state)
         sure, candidates, most = daemonset.update(nodes, self.run, strategy)
@@ -79,7 +79,7 @@ class Daemons:
             yield from self._symmetry.distinct(state, positions(candidates))
 
     def deleted(self, state: State, option: Option) -> Change:
-        """What one of the options comes to."""
+        """Return the change that one option makes."""
         after, gone = state, tuple[int, ...]()
         if not isinstance(option, int):
             step = Step("delete", self._slot)
@@ -94,9 +94,9 @@ class Daemons:
         return step, synced(self._cast, after, self._slot), gone
 
     def _nodes(self, state: State) -> daemonset.Nodes:
-        """Those of the state, brought there from the last one by what differs."""
+        """Return the pods by node of the state, updated by the difference from the last state."""
         before, found = self._shown, self._found
-        work.spend(2 + len(state.bound) // 16)  # before anything is moved
+        work.spend(2 + len(state.bound) // 16)  # may raise, so it comes before any change
         for position in {*differing(before.bound, state.bound), *differing(before.pinned, state.pinned)}:
             here = self._on_node(state.bound[position], state.pinned[position])
             there, node = self._pods[position], 1 << position
@@ -109,7 +109,7 @@ class Daemons:
         return found
 
     def _on_node(self, held: Held, queue: Queue) -> daemonset.OnNode:
-        """To the controller a pod that runs and is not ready is as unavailable as one that waits."""
+        """Return the pods on one node; an unready pod counts as waiting, because both are unavailable."""
         cast, wish = self._cast, self.wish
         old = new = old_waiting = new_waiting = 0
         for slot, count, runs in (*((s, n, True) for s, n in held), *((s, n, False) for s, _, n in queue)):

@@ -1,4 +1,4 @@
-"""A drain under way: which pods of the node the eviction API lets go next."""
+"""A drain in progress: which pods of the node the eviction API allows to evict next."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kubesched_lint.model.policy import DisruptionBudget
 
 
 class Eviction:
-    """A drain under way: one pod at a time, any order; it gives up when budgets keep every pod that is left.
+    """A drain in progress: one pod at a time, in any order; it gives up when budgets protect all remaining pods.
 
-    kubectl asks for all pods at once and asks again where a budget refuses, so one that is refused holds up no other
+    kubectl evicts all pods at once and retries where a budget refuses, so a refused pod does not delay the others
     (evictPods of ``k8s.io/kubectl/pkg/drain/drain.go``).
     """
 
@@ -42,7 +42,7 @@ class Eviction:
             yield Step("give up" if left else "stop"), state._replace(draining=False)
 
     def _allowed(self, slot: int, state: State) -> bool:
-        """Every budget that selects the pod must have a disruption left; more than one selecting it is an error."""
+        """Whether a pod may be evicted: no budget selects it, or one that allows it; two budgets are an error."""
         motion = self._motion
         pod = motion.stage.pod(slot)
         ours = [b for b in self._budgets if covers(b, pod.namespace, pod.labels)]
@@ -54,7 +54,7 @@ class Eviction:
         return all(allowed_disruptions(b, *here) > 0 for b, *here in counts)
 
     def _counted(self, budget: DisruptionBudget, state: State) -> tuple[int, int]:
-        """Of the pods that the budget selects in this state: how many are expected, how many are healthy."""
+        """Return (expected, healthy): numbers of pods that the budget selects in this state."""
         motion, cast = self._motion, self._motion.cast
         counts = motion.counts(state)
         healthy = total = 0

@@ -1,4 +1,4 @@
-"""Which workloads can get into each other's way: what happens to one is told together with the others of its group."""
+"""Groups of workloads that can affect each other: a search simulates all workloads of a group together."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 
 MOST_UNTOLD = 2
-"""Of so many manifests each may change what runs or not; of more it is asked of all of them at once."""
+"""Try each combination of changed and unchanged for at most this many unknown manifests; with more, all or none."""
 
 
 @once_per_setting
 def components(setting: Setting) -> tuple[tuple[int, ...], ...]:
-    """Workloads that can change where each other's pods fit, directly or through others."""
+    """Return groups of workloads that can change where each other's pods fit, directly or through others."""
     contended = [i for i in range(len(setting.pods)) if not _is_roomy(setting, i)]
     return _joined(setting, [*_pairs(setting), *pairwise(contended)])
 
 
 @once_per_setting
 def acquainted(setting: Setting) -> tuple[tuple[int, ...], ...]:
-    """The same, but for room: workloads tied by selectors, host ports or claims."""
+    """Return the groups without regard to room: workloads tied by selectors, host ports or claims."""
     return _joined(setting, _pairs(setting))
 
 
 def group_of(setting: Setting, number: int) -> tuple[int, ...]:
-    """The one of ``components`` that a workload is in."""
+    """Return the group in ``components`` of a workload."""
     return _groups(setting)[number]
 
 
@@ -38,7 +38,7 @@ def _groups(setting: Setting) -> Mapping[int, tuple[int, ...]]:
 
 
 def acquaintances(setting: Setting, number: int) -> tuple[int, ...]:
-    """The one of ``acquainted`` that a workload is in."""
+    """Return the group in ``acquainted`` of a workload."""
     return _acquaintances_of(setting)[number]
 
 
@@ -63,13 +63,13 @@ def _pairs(setting: Setting) -> Iterator[tuple[int, int]]:
 
 
 def _is_roomy(setting: Setting, number: int) -> bool:
-    """Whether each node of its reach has room for all pods at once that may come there: resources never decide."""
+    """Whether each node of its reach has room for all pods that may come there at once: resources never matter."""
     tight = [(r, free) for r, free in _least_free(setting, number) if free < _whole_demand(setting).get(r, 0)]
     return not tight or all(free >= _demand_near(setting, setting.reach[number], r) for r, free in tight)
 
 
 def _demand_near(setting: Setting, nodes: NodeSet, resource: str) -> int:
-    """What those may ask for that can come to any of these nodes; pods that run already may be anywhere."""
+    """Return the most that pods that can use any of these nodes request; running pods may be anywhere."""
     found = _near(setting).get((nodes, resource))
     if found is None:
         found = sum(
@@ -113,12 +113,12 @@ def _least_free(setting: Setting, number: int) -> Iterator[tuple[str, float]]:
 
 @once_per_setting
 def _least_on(setting: Setting) -> dict[tuple[NodeSet, str], float]:
-    """Of the nodes that many workloads may reach: what is free on the fullest, by resource."""
+    """Return the cache of (nodes, resource) → free amount on the fullest of the nodes."""
     return {}
 
 
 def told_worlds(setting: Setting, members: Iterable[int]) -> tuple[frozenset[int], ...]:
-    """Which manifests of which nobody can tell change what runs: every answer; all or none where they are many."""
+    """Return every combination of unknown manifests that change running pods; if there are many, only all and none."""
     unknown = [i for i in members if setting.is_untold(i)]
     if len(unknown) > MOST_UNTOLD:
         return (frozenset(unknown), frozenset())
@@ -127,7 +127,7 @@ def told_worlds(setting: Setting, members: Iterable[int]) -> tuple[frozenset[int
 
 
 def untold(setting: Setting, number: int) -> tuple[int, ...]:
-    """Those in the group of a workload of which nobody can tell whether their manifests change what runs."""
+    """Return the workloads of its group for which it is unknown whether the manifest changes running pods."""
     return _all_untold(setting)[group_of(setting, number)]
 
 

@@ -1,8 +1,8 @@
-"""Running pods of others as workloads of their own, so that a story can tell what becomes of those that have to go.
+"""Running pods of others as workloads of their own, so that a story can follow those that are deleted.
 
-Nobody makes a bare pod again. The controllers of the others do, with pods like those that run: then they may wait, or
-take room elsewhere. What no pod tells (claims of a StatefulSet, controllers that are not Kubernetes' own) keeps a pod
-where it is.
+No controller recreates a bare pod. Other pods are recreated like the running ones, and then may wait or take room
+elsewhere. A pod stays where it is if its recreation is unknown (claims of a StatefulSet, controllers that are not part
+of Kubernetes).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from kubesched_lint.scheduler.tolerance import CORDON, tolerates_any
 from kubesched_lint.text import and_more
 
 MOST_GUESTS = 40
-"""Pods of others that a story follows; of more none moves."""
+"""Pods of others that a story follows; if there are more, none moves."""
 _REMADE = ("ReplicaSet", "ReplicationController", "Job")
 LOSSES = ("drain", "node-loss", "zone-loss")
-"""Events that take pods of others too."""
+"""Events that delete pods of others too."""
 
 
 class Weaker(NamedTuple):
-    """A pod that is not of the set and has a lower priority than a member that may drive it out."""
+    """A pod outside the set with a lower priority than a member that may preempt it."""
 
     member: int
     bound: BoundPod
@@ -42,7 +42,7 @@ class Weaker(NamedTuple):
 
 
 class Guests:
-    """The pods that are not of the set, as its workloads meet them."""
+    """The pods outside the set, and how they interact with the set."""
 
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
@@ -55,16 +55,16 @@ class Guests:
 
     @cached_property
     def _kinds(self) -> Mapping[int, Pod]:
-        """By ``id``: alike pods are one Pod."""
+        """``id`` → pod: identical pods are one Pod object."""
         return {id(bound.pod): bound.pod for bound in self._pods}
 
     @cached_property
     def weakest(self) -> float:
-        """The lowest priority; infinite where there is no pod."""
+        """The lowest priority; infinite if there is no pod."""
         return min((pod.priority or 0 for pod in self._kinds.values()), default=inf)
 
     def weaker(self, members: Iterable[int]) -> Iterator[Weaker]:
-        """Whom members may drive out, the least important ones first."""
+        """Yield the pods that members may preempt, the least important ones first."""
         setting = self._setting
         for i in members:
             pod = setting.pods[i]
@@ -79,16 +79,16 @@ class Guests:
 
     @cached_property
     def weaker_kinds(self) -> Mapping[int, Pod]:
-        """Of those that some workload of the set may drive out."""
+        """``id`` → pod, for pods that some workload of the set may preempt."""
         weaker = (w.bound.pod for w in self.weaker(range(len(self._setting.workloads))))
         return {id(pod): pod for pod in weaker}
 
     # --- who may have gone ------------------------------------------------------------------------------------------
 
     def gone_at_best(self, event: str, number: int) -> Setting | None:
-        """The setting without those that may have gone before a pod of the workload comes, by whatever order.
+        """Return the setting without pods that may be gone, in some order, before a pod of the workload comes.
 
-        None where one of them is counted by the pod's affinity or spread, so that its going may hinder or help.
+        None if the pod's affinity or spread counts one of them: then its deletion may hinder or help.
         """
         setting, pod = self._setting, self._setting.pods[number]
         going = {**self.weaker_kinds, **{id(other): other for other in self._taken(event, number)}}
@@ -102,9 +102,9 @@ class Guests:
         return self._without(frozenset(going))
 
     def _taken(self, event: str, number: int) -> Iterator[Pod]:
-        """Kinds whose going with a node makes room elsewhere; on a drained node itself for who tolerates a cordon.
+        """Yield pods whose deletion frees room: by the event, or by a controller of the set.
 
-        And those that a controller of the set may take away.
+        A lost node frees room elsewhere; a drained node also frees its own for pods that tolerate a cordon.
         """
         yield from (bound.pod for bound in self._setting.going)
         if event not in LOSSES:
@@ -133,7 +133,7 @@ class Guests:
 
     @cached_property
     def hosted(self) -> tuple[Guest, ...]:
-        """Those that a story follows: bare pods, for drains evict them; with owners, those that may be driven out."""
+        """The pods that a story follows: bare pods, because drains evict them, and owned pods that may be preempted."""
         pods = [b for b in self._pods if not b.held]
         if not pods or len(pods) > MOST_GUESTS:
             return ()
@@ -152,7 +152,7 @@ class Guests:
         )
 
     def _is_told(self, group: Sequence[BoundPod]) -> bool:
-        """Whether it is known where its pods go, and in which order."""
+        """Whether it is known where the group's pods go, and in which order."""
         owner, pod = group[0].owner, group[0].pod
         if any(covers(b, bound.namespace, bound.pod.labels) for bound in group for b in self._setting.objects.budgets):
             return False
@@ -167,7 +167,7 @@ class Guests:
 
 
 def comes_back(setting: Setting, number: int) -> bool:
-    """Whether pods of a workload may be bound to a drained node: no cordon keeps them out."""
+    """Whether pods of a workload may be bound to a drained node, because a cordon does not stop them."""
     pod = setting.pods[number]
     return (
         setting.workloads[number].kind == "DaemonSet" or bool(pod.node_name) or tolerates_any(pod.tolerations, CORDON)
@@ -180,7 +180,7 @@ def _owner_of(bound: BoundPod) -> tuple[str, str, str]:
 
 
 def _is_alike(one: BoundPod, other: BoundPod) -> bool:
-    """Whether both have one owner; of bare pods, whether they differ in nothing but their names and nodes."""
+    """Whether both have the same owner; for bare pods, whether they differ only in name and node."""
     return _owner_of(one) == _owner_of(other) and (one.owner is not None or one.pod == other.pod)
 
 
@@ -195,7 +195,7 @@ def _guest(group: Sequence[BoundPod]) -> Guest:
 
 
 def _where_it_runs(pod: Pod, group: Sequence[BoundPod]) -> Pod:
-    """Which nodes a DaemonSet wants is told by where it has pods."""
+    """Return the pod restricted to the nodes where the DaemonSet has pods: these are taken as its targets."""
     names = sorted({bound.node for bound in group})
     terms = tuple(NodeSelectorTerm(fields=(Requirement("metadata.name", "In", (name,)),)) for name in names)
     return replace(pod, required_node_terms=terms)
@@ -203,5 +203,5 @@ def _where_it_runs(pod: Pod, group: Sequence[BoundPod]) -> Pod:
 
 @once_per_setting
 def guests_of(setting: Setting) -> Guests:
-    """Pods that are not of the set."""
+    """Return the pods outside the set."""
     return Guests(setting)

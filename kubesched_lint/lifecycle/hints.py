@@ -1,7 +1,7 @@
-"""Which events wake a waiting pod: the queueing hints of the filter plugins that turned it away.
+"""Which events requeue a waiting pod: the queueing hints of the filter plugins that rejected it.
 
-A pod whose rejecting plugins see no use in an event is not tried again until the five-minute flush, even where it would
-run now. Mirrors isSchedulableAfter… of ``pkg/scheduler/framework/plugins`` (v1.36) for what can be missed at all:
+If the rejecting plugins find an event irrelevant, the pod is not retried until the five-minute flush, even if it would
+fit now. Mirrors isSchedulableAfter… of ``pkg/scheduler/framework/plugins`` (v1.36) for the events that can be missed:
 deletions of pods that InterPodAffinity finds irrelevant.
 """
 
@@ -21,10 +21,10 @@ PORTS = "NodePorts"
 
 
 def may_miss(pods: Iterable[Pod], state: ClusterState) -> bool:
-    """Whether any of these pods can overlook a chance.
+    """Whether any of these pods can miss an event that would let it run.
 
-    Several anti-affinity terms, of which an event concerns one only; a namespaceSelector; or affinity to its own like,
-    which may bootstrap once the last of them is gone.
+    Causes: several anti-affinity terms, if an event concerns only one; a namespaceSelector; or affinity to itself,
+    where a first pod may start after the last matching pod is gone.
     """
     asks_all = has(state.kubernetes_version, HINTS_ASK_FOR_ALL_TERMS)
     return any(
@@ -36,7 +36,7 @@ def may_miss(pods: Iterable[Pod], state: ClusterState) -> bool:
 
 
 def is_blind(terms: Iterable[PodAffinityTerm], state: ClusterState) -> bool:
-    """Whether the hint may not see that a pod matches one of the terms: it asks for labels of namespaces."""
+    """Whether the hint may miss that a pod matches a term, because the term needs labels of namespaces."""
     chosen = (t.namespace_selector for t in terms)
     return any(c is not None and not c.is_empty for c in chosen) and has(
         state.kubernetes_version, HINTS_WITHOUT_NAMESPACE_LABELS
@@ -66,7 +66,7 @@ def wakes_on_bind(pod: Pod, rejected_by: frozenset[str], come: Pod, state: Clust
 
 
 def wakes_on_node_change(pod: Pod, rejected_by: frozenset[str], labels: Iterable[str]) -> bool:
-    """Whether a new taint on a node with these label keys, or its removal, wakes a waiting pod (spread only)."""
+    """Whether adding or removing a taint on a node with these label keys requeues a waiting pod (spread only)."""
     keys = set(labels)
     return SPREAD in rejected_by and all(c.topology_key in keys for c in pod.spread if c.is_hard)
 
@@ -89,7 +89,7 @@ def _selects_by_all(terms: Sequence[PodAffinityTerm], holder: Pod, pod: Pod, sta
 
 
 def _selects(term: PodAffinityTerm, holder: Pod, pod: Pod, state: ClusterState) -> bool:
-    """As the hint sees it: with the names of namespaces at hand, and no labels of theirs."""
+    """Whether the hint finds that a term selects a pod: it knows names of namespaces, but not their labels."""
     if not is_blind((term,), state):
         return selects_incoming(term, holder, pod, state)
     named = pod.namespace in named_namespaces(term, holder.namespace)

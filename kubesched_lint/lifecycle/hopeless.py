@@ -1,7 +1,7 @@
-"""Waiting pods that found no node, and need not be tried again before something happens that may open one to them.
+"""Waiting pods that found no node, and need no retry until an event may open a node to them.
 
-A pod that comes opens a node only to those that ask for its company: by required affinity, or by a hard spread whose
-least domain it may raise. A pod that goes opens its own node, and others to pods that kept apart from it or it from.
+A new pod opens a node only to pods that need it: by required affinity, or by a hard spread whose least domain it may
+raise. A deleted pod opens its own node, and other nodes to pods that it repels or that repel it.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ ANYWHERE = -1
 
 
 class Hopeless:
-    """What is remembered holds for as long as it is told of each pod that comes and goes.
+    """A cache of pods without a node; callers must report each pod that comes or goes.
 
-    A node turns a pod away by its first reason: while that is room or a port, nobody's company helps there.
+    A node rejects a pod by its first reason: while that is room or a port, another pod cannot help there.
     """
 
     def __init__(self, cluster: ClusterState) -> None:
         self._cluster = cluster
         self._alone: dict[int, set[tuple[int, int]]] = {}
-        """By the node whose pods alone are in their way."""
+        """Position or ANYWHERE → (kind, position) of waiting pods that only the departure of a pod there can help."""
         self._sociable: dict[int, set[int]] = {}
-        """By kind the nodes that pods who look for others are pinned to."""
+        """Kind → positions of its waiting pods (the pinned node or ANYWHERE), for pods that depend on other pods."""
         self._pods: dict[int, Pod] = {}
 
     def add(self, kind: int, pod: Pod, position: int, found: Diagnosis) -> None:
-        """Pods of a kind found no node just now; at a ``position``, those pinned to it."""
+        """Record that pods of a kind, pinned to ``position`` if that is a node, found no node."""
         if pod.volumes or found.refusal is not None:
             return
         plugins = {r.plugin for r in found.rejections}
@@ -53,7 +53,7 @@ class Hopeless:
         )
 
     def comes(self, pod: Pod, position: int) -> None:
-        """A pod comes to a node."""
+        """Record that a pod is bound to a node."""
         work.spend(len(self._sociable))
         for kind, waiting in self._sociable.items():
             near = self._near(self._pods[kind], pod, position)
@@ -61,13 +61,13 @@ class Hopeless:
                 self._sociable[kind] = {p for p in waiting if p != ANYWHERE and not near >> p & 1}
 
     def goes(self, position: int) -> None:
-        """A pod goes from a node."""
+        """Record that a pod leaves a node."""
         self._sociable.clear()
         self._alone.pop(position, None)
         self._alone.pop(ANYWHERE, None)
 
     def _near(self, pod: Pod, come: Pod, position: int) -> NodeSet:
-        """The nodes that may be open to a pod now that another one has come to a node."""
+        """Return the nodes that may be open to a pod after another pod was bound to a node."""
         index, found = self._cluster.index, 0
         if any(c.is_hard and c.selector is not None and c.selector.matches(come.labels) for c in pod.spread):
             return index.all

@@ -8,7 +8,7 @@ from kubesched_lint.model.workload import ROLLED_OUT, SCALED
 
 
 def idle(setting: Setting, event: str, number: int) -> str:
-    """Why an event does not concern a workload; empty when it does."""
+    """Return why an event does not concern a workload; empty if it does."""
     workload, scaler = setting.workloads[number], setting.scalers.get(number)
     scalable = workload.kind in SCALED
     if workload.held and not workload.replicas:

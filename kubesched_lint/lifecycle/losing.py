@@ -1,8 +1,8 @@
-"""Nodes vanish, and their pods with them: at once where nobody can tell, else one after the other.
+"""The loss of nodes and their pods: pods go all at once if the order does not matter, else one after another.
 
 The pods of a lost node are deleted one by one, in any order, and controllers act in between
-(``pkg/controller/podgc/gc_controller.go``, gcOrphaned). A StatefulSet whose second pod goes first has two waiting
-in the end, and one that loses the first pod first has one; a Deployment amid a rollout asks how many are available.
+(``pkg/controller/podgc/gc_controller.go``, gcOrphaned). A StatefulSet that loses its second pod first has two waiting
+pods in the end, else one. A Deployment in a rollout depends on the number of available pods.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kubesched_lint.model.pod import Pod
 
 
 class Loss:
-    """The loss of all nodes but those at the ``kept`` positions of ``before``; ``after`` has the kept ones alone."""
+    """The loss of all nodes except the ``kept`` positions of ``before``; ``after`` has only the kept nodes."""
 
     def __init__(self, before: Motion, after: Motion, kept: Sequence[int]) -> None:
         self._before = before
@@ -26,7 +26,7 @@ class Loss:
         self._lost = sorted(set(nodes).difference(kept))
 
     def enter(self, state: State) -> Iterator[State]:
-        """DaemonSet pods that wait for a lost node stay until their controller looks."""
+        """Yield the states after the loss; DaemonSet pods that wait for a lost node stay until the next sync."""
         motion, stage, later = self._before, self._before.stage, self._after.stage
         here = [held for p in self._lost for held in state.bound[p]]
         leaving = frozenset(slot for slot, _ in here if self._go_one_by_one(slot, state))
@@ -61,7 +61,7 @@ class Loss:
         )
 
     def _go_one_by_one(self, slot: int, state: State) -> bool:
-        """Whether the order in which its workload's pods go can matter to the controller."""
+        """Whether the order in which the workload's pods are deleted can matter to its controller."""
         cast, number = self._before.cast, self._before.cast.slots[slot].workload
         workload = cast.revisions[number][-1]
         if workload.kind == "StatefulSet" and workload.pod_management != "Parallel":
@@ -73,7 +73,7 @@ class Loss:
         return len({cast.slots[s].revision for s in present}) > 1
 
     def moves(self, state: State) -> Iterator[Move]:
-        """One of the pods that are left is deleted."""
+        """Yield each deletion of a remaining pod of the lost nodes."""
         motion = self._after
         for slot, _ in state.leaving:
             before = motion.remade(state, slot)

@@ -105,7 +105,7 @@ class Simulation:
         if told.is_fine:
             return self._from_bounds(event, number, told)
         rivals = self._contests[members]
-        # Nobody knows which pods another scheduler preempts: the search over all schedulers models no preemption.
+        # It is unknown which pods another scheduler preempts: the search over all schedulers models no preemption.
         any_ends = likely_ends = None
         if not rivals.strong and self._is_made(members, number):
             any_ends = self._ends(members, event, number, expected=False)

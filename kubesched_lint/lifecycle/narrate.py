@@ -13,18 +13,18 @@ from kubesched_lint.lifecycle.world import Cast, State, Step
 
 MOST_STEPS = 40
 Newest = Mapping[int, int]
-"""By workload, where there are several, the revision that counts as new."""
+"""Workload → the revision that counts as new, for workloads with several revisions."""
 
 
 def witness(end: End) -> Witness:
-    """The end with the course of events that leads there."""
+    """Return the end with the course of events that leads there."""
     scenes = trace(end.story.phases, end.state)
     lines = [_line(scene, _happening(scene, end.where if scene is scenes[-1] else "")) for scene in scenes]
     return Witness(end.outcome.bound, end.outcome.complete, tuple(lines), end.where)
 
 
 def _happening(scene: Scene, where: str) -> str:
-    """What sets a phase going."""
+    """Return the words for the event that starts a phase."""
     match scene.name:
         case "lose":
             return f"{where} is lost"
@@ -62,7 +62,7 @@ def _told(scene: Scene, name: str) -> str:
 
 
 def _folded(told: list[tuple[str, str]]) -> Iterator[str]:
-    """``web → n1, web → n2`` in a row as ``web → n1 n2``."""
+    """Yield the steps with repeats joined: ``web → n1, web → n2`` becomes ``web → n1 n2``."""
     run: list[str] = []
     for number, (what, where) in enumerate(told):
         run.append(where)
@@ -72,7 +72,7 @@ def _folded(told: list[tuple[str, str]]) -> Iterator[str]:
 
 
 def _newest(scene: Scene) -> Newest:
-    """The newest revision that has a part in the scene, of the workloads that have several."""
+    """Return the newest revision in the scene of each workload that has several."""
     cast = scene.stage.cast
     slots = {step.slot for step, _ in scene.steps if step.slot >= 0}
     for state in (scene.start, scene.end):
@@ -93,7 +93,7 @@ def _present(state: State) -> Iterator[int]:
 
 
 def _words(scene: Scene, step: Step, newest: Newest) -> tuple[str, str] | None:
-    """What happens to which pod, and the node."""
+    """Return (what happens to which pod, node); None if the step needs no words."""
     if step.slot < 0:
         return ("the drain gives up", "") if step.what == "give up" else None
     name = pod_name(scene.stage.cast, step.slot, newest)
@@ -111,7 +111,7 @@ def _words(scene: Scene, step: Step, newest: Newest) -> tuple[str, str] | None:
 
 
 def _driven_out(scene: Scene, step: Step, newest: Newest, before: State, after: State) -> tuple[str, str]:
-    """Whom a pod preempts, and where."""
+    """Return the words for the pods that a pod preempts, and the node."""
     left = dict(after.bound[step.position])
     gone = [
         f"{count - left.get(slot, 0)} × {pod_name(scene.stage.cast, slot, newest)}"
@@ -125,7 +125,7 @@ def _driven_out(scene: Scene, step: Step, newest: Newest, before: State, after: 
 
 
 def pod_name(cast: Cast, slot: int, newest: Newest) -> str:
-    """``web``, ``old web`` and ``new web`` where there are both, ``db-1``."""
+    """Return the name of a pod: ``web``, ``db-1``; ``old web`` and ``new web`` if there are both."""
     number, revision, ordinal = cast.slots[slot]
     workload = cast.revisions[number][revision]
     name = f"{workload.name}-{ordinal}" if ordinal >= 0 else workload.name

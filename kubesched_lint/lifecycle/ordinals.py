@@ -1,4 +1,4 @@
-"""The pods of a StatefulSet in a State, told by their ordinals."""
+"""The pods of a StatefulSet in a State, by ordinal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kubesched_lint.lifecycle.world import Cast, State, Step, with_bound, with_l
 
 
 def members(cast: Cast, workload: int, state: State) -> dict[int, OrdinalPod]:
-    """The pods of a StatefulSet by ordinal."""
+    """Return ordinal → pod of a StatefulSet."""
     found = {}
     for held in (*state.bound, state.leaving):
         for slot, _ in held:
@@ -22,7 +22,7 @@ def members(cast: Cast, workload: int, state: State) -> dict[int, OrdinalPod]:
 
 
 def without(cast: Cast, workload: int, ordinal: int, state: State) -> tuple[Step, State, tuple[int, ...]]:
-    """One pod less: ``(step, state after, slots of the bound pods that went)``."""
+    """Return the deletion of one pod: ``(step, state after, slots of the deleted bound pods)``."""
 
     def is_it(slot: int) -> bool:
         return cast.slots[slot].workload == workload and cast.slots[slot].ordinal == ordinal

@@ -1,8 +1,8 @@
-"""A Parallel StatefulSet makes its pods at once, so that any of them may come to stand anywhere.
+"""A Parallel StatefulSet creates its pods at once, so any of them may land on any node.
 
-Pods that were created together are exchangeable until their controller singles one out: they share one slot, a pool
-of ordinals, and the ordinal is drawn only when one is deleted. That is exact, for nothing but the controller reads
-ordinals (``pkg/controller/statefulset/stateful_set_control.go``, allowsBurst). Sets with claims have no pools.
+Pods that were created together are exchangeable until their controller selects one. They share one slot, a pool of
+ordinals, and a deletion chooses the ordinal. That is exact, because only the controller reads ordinals
+(``pkg/controller/statefulset/stateful_set_control.go``, allowsBurst). Sets with claims have no pools.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from kubesched_lint.lifecycle.world import (
 )
 
 Change = tuple[Step, State, tuple[int, ...]]
-"""What happened, the state after, and the slots of the bound pods that went."""
+"""(the step, the state after it, the slots of the deleted bound pods)."""
 
 _LEAVING = -1
-"""In place of a position: on a node that is gone."""
+"""Stands for the position of a lost node."""
 
 
 class Pool(NamedTuple):
@@ -60,7 +60,7 @@ def pools(cast: Cast, workload: int, state: State) -> list[Pool]:
 
 
 def created(cast: Cast, wish: Wish, state: State) -> State:
-    """What is missing is made again: in its pool, where that is of the newest revision, else see ``deletions``."""
+    """Return the state with missing pods recreated, except in pools of an older revision (see ``deletions``)."""
     have: set[int] = set()
     old = False
     for pool in pools(cast, wish.workload, state):
@@ -72,7 +72,7 @@ def created(cast: Cast, wish: Wish, state: State) -> State:
     if not fresh:
         return state
     old = old or wish.revision_of(fresh[0]) != wish.revision
-    # Amid an update the controller compares ordinals of both revisions: then each pod has its own.
+    # During an update the controller compares ordinals of both revisions, so each pod gets its own.
     for ordinals in [(o,) for o in fresh] if old else [fresh]:
         revision = wish.revision_of(ordinals[0])
         state = with_waiting(state, cast.pool(wish.workload, revision, ordinals), FRESH, len(ordinals))
@@ -117,7 +117,7 @@ def _without_condemned(
 
 
 def _updated(cast: Cast, wish: Wish, state: State, present: list[Pool], partition: int) -> Iterator[Change]:
-    """From the highest ordinal: the first of an older revision goes, unless a newer pod above it is not ready."""
+    """Yield the deletion of the highest ordinal with an old revision, unless a newer pod above it is not ready."""
     owner = {o: pool for pool in present for o in pool.ordinals}
     for ordinal in sorted(owner, reverse=True):
         pool = owner[ordinal]
@@ -132,7 +132,7 @@ def _updated(cast: Cast, wish: Wish, state: State, present: list[Pool], partitio
 
 
 def _without(state: State, slot: int, count: int) -> Iterator[tuple[State, tuple[int, ...]]]:
-    """Every way to take ``count`` pods of a slot, bound or waiting, one by one."""
+    """Yield every way to delete ``count`` pods of a slot, bound or waiting."""
     bound = [(position, here) for position, held in enumerate(state.bound) for s, here in held if s == slot]
     waiting = [(status, here) for s, status, here in state.waiting if s == slot]
     leaving = [(_LEAVING, here) for s, here in state.leaving if s == slot]
@@ -151,7 +151,7 @@ def _without(state: State, slot: int, count: int) -> Iterator[tuple[State, tuple
 
 
 def _renamed(cast: Cast, state: State, pool: Pool, gone: Collection[int]) -> State:
-    """The pool without some of its ordinals, whose pods are away already."""
+    """Return the state with a pool that lost some ordinals, whose pods are already deleted."""
     left = tuple(o for o in pool.ordinals if o not in gone)
     if not left:
         return state

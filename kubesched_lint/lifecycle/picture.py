@@ -1,4 +1,4 @@
-"""What a picture of the cluster shows: per domain its nodes, per node how many pods of which workload."""
+"""The content of a picture of the cluster: the nodes of each domain, and the pods per workload on each node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubesched_lint.record import record
 
 @record
 class Box:
-    """One node; ``pods`` are (workload's number, newest revision, how many)."""
+    """One node; ``pods`` are (number of the workload, whether the newest revision, count)."""
 
     name: str
     cordoned: bool
@@ -22,12 +22,12 @@ class Box:
 @record
 class Picture:
     columns: tuple[tuple[str, tuple[Box, ...]], ...]
-    """Domain (empty: nodes that have none) and its nodes."""
+    """(domain, its nodes); the domain is empty for nodes without one."""
     waiting: tuple[tuple[int, bool, int], ...]
 
 
 def picture(story: Story, state: State, numbers: Mapping[int, int] | None = None, key: str = ZONE) -> Picture:
-    """``state`` is one on the present nodes of the story; ``numbers`` renames its workloads."""
+    """Return the picture of a state on the story's current nodes; ``numbers`` renumbers its workloads."""
     names = numbers or {}
     columns: dict[str, list[Box]] = {}
     for node, held in zip(story.nodes, state.bound, strict=True):

@@ -1,9 +1,9 @@
-"""Whom a waiting pod of the set may drive from which node, whatever the ages of the pods there.
+"""Which pods a waiting pod of the set may preempt on which node, whatever the ages of the pods there.
 
-The model forgets how old pods are, and upstream asks: among pods of equal priority the older ones stay. So every order
-of a node's pods is tried, and a node may be chosen when for each other node some order makes that one no better
-(``pickOneNodeForPreemption``, ``MoreImportantPod``; see scheduler.preemption). The victims go and the pod is bound in
-one move: with two ranks only, nobody can take the place that is nominated for it.
+The model has no ages of pods, but upstream uses them: among pods of equal priority the older ones stay. So try every
+order of a node's pods; a node may be chosen if for each other node some order makes that one no better
+(``pickOneNodeForPreemption``, ``MoreImportantPod``; see scheduler.preemption). One move deletes the victims and binds
+the pod: with only two ranks, no other pod can take its nominated node.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.preemption import cost, victims_on
 
 MOST_ORDERS = 60
-"""Orders of the pods of one node; beyond, nobody tries them all."""
+"""Limit on the orders of the pods of one node; with more, give up."""
 
 
 class Eviction(NamedTuple):
-    """A node, and by slot how many pods have to leave it."""
+    """A node, and (slot, number of pods that must leave it) pairs."""
 
     position: int
     victims: tuple[tuple[int, int], ...]
@@ -34,9 +34,9 @@ Option = tuple[tuple[int, int, int, int], Eviction]
 def evictions(
     pod: Pod, resolvable: NodeSet, standing: Mapping[int, Sequence[tuple[int, Placement]]], cluster: ClusterState
 ) -> list[Eviction] | None:
-    """What the default preemption may do for a pod that fits nowhere; None when the orders are too many to try.
+    """Return the default preemptions for a pod that fits nowhere; None if there are too many orders to try.
 
-    ``standing`` has per position the pods of the set there, each with its slot; no others have a lower priority.
+    ``standing`` has, per position, (slot, pod) for the pods of the set; no other pods have a lower priority.
     """
     options: list[list[Option]] = []
     for position in positions(resolvable):
@@ -70,7 +70,7 @@ def _option(
 
 
 def _orders(weaker: Sequence[tuple[int, Placement]]) -> Iterator[list[Placement]]:
-    """Orders by falling priority; among equals every one that pods of different slots can have."""
+    """Yield the orders by falling priority; with equal priority, every order of pods of different slots."""
     ranks: dict[int, dict[int, list[Placement]]] = {}
     for slot, placement in weaker:
         ranks.setdefault(-(placement.pod.priority or 0), {}).setdefault(slot, []).append(placement)

@@ -1,4 +1,4 @@
-"""What a cell of the matrix takes for granted, in words."""
+"""The assumptions of a cell of the matrix, in words."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _GATED = "the feature gate MaxUnavailableStatefulSet is off by default up to 1.3
 
 
 def _untold(setting: Setting, number: int) -> str:
-    """The workload and its neighbours, as far as nobody knows whether their templates change."""
+    """Return the names of the workload and its neighbours for which it is unknown whether the template changes."""
     others = untold(setting, number)
     few = [number] * setting.is_untold(number) + [i for i in others[: _FEW + 1] if i != number][:_FEW]
     return ", ".join(str(setting.workloads[i]) for i in few) + and_more(len(others) - len(few))
 
 
 def premises(setting: Setting, number: int, rivals: Contest) -> Iterator[str]:
-    """Of what is said about a workload; ``rivals`` says who drives out whom near it."""
+    """Yield the assumptions about a workload; ``rivals`` is the preemption in its group."""
     workload = setting.workloads[number]
     if number in setting.never_ready:
         yield f"the pods that an event makes of {workload} never become ready"
@@ -64,5 +64,5 @@ def _of_guests(setting: Setting) -> Iterator[str]:
 
 
 def has_unknown_class(workload: Workload) -> bool:
-    """Whether nobody knows how the volumes of its claim templates bind."""
+    """Whether the binding mode of a claim template's volumes is unknown."""
     return any(t.storage_class == UNKNOWN_CLASS.name for t in workload.claim_templates)

@@ -1,7 +1,7 @@
-"""How many pods a namespace's ResourceQuotas let a controller make: those beyond are never created.
+"""The number of pods that a namespace's ResourceQuotas allow a controller to create.
 
-A quota counts every pod of its namespace that matches its scopes and has not ended, waiting ones included. Which quotas
-count a workload is ``admission``'s to say, and what a pod counts for ``model.quota``'s and ``admission.quotas``'.
+A quota counts every pod of its namespace that matches its scopes and has not ended, waiting ones included. See
+``admission`` for which quotas count a workload, ``model.quota`` and ``admission.quotas`` for what a pod uses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kubesched_lint.record import replace as replace_record
 
 
 class Entry(NamedTuple):
-    """One line of a quota: what a pod of the workload asks, and what pods use that are not of the set."""
+    """One resource of a quota: the request of one pod of the workload, and the use by pods outside the set."""
 
     resource: str
     each: int
@@ -28,17 +28,17 @@ class Entry(NamedTuple):
 
 
 class Cap(NamedTuple):
-    """The most pods of a workload that one entry of a quota lets exist at once."""
+    """The most pods of a workload that one entry of a quota allows at once."""
 
     pods: int
     quota: ResourceQuota
     resource: str
     each: int
-    """What a pod asks."""
+    """The request of one pod."""
     used: int
-    """By pods that are not of the set."""
+    """The use by pods outside the set."""
     entries: tuple[Entry, ...] = ()
-    """All of the quota that the pod draws on."""
+    """All entries of the quota that the pod uses."""
 
     @property
     def limit(self) -> int:
@@ -55,7 +55,7 @@ class Cap(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What the controller's FailedCreate event says of the first pod too many (resourcequota admission)."""
+        """Return the message of the FailedCreate event for the first pod too many (resourcequota admission)."""
         hard, told = self.quota.hard, []
         for entry in sorted(self.entries or (Entry(self.resource, self.each, self.used),)):
             used = entry.used + self.pods * entry.each
@@ -66,13 +66,13 @@ class Cap(NamedTuple):
 
 
 def _exceeded(quota: ResourceQuota, told: Sequence[Sequence[str]]) -> str:
-    """``told``: per entry what is requested, used and the limit."""
+    """Return the message; ``told`` has (requested, used, limit) per entry."""
     parts = [",".join(column) for column in zip(*told, strict=True)]
     return "exceeded quota: {}, requested: {}, used: {}, limited: {}".format(quota.name, *parts)
 
 
 def cap(setting: Setting, number: int) -> Cap | None:
-    """The tightest one, or None; what runs already is not taken away."""
+    """Return the tightest cap, or None; running pods always stay."""
     found = None
     for quota in setting.quotas[number]:
         entries = tuple(_entries(setting, number, quota))
@@ -84,7 +84,7 @@ def cap(setting: Setting, number: int) -> Cap | None:
 
 
 def surely_granted(setting: Setting, number: int, event: str = "") -> int:
-    """So many pods of a workload its quotas let exist whatever the others of the set take first."""
+    """Return the pods of a workload that its quotas allow even if all others of the set come first."""
     first = event == "deploy" and not any(setting.running.values())
     wish = setting.wanted if first else setting.most_wished
     least = wish(number)
@@ -100,7 +100,7 @@ def surely_granted(setting: Setting, number: int, event: str = "") -> int:
 
 
 def granted_in_turn(setting: Setting, order: Sequence[int]) -> dict[int, int]:
-    """Pods that each workload gets at deploy when those in ``order`` create theirs one after the other."""
+    """Return workload → pods that it gets at deploy if the workloads create their pods in ``order``."""
     found: dict[int, int] = {}
     for number in order:
         found[number] = max(min(setting.wanted(number), *_left(setting, number, found)), 0)
@@ -108,7 +108,7 @@ def granted_in_turn(setting: Setting, order: Sequence[int]) -> dict[int, int]:
 
 
 def message_in_turn(setting: Setting, number: int) -> str:
-    """What the API server says of the first pod too many, when workloads create theirs in apply order; or nothing."""
+    """Return the API server's message for the first pod too many if workloads create pods in apply order, or ''."""
     found = granted_in_turn(setting, range(len(setting.pods)))
     if found[number] >= setting.wanted(number):
         others = [i for i in range(len(setting.pods)) if i != number]
@@ -127,7 +127,7 @@ def message_in_turn(setting: Setting, number: int) -> str:
 
 
 def goes_both_ways(setting: Setting, number: int) -> bool:
-    """Whether a deployment grants a workload all its pods in one order of creation, and fewer in another."""
+    """Whether a deployment gives a workload all its pods in one order of creation, and fewer in another."""
     others = [i for i in range(len(setting.pods)) if i != number]
     wanted = setting.wanted(number)
     first, last = granted_in_turn(setting, (number, *others)), granted_in_turn(setting, (*others, number))
@@ -135,9 +135,9 @@ def goes_both_ways(setting: Setting, number: int) -> bool:
 
 
 def stays_short(setting: Setting, number: int, size: int) -> bool:
-    """Whether a workload that was last to create its pods may have fewer than ``size`` after nodes were lost.
+    """Whether a workload that was last to create its pods may have fewer than ``size`` after nodes are lost.
 
-    So it is where those that were quicker make theirs again, whichever go, and have all that they want.
+    That is so if the other workloads recreate their lost pods and so keep their share of the quota.
     """
     others = [i for i in range(len(setting.pods)) if i != number]
     ours = {id(quota) for quota in setting.quotas[number]}
@@ -151,7 +151,7 @@ def stays_short(setting: Setting, number: int, size: int) -> bool:
 
 
 def _left(setting: Setting, number: int, found: Mapping[int, int]) -> Iterator[int]:
-    """Per entry how many pods a workload may make beside those of ``found``."""
+    """Yield, per entry, the number of pods that a workload may create beside those in ``found``."""
     yield setting.wanted(number)
     for quota in setting.quotas[number]:
         for resource, each, used in _entries(setting, number, quota):
@@ -161,7 +161,7 @@ def _left(setting: Setting, number: int, found: Mapping[int, int]) -> Iterator[i
 
 def _entries(setting: Setting, number: int, quota: ResourceQuota) -> Iterator[Entry]:
     pod = setting.pods[number]
-    # Pods that go are charged only until their grace period is over (QuotaV1Pod).
+    # A quota counts terminating pods only until their grace period is over (QuotaV1Pod).
     beside = [b.pod for b in setting.objects.pods if b.namespace == pod.namespace and not b.terminating]
     if quota.scopes:
         beside = [other for other in beside if counts(quota, other) is not False]
@@ -174,7 +174,7 @@ def _entries(setting: Setting, number: int, quota: ResourceQuota) -> Iterator[En
 
 
 def _asked(setting: Setting, number: int, resource: str) -> int:
-    """What a pod of a workload counts for, with the claims that a StatefulSet makes for it."""
+    """Return the use by one pod of a workload, with the claims that a StatefulSet creates for it."""
     return asked_with_claims(setting.pods[number], _templates(setting, number), resource)
 
 
@@ -183,7 +183,7 @@ def _templates(setting: Setting, number: int) -> tuple[Claim, ...]:
 
 
 def _claimed(setting: Setting, number: int, resource: str) -> int:
-    """What claims use that are there already; those of the StatefulSet itself are not made again."""
+    """Return the use by existing claims, without the StatefulSet's own claims, which are not created again."""
     workload = setting.workloads[number]
     own = tuple(f"{t.name}-{workload.name}-" for t in _templates(setting, number))
     there = (c for c in setting.objects.claims if c.namespace == workload.namespace and not c.name.startswith(own))
@@ -191,7 +191,7 @@ def _claimed(setting: Setting, number: int, resource: str) -> int:
 
 
 def is_alone(setting: Setting, number: int) -> bool:
-    """Whether no other workload of the set draws on the quotas of this one."""
+    """Whether no other workload of the set uses the quotas of this one."""
     ours = {id(q) for q in setting.quotas[number]}
     others = (i for i in range(len(setting.pods)) if i != number and setting.most_wished(i))
     return all(ours.isdisjoint(map(id, setting.quotas[i])) for i in others)
@@ -202,7 +202,7 @@ def _said(resource: str, amount: int) -> str:
 
 
 def most_pods(setting: Setting, number: int) -> int:
-    """The most pods it may have at any time: at HPA maximum, with surge, as far as quotas let it."""
+    """Return the most pods it may have at any time: at HPA maximum, with surge, within its quotas."""
     return _most_pods(setting)[number]
 
 
@@ -220,7 +220,7 @@ def _as_far_as_granted(setting: Setting, number: int) -> int:
 
 @once_per_setting
 def capped(setting: Setting) -> Mapping[int, int]:
-    """Workloads that get exactly so many pods, for no other draws on the quota that caps them."""
+    """Return workload → exact number of its pods, for workloads that are the only users of their quotas."""
     kinds = (*SCALED, "Job")
     alone = (
         i
@@ -239,12 +239,12 @@ def as_granted(setting: Setting, number: int) -> Workload:
 
 @once_per_setting
 def quota_short(setting: Setting) -> frozenset[int]:
-    """Workloads of which a ResourceQuota may keep pods from being made."""
+    """Return the workloads for which a ResourceQuota may refuse pods."""
     return _short(setting) if setting.objects.quotas else frozenset()
 
 
 def _short(setting: Setting) -> frozenset[int]:
-    """Workloads of which a quota may keep pods from being made: those that draw on it may want more than it grants."""
+    """Return the workloads for which a quota may refuse pods: its users together may want more than it allows."""
     found: set[int] = set()
     for quota in dict.fromkeys(id(q) for quotas in setting.quotas for q in quotas):
         drawing = [i for i, quotas in enumerate(setting.quotas) if any(id(q) == quota for q in quotas)]

@@ -1,7 +1,7 @@
-"""Which pods go when ReplicaSets shrink: every way that their controller may take.
+"""Every way in which a controller may choose the pods to delete when ReplicaSets shrink.
 
-A Deployment has a ReplicaSet for each revision. A ReplicaSet of its own may have pods of several: of templates that it
-had before, and such as it adopted; all of them are ranked together.
+A Deployment has a ReplicaSet for each revision. A standalone ReplicaSet may have pods of several revisions (from
+earlier templates, or adopted); all of them are ranked together.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from kubesched_lint.lifecycle.world import (
 )
 
 Change = tuple[tuple[int, ...], int]
-"""Revisions, the newest last, and how many pods of all of them together there are to be."""
+"""(revisions, the newest last; the wanted number of pods of all of them together)."""
 Left = tuple[State, tuple[int, ...]]
-"""A state, and the slots of the bound pods that went."""
+"""(state, slots of the deleted bound pods)."""
 
 
 def resized(
     cast: Cast, wish: Wish, changes: Sequence[Change], state: State
 ) -> Iterator[tuple[Step, State, tuple[int, ...]]]:
-    """Every way to come to these sizes; ranks are those of the state given."""
+    """Yield every way to reach these sizes; the ranks of pods are those in ``state``."""
     siblings = dict(state_siblings(cast, wish.workload, state))
     step = Step("delete", cast.slot(wish.workload, changes[-1][0][-1])) if changes else Step("delete")
     met: set[State] = set()
@@ -42,7 +42,7 @@ def resized(
 
 
 def state_siblings(cast: Cast, workload: int, state: State) -> Iterator[tuple[int, int]]:
-    """(position, pods of any revision of the workload there)."""
+    """Yield (position, number of pods of any revision of the workload there)."""
     for position, held in enumerate(state.bound):
         yield position, sum(count for slot, count in held if cast.slots[slot].workload == workload)
 
@@ -50,7 +50,7 @@ def state_siblings(cast: Cast, workload: int, state: State) -> Iterator[tuple[in
 def _all_sized(
     cast: Cast, wish: Wish, changes: Sequence[Change], state: State, siblings: Mapping[int, int]
 ) -> Iterator[Left]:
-    """One by one, for there may be more ways than anybody can wait for."""
+    """Yield the ways lazily, because there may be too many."""
     if not changes:
         yield state, ()
         return
@@ -63,7 +63,7 @@ def _all_sized(
 def _sized(
     cast: Cast, wish: Wish, revisions: Sequence[int], size: int, state: State, siblings: Mapping[int, int]
 ) -> Iterator[Left]:
-    """Waiting pods go first, then those that are not ready."""
+    """Yield the ways to one size: waiting pods go first, then pods that are not ready."""
     counts = tally(state)
     twins = [cast.twins(wish.workload, revision) for revision in revisions]
     slots = [slot for pair in twins for slot in pair]
@@ -94,14 +94,14 @@ def _fewer_waiting(state: State, slots: Sequence[int], count: int) -> State:
 
 
 def _unbound(slots: Sequence[int], count: int, state: State, siblings: Mapping[int, int]) -> Iterator[Left]:
-    """Every way to take away bound pods of some slots."""
+    """Yield every way to delete ``count`` bound pods of some slots."""
     if not count:
         yield state, ()
         return
     held = [(position, slot, here) for position, held in enumerate(state.bound) for slot, here in held if slot in slots]
     standing = [(i, here, siblings[position]) for i, (position, _, here) in enumerate(held)]
     lost = [(slot, here) for slot, here in state.leaving if slot in slots]
-    # The rank of pods whose nodes are gone is anybody's guess.
+    # The rank of pods on lost nodes is unknown.
     for left in range(min(count, sum(here for _, here in lost)) + 1):
         for drawn in draws(lost, left):
             for _, chosen in victims(0, standing, count - left):

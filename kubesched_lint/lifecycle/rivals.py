@@ -1,6 +1,6 @@
-"""Who of the crowd looks for places beside a workload, whom its pods select, and who selects them.
+"""The rivals in the crowd that a workload's pods select, and the rivals that select them.
 
-Found by label: asking each pair would cost the square of a set.
+Rivals are found by label, because testing each pair takes quadratic time.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def _selecting(setting: Setting) -> Selecting:
 
 
 def repelling(setting: Setting, number: int) -> Iterator[tuple[str, Rival, int]]:
-    """``(topology key, pods, times)`` for each required anti-affinity between this workload and others, either way
-    round: those that come in the same number to the same nodes once, with how many times they are there."""
+    """Yield ``(topology key, rival, times)`` for each required anti-affinity between this workload and others, in both
+    directions; rivals with equal numbers and nodes come once, with their count as ``times``."""
     pod = setting.pods[number]
     if pod.node_name:
         return
@@ -41,18 +41,18 @@ def repelling(setting: Setting, number: int) -> Iterator[tuple[str, Rival, int]]
 
 
 class _Alike(NamedTuple):
-    """Rivals at some places, by what is asked of them."""
+    """Groups of equal rivals among some places of the crowd."""
 
     places: Sequence[int]
     groups: Mapping[tuple[int, NodeSet], tuple[Rival, int]]
-    """By number and nodes of a rival one of them, and how many there are."""
+    """(count, nodes) of a rival → one such rival, and how many there are."""
     of: Mapping[int, Sequence[tuple[int, NodeSet]]]
-    """By workload the groups that pods of its newest revision are in."""
+    """Workload → groups with pods of its newest revision."""
 
 
 @once_per_setting
 def _parted(setting: Setting) -> dict[int, _Alike]:
-    """By ``id`` of the places, which are kept with the answer."""
+    """Return the cache by ``id`` of the places; each entry keeps its places alive."""
     return {}
 
 
@@ -73,7 +73,7 @@ def _alike(setting: Setting, places: Sequence[int]) -> _Alike:
 
 
 def _alike_others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[tuple[Rival, int]]:
-    """The same as ``_others``, those alike together, with how many there are."""
+    """Yield the rivals of ``_others`` in groups of equal ones, with the size of each group."""
     alike = _alike(setting, places)
     work.spend(2 * len(alike.groups))
     own = alike.of.get(number, ())
@@ -84,7 +84,7 @@ def _alike_others(setting: Setting, number: int, places: Sequence[int]) -> Itera
 
 
 def counted(setting: Setting, number: int, constraint: SpreadConstraint) -> list[Rival]:
-    """Those whom a spread constraint of the workload counts."""
+    """Return the rivals that a spread constraint of the workload counts."""
     selector, pod = constraint.selector, setting.pods[number]
     if selector is None or selector.is_empty:
         return []
@@ -92,12 +92,12 @@ def counted(setting: Setting, number: int, constraint: SpreadConstraint) -> list
 
 
 def drawing(setting: Setting, number: int, terms: Sequence[PodAffinityTerm]) -> Iterator[Rival]:
-    """Those whom all of the workload's terms select."""
+    """Yield the rivals that all of the workload's terms select."""
     return _others(setting, number, _selected(setting).of_all(terms, setting.pods[number].namespace))
 
 
 def _others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[Rival]:
-    """Pods of other workloads, and those of another revision of this one that run already."""
+    """Yield pods of other workloads, and running pods of another revision of this one."""
     work.spend(2 * len(places))
     crowd, pod = crowd_of(setting).rivals, setting.pods[number]
     for place in places:
@@ -107,8 +107,7 @@ def _others(setting: Setting, number: int, places: Sequence[int]) -> Iterator[Ri
 
 
 def made_again(setting: Setting, number: int, terms: Sequence[PodAffinityTerm]) -> Iterator[int]:
-    """Workloads whom all the terms select, whose controller makes a pod again when it is gone, and that do not look for
-    others themselves."""
+    """Yield the workloads that all terms select, whose controller recreates pods, and without required affinity."""
     for i in setting.selection.of_all(terms, setting.pods[number].namespace):
         workload, pod = setting.workloads[i], setting.pods[i]
         kept = workload.kind in ("Deployment", "ReplicaSet", "StatefulSet") and not workload.held

@@ -1,4 +1,4 @@
-"""How evenly pods end up over topology domains, counted over seeded runs of the exact scheduler."""
+"""How evenly pods are spread over topology domains in the end, counted over seeded runs of the exact scheduler."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kubesched_lint.record import record
 
 RUNS = 20
 _MOST_DRAWN = 2_000
-"""Pods in all runs: of large workloads there are fewer."""
+"""Limit on pods in all runs together: large workloads get fewer runs."""
 _MOST_SCALED = 5_000
-"""Scaling to more pods than that is not drawn."""
+"""Skip runs that scale to more pods than this."""
 
 
 @record
 class Skew:
-    """Over so many runs: pods per domain (in the order of ``domains``), how often each distribution was the end."""
+    """Result of ``runs`` runs: final pods per domain (in the order of ``domains``), and how often each result came."""
 
     topology_key: str
     domains: tuple[str, ...]
@@ -37,19 +37,19 @@ class Skew:
 
 
 def skew_of(counts: tuple[int, ...]) -> tuple[int, ...]:
-    """Per domain the pods above the least full one."""
+    """Return, per domain, the number of pods above the least full one."""
     return tuple(c - min(counts) for c in counts)
 
 
 def spreading_keys(workload: Workload) -> tuple[str, ...]:
-    """Topology keys over which the workload means to be even; those of single nodes left out."""
+    """Return the topology keys over which the workload spreads, without kubernetes.io/hostname."""
     pod = workload.pod
     found = [c.topology_key for c in pod.spread] + [t.term.topology_key for t in pod.preferred_anti_affinity]
     return tuple(key for key in dict.fromkeys(found) if key != HOSTNAME)
 
 
 def skews(setting: Setting, number: int, *, runs: int = RUNS, seed: int = 0) -> Iterator[Skew]:
-    """After deploy, rollout and scaling, per key the workload spreads over."""
+    """Yield the skew after deploy, rollout and scaling, for each key over which the workload spreads."""
     workload = setting.workloads[number]
     keys = [k for k in spreading_keys(workload) if setting.index.domains(k)]
     if not keys or workload.held or workload.kind not in SCALED:

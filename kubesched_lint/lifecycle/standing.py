@@ -1,7 +1,7 @@
-"""How many pods of each slot a state has, brought from one state to the next by what differs between them.
+"""The number of pods of each slot in a state, updated by the difference between two states.
 
-What a controller does follows from its wish and its own pods alone. So one that had nothing to do has nothing to do
-until a pod of its own comes, goes or moves; it need not be asked before.
+The actions of a controller depend only on its wish and its own pods. So a controller with nothing to do stays idle
+until one of its own pods comes, goes or moves, and can be skipped until then.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from kubesched_lint.lifecycle.world import Cast, State, Tally, Wish, empty
 T = TypeVar("T")
 Pods = Sequence[tuple[int, ...]]
 Nothing = dict[int, Wish]
-"""By workload the wish of which nothing is to be done in the state that is shown."""
+"""Workload → its wish, if that wish needs no action in the shown state."""
 
 
 class Standing:
-    """Mutable: the counts of the state that was shown last, on one set of nodes."""
+    """The counts of the last shown state, on one set of nodes. Mutable."""
 
     def __init__(self, cast: Cast, nodes: int) -> None:
         self._cast = cast
@@ -31,10 +31,10 @@ class Standing:
         self.nothing_to_delete: Nothing = {}
 
     def show(self, state: State) -> Tally:
-        """The counts of a state; they stand until the next one is shown."""
+        """Return the counts of a state, valid until the next state is shown."""
         before = self._shown
         if state is not before:
-            work.spend(2 + (len(state.bound) + len(state.waiting)) // 32)  # before anything is moved
+            work.spend(2 + (len(state.bound) + len(state.waiting)) // 32)  # may raise, so it comes before any change
             self._shown = state
             slots = self._cast.slots
             for workload in {slots[slot].workload for slot in self._move(before, state)}:
@@ -43,7 +43,7 @@ class Standing:
         return self._counts
 
     def _move(self, before: State, after: State) -> set[int]:
-        """The slots of which anything has changed; the counts are those of ``after`` then."""
+        """Update the counts to ``after`` and return the slots that changed."""
         touched: set[int] = set()
         bound, waiting = self._counts
         for p in differing(before.bound, after.bound):
@@ -57,14 +57,14 @@ class Standing:
 
 
 def differing(before: Sequence[object], after: Sequence[object]) -> Iterator[int]:
-    """The places at which two of one length do not hold the same object."""
+    """Yield the places at which two sequences of equal length hold different objects."""
     if before is after:
         return iter(())
     return compress(range(len(before)), map(is_not, before, after))
 
 
 def _between(before: Sequence[T], after: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
-    """Both without what they share in the beginning and in the end."""
+    """Return both without their common start and end."""
     most = min(len(before), len(after))
     start = next(compress(count(), map(is_not, before, after)), most)
     end = next(compress(count(), map(is_not, reversed(before), reversed(after))), most)
@@ -73,7 +73,7 @@ def _between(before: Sequence[T], after: Sequence[T]) -> tuple[Sequence[T], Sequ
 
 
 def _count(counts: dict[int, int], gone: Pods, come: Pods, touched: set[int]) -> None:
-    """Add what came and take away what went, of entries that begin with a slot and end with a number."""
+    """Add the new entries to ``counts`` and subtract the old; an entry starts with a slot and ends with a count."""
     if gone is come:
         return
     before, after = set(gone), set(come)

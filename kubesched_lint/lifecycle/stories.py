@@ -1,4 +1,4 @@
-"""How the story of a deployment begins."""
+"""The start of a story: the deployment."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import replace
 
 _STEPS = 15
-"""What it costs to have one workload in a story."""
+"""Cost of one workload in a story, in steps of ``work``."""
 
 
 @once_per_setting
 def _admission(setting: Setting) -> Admission:
-    """Of all stories: which pods run does not change how a pod is stored."""
+    """Return the admission of all stories: running pods do not change how a pod is stored."""
     return Admission(setting.objects)
 
 
@@ -37,10 +37,10 @@ def story_of(
     precedence: Mapping[int, int] | None = None,
     against: Pod | None = None,
 ) -> Story:
-    """The members deployed, with ``unready`` those of ``never_ready`` in vain; see ``Story`` for the options.
+    """Return a story with the members deployed; with ``unready``, pods of ``never_ready`` workloads stay unready.
 
-    ``changed``: of whom nobody can tell, and whose manifests change what runs. ``guests`` may have to go, all
-    others stay where they are.
+    ``changed``: the workloads with unknown changes whose manifests are assumed to change running pods. ``guests`` may
+    be deleted; all other pods stay where they are. See ``Story`` for the other options.
     """
     work.spend(_STEPS * len(members))
     chosen = [as_granted(setting, i) for i in members]

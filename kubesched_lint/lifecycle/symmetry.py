@@ -1,6 +1,6 @@
-"""Which nodes nobody can tell apart: states that differ only by swapping such nodes, or whole alike domains, are one.
+"""Symmetric nodes: states that differ only by swapping equal nodes, or whole equal domains, count as one state.
 
-A node's look is what any selector reads of it, its resources, taints and residents, and which topology keys it has.
+A node's look is its labels that a selector reads, its resources, taints and residents, and its topology keys.
 Values of a topology key that no selector reads matter only as "its own domain".
 """
 
@@ -18,7 +18,7 @@ class Symmetry:
     """The canonical form of states on one set of nodes."""
 
     def __init__(self, index: NodeIndex, pods: Iterable[Pod], marks: Sequence[Hashable]) -> None:
-        """``marks`` are further differences between nodes, by position: residents, events to come."""
+        """``marks`` are further differences between nodes, by position: residents, later events."""
         read, topology, by_name = _keys(pods)
         shared = [k for k in topology if k not in read and not index.one_node_each(k)]
         outer = shared[0] if len(shared) == 1 else None
@@ -37,14 +37,14 @@ class Symmetry:
             )
         numbers = {look: n for n, look in enumerate(dict.fromkeys(looks.values()))}
         self.look: tuple[int, ...] = tuple(numbers[looks[p]] for p in range(len(index)))
-        """Per position: nodes with equal numbers look alike, though their domains may differ."""
+        """Per position: nodes with equal numbers look alike, but their domains may differ."""
         self._kinds = tuple(self._domains(index, outer))
         self.is_trivial = all(len(kind) == 1 and all(len(run) == 1 for run in kind[0]) for kind in self._kinds)
         self.domain: tuple[int, ...] = self._domain_numbers(len(index))
 
     @classmethod
     def none(cls, nodes: int) -> Symmetry:
-        """Every node is told from every other: for single courses, which gain nothing from canonical forms."""
+        """Return a symmetry where all nodes differ: for single courses, which do not need canonical forms."""
         found = cls.__new__(cls)
         found.look = found.domain = tuple(range(nodes))
         found._kinds = ()
@@ -52,7 +52,7 @@ class Symmetry:
         return found
 
     def _domains(self, index: NodeIndex, outer: str | None) -> Iterator[tuple[tuple[tuple[int, ...], ...], ...]]:
-        """Kinds of alike domains; a domain is its runs of alike nodes."""
+        """Yield kinds of equal domains; a domain is a tuple of runs of equal nodes."""
         groups: dict[Hashable, list[int]] = {}
         for position, node in enumerate(index.nodes):
             value = None if outer is None else node.labels.get(outer)
@@ -81,14 +81,14 @@ class Symmetry:
         return tuple(found)
 
     def canonical(self, state: State) -> State:
-        """The representative of all states that differ by a symmetry."""
+        """Return the representative of all states that differ by a symmetry."""
         if self.is_trivial:
             return state
         cells = list(zip(state.bound, state.pinned, strict=True))
         out = list(cells)
         for kind in self._kinds:
             contents = [tuple(tuple(sorted([cells[p] for p in run])) for run in runs) for runs in kind]
-            # Volumes are known by the name of their domain, so domains must keep their places.
+            # Volumes refer to their domain by name, so domains must keep their places.
             if len(contents) > 1 and not state.volumes:
                 contents.sort()
             for runs, content in zip(kind, contents, strict=True):
@@ -98,7 +98,7 @@ class Symmetry:
         return state._replace(bound=tuple(c[0] for c in out), pinned=tuple(c[1] for c in out))
 
     def renaming(self, state: State) -> list[int]:
-        """For each position of a state, where ``canonical`` puts what is there."""
+        """Return, for each position of a state, the position to which ``canonical`` moves its pods."""
         cells = list(zip(state.bound, state.pinned, strict=True))
         to = list(range(len(cells)))
         for kind in self._kinds:
@@ -113,7 +113,7 @@ class Symmetry:
         return to
 
     def distinct(self, state: State, positions: Iterable[int]) -> Iterator[int]:
-        """One of each set of positions that a swap of two nodes of one domain makes equal in this state."""
+        """Yield one of each set of positions that are equal in this state, up to a swap within one domain."""
         seen = set()
         for position in positions:
             key = (self.domain[position], self.look[position], state.bound[position], state.pinned[position])
@@ -123,7 +123,7 @@ class Symmetry:
 
 
 def _keys(pods: Iterable[Pod]) -> tuple[frozenset[str], tuple[str, ...], bool]:
-    """Label keys whose values are read, topology keys, and whether node names are read."""
+    """Return (label keys whose values are read, topology keys, whether node names are read)."""
     read: set[str] = set()
     topology = {HOSTNAME: None, ZONE: None}  # default spread constraints use both
     by_name = False

@@ -1,7 +1,7 @@
 """One concrete course of events that leads to an end, node by node, and its replay by the scheduler alone.
 
-The search keeps canonical states, in which alike nodes may have been swapped between two moves; a trace is walked again
-with real nodes, each move chosen so that its canonical form is the one on the path.
+The search keeps canonical states, in which equal nodes may be swapped between two moves. So a trace repeats the path
+with real nodes: each move is one whose canonical form is the next state of the path.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from kubesched_lint.lifecycle.explore import Scene, all_moves
 from kubesched_lint.lifecycle.world import State, Step, settled
 
 _STEPS, _AT_ONCE = 20, 8
-"""What it costs to tell one state of a trace, and one more for so many queues of pods in it."""
+"""Cost of one state of a trace in steps of ``work``, plus one step per ``_AT_ONCE`` entries in its queue."""
 
 
 def trace(phases: Sequence[Phase], final: State) -> tuple[Scene, ...]:
-    """How the last of ``phases`` may end in ``final``, one of its finals, from the very beginning.
+    """Return the scenes of all phases by which the last one ends in ``final``, one of its finals.
 
-    Raises LookupError when the phases do not lead there, which would be a fault in the search.
+    Raises LookupError if the phases do not lead there, which would be a bug in the search.
     """
     paths: list[list[State]] = []
     target = final
@@ -30,7 +30,7 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[Scene, ...]:
         path = _path(phase, target) if known is None else [known.start]
         paths.append(path)
         before = phase.origins.values() if len(phase.origins) == 1 else set(phase.origins.values())
-        if len(before) == 1:  # to find the start again costs as much as all that controllers create
+        if len(before) == 1:  # a search for the start would run all controllers again
             (origin,) = before
         else:
             origin = next(o for s, o in phase.origins.items() if _start_form(phase, s) == path[0])
@@ -45,7 +45,7 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[Scene, ...]:
         scenes.append(scene)
         at = settled(scene.end)
         if at != wanted and all(len(s.start.bound) == len(at.bound) for s in scenes):
-            # The same end, but for nodes that nobody can tell apart: all that went before is renamed.
+            # The same end up to a swap of equal nodes: rename the nodes in all earlier scenes.
             to = phase.motion.stage.symmetry.renaming(at)
             scenes = [_renamed(s, to) for s in scenes]
             at = wanted
@@ -53,7 +53,7 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[Scene, ...]:
 
 
 def _known(phase: Phase, final: State) -> Scene | None:
-    """The course that leads there, where it was told before."""
+    """Return the cached course to an end, or None."""
     told = phase.found.told.get(id(final))
     return told[1] if told is not None and told[0] is final else None
 
@@ -77,7 +77,7 @@ def _start_form(phase: Phase, start: State) -> State:
 
 
 def _path(phase: Phase, final: State) -> list[State]:
-    """The canonical states from a start to the state that settled into ``final``."""
+    """Return the canonical states from a start to the state that settled into ``final``."""
     state = phase.found.finals.get(final)
     if state is None:
         raise LookupError(f"phase {phase.name} does not end in the given state")
@@ -110,7 +110,7 @@ def _walk(phase: Phase, before: State, path: Sequence[State]) -> Scene:
 
 
 def replays(scene: Scene) -> bool:
-    """Whether the scheduler, asked anew at each binding, may choose the node that the trace says."""
+    """Whether the scheduler, run again at each binding, may choose the node in the trace."""
     state = scene.start
     for step, after in scene.steps:
         if step.what in ("bind", "preempt"):

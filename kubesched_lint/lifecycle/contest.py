@@ -130,7 +130,7 @@ def _hindrance(setting: Setting, members: Sequence[int], pairs: Sequence[tuple[i
                 "spares depends on the budget's state at that moment"
             )
         if workloads[j].kind == "Pod":
-            return f"preemption: {workloads[i]} may drive out {workloads[j]}, which nobody makes again"
+            return f"preemption: {workloads[i]} may drive out {workloads[j]}, which no controller recreates"
     ranks = {rank for pair in pairs for i in pair for rank in _ranks(setting, i)}
     for weaker in guests_of(setting).weaker(members):
         ranks.add(pods[weaker.member].priority or 0)

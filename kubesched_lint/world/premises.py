@@ -36,7 +36,7 @@ def running_premises(it: Member) -> tuple[str, ...]:
     if not stay:
         return premises
     if any(bound.held for bound in stay):
-        premises = (*premises, "nobody removes the finalizers that hold terminating pods")
+        premises = (*premises, "nothing removes the finalizers that hold terminating pods")
     if len(stay) == len(it.world.other_pods):
         return (*premises, "the running pods of others stay where they are")
     return (*premises, "the running pods of others stay that it cannot preempt and that do not terminate")

@@ -1,1 +1,1 @@
-"""What happens when: the sets of outcomes of deploying, rolling out, scaling, draining and losing nodes."""
+"""Simulated events: the sets of outcomes of deploying, rolling out, scaling, draining and losing nodes."""

@@ -142,7 +142,7 @@ class Compared:
     """Predicted outcomes, each as the numbers of ``FIELDS``; with ``is_frame`` only their extremes."""
     is_frame: bool
     seen: tuple[tuple[object, ...], ...]
-    """Per quiescent run."""
+    """Recorded outcomes, one per quiescent run."""
     witnessed: bool
     """Whether the scheduler replays traces to both ends of a range; only computed if the runs agree."""
 

@@ -22,7 +22,7 @@ class Contest(NamedTuple):
     open_: str = ""
     """Why no search can follow the preemption; empty: a search can."""
     uncounted: bool = False
-    """Whether an event may end well although counting proves it bad, because counting assumes other pods."""
+    """Whether an event may end well although counting proves it bad, because the real pods may differ."""
 
 
 NONE = Contest()

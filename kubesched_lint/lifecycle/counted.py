@@ -88,7 +88,7 @@ def _as_told(setting: Setting, event: str, number: int) -> Tally:
     daemon = setting.workloads[number].kind == "DaemonSet"
     if daemon and event == "zone-loss":
         return told
-    if daemon and event == "node-loss":  # it wants no pod for the lost node, so that none lacks there
+    if daemon and event == "node-loss":  # it wants no pod on the lost node, so none is missing there
         beside = beside._replace(pods=min(beside.pods + 1, told.wanted))
     if beside.pods < told.most.pods:
         told.most, told.always_stuck = beside, told.always_stuck or event == "rollout"
@@ -237,7 +237,7 @@ def _rollout(setting: Setting, number: int) -> Tally:
     kept = workload.kind != "Deployment" and not workload.claim_templates
     told.least = Counted(told.least.pods if kept else 0, more.why)
     if told.most.pods < wanted:
-        told.always_stuck = True  # for the new pods; old ones may stand beside them
+        told.always_stuck = True  # for the new pods; old ones may run beside them
         told.most = Counted(most_placed(setting, number, wanted, mixed=True).pods, told.most.why)
     elif workload.kind == "Deployment" and surge and not unavailable and wanted:
         room = most_placed(setting, number, wanted + 1, mixed=True)

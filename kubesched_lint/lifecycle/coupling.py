@@ -1,4 +1,4 @@
-"""Which workloads can change where each other's pods fit."""
+"""Find the workloads that can change where each other's pods fit."""
 
 from __future__ import annotations
 

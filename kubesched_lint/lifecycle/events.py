@@ -81,7 +81,7 @@ def revision_of(workload: Workload, bound: BoundPod) -> str:
 
 
 class Guest(NamedTuple):
-    """Pods of one owner; bare pods that are alike are one guest."""
+    """Pods of one owner; equal bare pods form one guest."""
 
     workload: Workload
     pods: tuple[BoundPod, ...]

@@ -102,9 +102,10 @@ class Guests:
         return self._without(frozenset(going))
 
     def _taken(self, event: str, number: int) -> Iterator[Pod]:
-        """Yield pods whose deletion frees room: by the event, or by a controller of the set.
+        """Yield pods that the event, or a controller of the set, may delete and whose deletion opens nodes.
 
-        A lost node frees room elsewhere; a drained node also frees its own for pods that tolerate a cordon.
+        A deleted pod opens other nodes if anti-affinity involves it; a drain also opens the drained node to pods that
+        may be bound there.
         """
         yield from (bound.pod for bound in self._setting.going)
         if event not in LOSSES:

@@ -84,7 +84,7 @@ def _repels(terms: Sequence[PodAffinityTerm], holder: Pod, pod: Pod, state: Clus
 
 
 def _selects_by_all(terms: Sequence[PodAffinityTerm], holder: Pod, pod: Pod, state: ClusterState) -> bool:
-    """podMatchesAllAffinityTerms: no term selects nothing."""
+    """Whether all terms select the pod (podMatchesAllAffinityTerms); False without terms."""
     return bool(terms) and all(_selects(term, holder, pod, state) for term in terms)
 
 

@@ -1,4 +1,4 @@
-"""Which events concern a workload at all."""
+"""Find the events that do not concern a workload."""
 
 from __future__ import annotations
 

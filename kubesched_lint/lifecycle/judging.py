@@ -44,7 +44,7 @@ def is_stuck(event: str, end: End) -> bool:
     if event == "drain":
         return end.blocked
     if event == "deploy":
-        # It ran before: applying the manifest is a rollout that does not end.
+        # The workload ran before: applying the manifest starts a rollout, which does not end.
         return end.outcome.old > end.may_stay
     return event == "rollout" and not end.is_updated
 

@@ -46,7 +46,7 @@ class Setting:
     """
     workloads: tuple[Workload, ...]
     running: Mapping[int, tuple[BoundPod, ...]] = field(default_factory=dict)
-    """By place in ``workloads``: the pods that run already, those of older revisions first."""
+    """By place in ``workloads``: the running pods, older revisions first."""
     changes: Mapping[int, bool | None] = field(default_factory=dict)
     """By place, for workloads that run: whether the manifest changes the template (default True); None: unknown."""
     sizes: Mapping[int, int] = field(default_factory=dict)

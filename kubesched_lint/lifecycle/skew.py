@@ -32,7 +32,7 @@ class Skew:
 
     @property
     def worst(self) -> int:
-        """The largest skew seen: pods of the fullest domain less those of the emptiest."""
+        """The largest skew seen: pods of the fullest domain minus pods of the emptiest."""
         return max(max(counts) - min(counts) for counts, _ in self.ends)
 
 

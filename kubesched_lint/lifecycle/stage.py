@@ -134,7 +134,7 @@ class Stage:
 
     @cached_property
     def _named_by_storage(self) -> frozenset[str]:
-        """Nodes that storage objects of the snapshot name."""
+        """Names of nodes in storage objects of the snapshot."""
         objects = self.objects
         terms = [term for volume in objects.volumes for term in volume.node_terms or ()]
         named = {value for term in terms for e in term.fields for value in e.values}

@@ -47,7 +47,7 @@ class Cell:
     """A rollout gets stuck in some order, or a drain may not end."""
     always_stuck: bool = False
     proven: bool = False
-    """Holds for every scheduler that respects the filters, not only for the default profile."""
+    """Whether it holds for every scheduler that respects the filters, not only for the default profile."""
     text: str = ""
     why: str = ""
     """The proof, or what is known, in one sentence with its numbers."""

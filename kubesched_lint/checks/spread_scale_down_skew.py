@@ -99,8 +99,8 @@ def _ends(it: Member, scaler: Autoscaler) -> Sequence[Skew]:
     if large or it.world.pools:
         return ()
     from kubesched_lint.analysis.setting import setting_of
+    from kubesched_lint.lifecycle.event_outcomes import scale_event
     from kubesched_lint.lifecycle.skew import skews
-    from kubesched_lint.lifecycle.telling import scale_event
 
     start = setting_of(it.world)
     number = next((i for i, w in enumerate(start.workloads) if w.ref == it.workload.ref), None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from kubesched_lint.findings import Path
-from kubesched_lint.lifecycle.stage import Stage
-from kubesched_lint.lifecycle.world import State
+from kubesched_lint.lifecycle.oracle import Oracle
+from kubesched_lint.lifecycle.states import State
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.framework import Diagnosis, message
@@ -26,22 +26,22 @@ class Blame(NamedTuple):
     message: str
 
 
-def blame(stage: Stage, state: State, slot: int, position: int = -1) -> Blame:
+def blame(oracle: Oracle, state: State, slot: int, position: int = -1) -> Blame:
     """Return why a waiting pod of a slot waits in this state."""
-    cast = stage.cast
-    number, revision, _ = cast.slots[slot]
-    workload = cast.revisions[number][revision]
-    found = stage.diagnosis(state, slot, position)
-    pod = stage.pod(slot, position)
+    pod_types = oracle.pod_types
+    number, revision, _ = pod_types.slots[slot]
+    workload = pod_types.revisions[number][revision]
+    found = oracle.diagnosis(state, slot, position)
+    pod = oracle.pod(slot, position)
     # The scheduler skips a pod with a node name, so there is no message.
-    text = "" if pod.node_name else message(found, preempt(pod, found, stage.cluster).message)
+    text = "" if pod.node_name else message(found, preempt(pod, found, oracle.cluster).message)
     if found.refusal is not None:
         return Blame(workload, _path_of(found.refusal.plugin, "", workload), text)
     reason = _main_reason(found, found.total)
     if reason is None:
         return Blame(workload, workload.pod.path, text)
     if reason.reason == UNWELCOME:
-        holder = _holder(stage, pod)
+        holder = _holder(oracle, pod)
         if holder is not None:
             return Blame(*holder, text)
     return Blame(workload, _path_of(reason.plugin, reason.reason, workload), text)
@@ -53,12 +53,12 @@ def _main_reason(found: Diagnosis, total: int) -> Rejection | None:
     return max(lively or found.rejections, key=lambda r: r.nodes.bit_count(), default=None)
 
 
-def _holder(stage: Stage, pod: Pod) -> tuple[Workload, Path] | None:
+def _holder(oracle: Oracle, pod: Pod) -> tuple[Workload, Path] | None:
     """Return the workload of the story whose anti-affinity repels the pod, and the path of the term."""
-    for revisions, pods in zip(stage.cast.revisions, stage.cast.pods, strict=True):
+    for revisions, pods in zip(oracle.pod_types.revisions, oracle.pod_types.pods, strict=True):
         for workload, other in zip(reversed(revisions), reversed(pods), strict=True):
             for term in other.required_anti_affinity:
-                if selects_pod(term, other.namespace, pod, stage.cluster):
+                if selects_pod(term, other.namespace, pod, oracle.cluster):
                     return workload, term.path
     return None
 

@@ -15,11 +15,11 @@ from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.guests import guests_of
-from kubesched_lint.lifecycle.motion import Motion
-from kubesched_lint.lifecycle.outcomes import Outcome
+from kubesched_lint.lifecycle.outcomes import EventOutcome
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
-from kubesched_lint.lifecycle.world import Wish
+from kubesched_lint.lifecycle.states import DesiredState
+from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.capacity import copies, stands_alone, tightest_resource
 from kubesched_lint.scheduler.framework import as_checked
@@ -319,17 +319,17 @@ def number_of_domains(number: int) -> str:
 # --- controllers ----------------------------------------------------------------------------------------------------
 
 
-def frame(motion: Motion, wish: Wish) -> set[Outcome]:
+def frame(transitions: Transitions, desired: DesiredState) -> set[EventOutcome]:
     """Return outcomes whose least and greatest numbers enclose every outcome that the controllers allow."""
-    wanted = motion.desired(wish)
+    wanted = transitions.replicas_of(desired)
     most = wanted
-    if wish.spec.kind == "Deployment":
-        most += rolling_bounds(wish.spec.strategy, wanted)[0]
-    elif wish.spec.kind == "DaemonSet":
+    if desired.spec.kind == "Deployment":
+        most += rolling_bounds(desired.spec.strategy, wanted)[0]
+    elif desired.spec.kind == "DaemonSet":
         most *= 2
     return {
-        Outcome(0, 0, 0, 0, wanted),
-        Outcome(most, 0, wanted, 0, wanted),
-        Outcome(0, most, 0, most, wanted),
-        Outcome(wanted, 0, wanted, 0, wanted),
+        EventOutcome(0, 0, 0, 0, wanted),
+        EventOutcome(most, 0, wanted, 0, wanted),
+        EventOutcome(0, most, 0, most, wanted),
+        EventOutcome(wanted, 0, wanted, 0, wanted),
     }

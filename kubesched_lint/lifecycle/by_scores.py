@@ -10,19 +10,19 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint import work
 from kubesched_lint.findings import ObjectRef
-from kubesched_lint.lifecycle.contest import drivers
 from kubesched_lint.lifecycle.courses import DRAWS_AGAINST, Courses
+from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.judging import explained, judged
-from kubesched_lint.lifecycle.matrix import Row, Simulation
+from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.narrate import witness
-from kubesched_lint.lifecycle.telling import End
+from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, UNKNOWN, Cell
 from kubesched_lint.record import replace
 
 LACKING = "a proof that no other course of the default scheduler ends badly"
 
 
-def with_scores(rows: Sequence[Row], simulation: Simulation) -> tuple[Row, ...]:
+def with_scores(rows: Sequence[Row], simulation: Matrix) -> tuple[Row, ...]:
     """Return the rows with open cells decided by scores, as far as the remaining work allows."""
     found = list(rows)
     try:
@@ -34,7 +34,7 @@ def with_scores(rows: Sequence[Row], simulation: Simulation) -> tuple[Row, ...]:
     return tuple(found)
 
 
-def _told(cell: Cell, number: int, simulation: Simulation) -> Cell:
+def _told(cell: Cell, number: int, simulation: Matrix) -> Cell:
     place, setting = simulation.place(number), simulation.setting
     if place is None or cell.verdict != UNKNOWN or setting.workloads[place].kind == "Job" or setting.never_ready:
         return cell
@@ -55,7 +55,7 @@ def _told(cell: Cell, number: int, simulation: Simulation) -> Cell:
     return replace(explained(told, bad, setting, place), best=witness(good[0]))
 
 
-def _against(courses: Courses, event: str, number: int) -> Sequence[End]:
+def _against(courses: Courses, event: str, number: int) -> Sequence[FinalState]:
     """Return bad ends of an event for a workload when nodes are chosen against it; empty if none was found.
 
     Skip ends where a pod waits that may preempt others: a course does not follow preemption by another scheduler.
@@ -64,15 +64,15 @@ def _against(courses: Courses, event: str, number: int) -> Sequence[End]:
     if courses.setting.workloads[number].ref in strong:
         return ()
 
-    def is_sought(end: End) -> bool:
+    def is_sought(end: FinalState) -> bool:
         return judged(event, [end])[0] == BAD and strong.isdisjoint(_waiting(end))
 
     found = (courses.ends_against(event, number, draw, is_sought) for draw in range(DRAWS_AGAINST))
     return next(filter(None, found), ())
 
 
-def _waiting(end: End) -> Iterator[ObjectRef]:
+def _waiting(end: FinalState) -> Iterator[ObjectRef]:
     """Yield the workloads whose pods wait."""
-    cast = end.story.cast
+    pod_types = end.story.pod_types
     for queue in (end.state.waiting, *end.state.pinned):
-        yield from (cast.revisions[cast.slots[slot].workload][0].ref for slot, _, _ in queue)
+        yield from (pod_types.revisions[pod_types.slots[slot].workload][0].ref for slot, _, _ in queue)

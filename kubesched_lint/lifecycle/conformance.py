@@ -10,7 +10,7 @@ from typing import Any
 
 from kubesched_lint.lifecycle.bounds import frame
 from kubesched_lint.lifecycle.events import Phase, Story
-from kubesched_lint.lifecycle.outcomes import Outcome, outcome, outcomes
+from kubesched_lint.lifecycle.outcomes import EventOutcome, outcome, outcomes
 from kubesched_lint.lifecycle.trace import replays, trace
 from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather
@@ -99,17 +99,18 @@ def _foretold(story: Story, phase: Phase) -> dict[str, dict[str, Any]]:
     return told
 
 
-def possible(story: Story, phase: Phase) -> dict[str, set[Outcome]]:
+def possible(story: Story, phase: Phase) -> dict[str, set[EventOutcome]]:
     """Return ``Kind/name`` → every possible outcome of the phase; if the search was cut short, a frame around them."""
-    ends = outcomes(phase.motion, phase.found.finals)
+    ends = outcomes(phase.transitions, phase.found.finals)
     if phase.sound:
         return {f"{kind}/{name}": {e[number] for e in ends} for (kind, _, name), number in story.numbers.items()}
     return {
-        f"{kind}/{name}": frame(phase.motion, story.wishes[number]) for (kind, _, name), number in story.numbers.items()
+        f"{kind}/{name}": frame(phase.transitions, story.desired_states[number])
+        for (kind, _, name), number in story.numbers.items()
     }
 
 
-def _value(end: Outcome, field: str) -> int:
+def _value(end: EventOutcome, field: str) -> int:
     match field:
         case "updated":
             return end.new
@@ -124,7 +125,7 @@ def _value(end: Outcome, field: str) -> int:
     return end.old
 
 
-def _rollout(end: Outcome) -> str:
+def _rollout(end: EventOutcome) -> str:
     return "complete" if end.complete else "stuck"
 
 
@@ -187,7 +188,7 @@ def _recorded(workload: Mapping[str, Any]) -> tuple[object, ...]:
     return bound, pending
 
 
-def _shown(end: Outcome, workload: str) -> Iterator[object]:
+def _shown(end: EventOutcome, workload: str) -> Iterator[object]:
     for field_name in FIELDS[workload.partition("/")[0]]:
         yield _rollout(end) if field_name == "rollout" else _value(end, field_name)
 
@@ -209,6 +210,6 @@ def _ends_replay(story: Story, phase: Phase, workload: str) -> bool:
     """Whether the least and the most bound pods each have a trace that the scheduler replays."""
     kind, _, name = workload.partition("/")
     number = next(n for (k, _, other), n in story.numbers.items() if (k, other) == (kind, name))
-    wish = next(w for w in phase.motion.wishes if w.workload == number)
-    ranked = sorted(phase.found.finals, key=lambda s: outcome(phase.motion, wish, s))
+    desired = next(w for w in phase.transitions.desired_states if w.workload == number)
+    ranked = sorted(phase.found.finals, key=lambda s: outcome(phase.transitions, desired, s))
     return all(all(map(replays, trace(story.phases, end))) for end in (ranked[0], ranked[-1]))

@@ -11,13 +11,13 @@ from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.bounds import Counted, most_beside, most_on_fewer, most_placed
 from kubesched_lint.lifecycle.closed_forms import placed
-from kubesched_lint.lifecycle.contest import outranks
+from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after, zones
 from kubesched_lint.lifecycle.guests import LOSSES, comes_back, guests_of
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.least import finds_room, least_daemons, least_placed
+from kubesched_lint.lifecycle.preemption_scope import outranks
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.telling import scaled_to, size_after, zones
 from kubesched_lint.model.workload import ROLLED_OUT
 from kubesched_lint.scheduler.capacity import copies
 from kubesched_lint.scheduler.framework import as_checked
@@ -26,7 +26,7 @@ _STEPS = 100
 """Cost of one count, in steps of ``work``; each other workload adds a quarter step."""
 
 
-class Tally:
+class EventBounds:
     """Least and most pods bound after an event, of ``wanted``, and whether a rollout or drain is sure to end."""
 
     __slots__ = ("always_stuck", "least", "most", "never_stuck", "wanted")
@@ -44,7 +44,7 @@ class Tally:
         return self.never_stuck and self.least.pods >= self.wanted
 
 
-def count(setting: Setting, event: str, number: int) -> Tally:
+def count(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds that hold for every scheduler that respects the filters and every order of events."""
     work.spend(_STEPS + len(setting.workloads) // 4)
     told = _whoever_goes(setting, event, number)
@@ -54,13 +54,13 @@ def count(setting: Setting, event: str, number: int) -> Tally:
         told = _granted(setting, event, number, told)
     if number not in setting.never_ready:
         return told
-    unready = Tally(told.wanted, Counted(0, "its new pods never become ready"), told.most)
+    unready = EventBounds(told.wanted, Counted(0, "its new pods never become ready"), told.most)
     unready.never_stuck = False
     unready.always_stuck = told.always_stuck
     return unready
 
 
-def _whoever_goes(setting: Setting, event: str, number: int) -> Tally:
+def _whoever_goes(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds that also hold if pods of others are deleted and free their room."""
     told = _as_told(setting, event, number)
     if told.is_fine and not setting.going:
@@ -81,7 +81,7 @@ def _whoever_goes(setting: Setting, event: str, number: int) -> Tally:
 _MADE_ROOM = "pods of others may have to go"
 
 
-def _as_told(setting: Setting, event: str, number: int) -> Tally:
+def _as_told(setting: Setting, event: str, number: int) -> EventBounds:
     told = _as_held(setting, event, number) if setting.workloads[number].held else _count(setting, event, number)
     moving = event in LOSSES
     beside = most_beside(setting, number, told.wanted, moving=moving, with_nodes=moving and event != "drain")
@@ -107,11 +107,11 @@ def is_fine_if_granted(setting: Setting, event: str, number: int) -> bool:
     return not setting.workloads[number].held and _count(setting, event, number).is_fine
 
 
-def _as_held(setting: Setting, event: str, number: int) -> Tally:
+def _as_held(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds of a paused Deployment that runs: it scales and keeps its number, and no rollout starts."""
     if event == "deploy":
         wanted = setting.wanted(number)
-        return Tally(wanted, _least(setting, number, wanted), Counted(wanted, _KEPT))
+        return EventBounds(wanted, _least(setting, number, wanted), Counted(wanted, _KEPT))
     told = _count(setting, event, number)
     # Nodes may have changed, so that running pods no longer pass the filters: they stay anyway.
     told.most = Counted(told.wanted, _KEPT)
@@ -121,7 +121,7 @@ def _as_held(setting: Setting, event: str, number: int) -> Tally:
 _KEPT = "it is paused, and keeps the pods that run"
 
 
-def _granted(setting: Setting, event: str, number: int, told: Tally) -> Tally:
+def _granted(setting: Setting, event: str, number: int, told: EventBounds) -> EventBounds:
     """Return ``told`` limited by a quota: only pods that it grants in every case are sure to be created."""
     granted = quotas.cap(setting, number)
     if granted is None:
@@ -130,7 +130,7 @@ def _granted(setting: Setting, event: str, number: int, told: Tally) -> Tally:
     sure = min(told.least.pods, made)
     if setting.workloads[number].kind == "DaemonSet":  # the missing pods may be those that would find room
         sure = max(min(told.least.pods, told.least.pods - told.wanted + made), 0)
-    less = Tally(told.wanted, Counted(sure, granted.why), told.most)
+    less = EventBounds(told.wanted, Counted(sure, granted.why), told.most)
     less.never_stuck = told.never_stuck and sure == told.least.pods
     less.always_stuck = told.always_stuck
     if event not in ("deploy", "rollout") or (event == "deploy" and not setting.running.get(number)):
@@ -154,7 +154,7 @@ def _spares_none(setting: Setting, number: int) -> bool:
     return bool(surge) and not unavailable
 
 
-def _count(setting: Setting, event: str, number: int) -> Tally:
+def _count(setting: Setting, event: str, number: int) -> EventBounds:
     told = _foreseen(setting, event, number)
     if event in LOSSES and may_miss([setting.pods[number]], setting.cluster):
         lost = _zones(setting) if event == "zone-loss" else [0]
@@ -168,16 +168,16 @@ def _count(setting: Setting, event: str, number: int) -> Tally:
     return told
 
 
-def _foreseen(setting: Setting, event: str, number: int) -> Tally:
+def _foreseen(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds if all running pods still pass the filters on their nodes."""
     if setting.workloads[number].kind == "Pod" and event in LOSSES:
-        return Tally(1, Counted(0, "nobody makes a bare pod again"), most_placed(setting, number, 1))
+        return EventBounds(1, Counted(0, "nobody makes a bare pod again"), most_placed(setting, number, 1))
     if setting.running.get(number) and event == "deploy":
         return _applied_again(setting, number)
     return _from_nothing(setting, event, number)
 
 
-def _from_nothing(setting: Setting, event: str, number: int) -> Tally:
+def _from_nothing(setting: Setting, event: str, number: int) -> EventBounds:
     """Return bounds if today's filters placed each pod of the workload."""
     match event:
         case "rollout":
@@ -196,11 +196,11 @@ def _from_nothing(setting: Setting, event: str, number: int) -> Tally:
     return _scaled_down(setting, number, event) if asked < setting.wanted(number) else _placed(setting, number, asked)
 
 
-def _placed(setting: Setting, number: int, wanted: int) -> Tally:
+def _placed(setting: Setting, number: int, wanted: int) -> EventBounds:
     exact = placed(setting, number, wanted)
     if exact is not None:
-        return Tally(wanted, exact, exact)
-    return Tally(wanted, _least(setting, number, wanted, fresh=True), most_placed(setting, number, wanted))
+        return EventBounds(wanted, exact, exact)
+    return EventBounds(wanted, _least(setting, number, wanted, fresh=True), most_placed(setting, number, wanted))
 
 
 def _least(setting: Setting, number: int, wanted: int, *, fresh: bool = False, mixed: bool = False) -> Counted:
@@ -209,7 +209,7 @@ def _least(setting: Setting, number: int, wanted: int, *, fresh: bool = False, m
     return least_placed(setting, number, wanted, fresh=fresh, mixed=mixed)
 
 
-def _rollout(setting: Setting, number: int) -> Tally:
+def _rollout(setting: Setting, number: int) -> EventBounds:
     workload, wanted = setting.workloads[number], setting.wanted(number)
     surge = unavailable = 0
     if workload.kind == "Deployment" and workload.strategy.type == "RollingUpdate":
@@ -265,7 +265,7 @@ def _surges_in_vain(setting: Setting, number: int) -> bool:
     return any(room < 2 for room in dict(copies(pod, setting.cluster, nodes, 2)).values())
 
 
-def _applied_again(setting: Setting, number: int) -> Tally:
+def _applied_again(setting: Setting, number: int) -> EventBounds:
     """Return bounds for a running workload: a changed template starts a rollout, an unchanged one does nothing."""
     changes = setting.changes.get(number, True) and setting.workloads[number].kind in ROLLED_OUT
     if changes:
@@ -275,12 +275,12 @@ def _applied_again(setting: Setting, number: int) -> Tally:
         return kept
     rolled = _applied(setting, number)
     least, most = min(kept.least, rolled.least), max(kept.most, rolled.most, key=lambda c: c.pods)
-    either = Tally(kept.wanted, least, most)
+    either = EventBounds(kept.wanted, least, most)
     either.never_stuck = kept.never_stuck and rolled.never_stuck
     return either
 
 
-def _kept(setting: Setting, number: int) -> Tally:
+def _kept(setting: Setting, number: int) -> EventBounds:
     """Return bounds for an unchanged template: running pods stay, and the replicas follow the manifest."""
     if not setting.is_settled(number):  # a rollout is in progress and continues
         told = _applied(setting, number)
@@ -291,7 +291,7 @@ def _kept(setting: Setting, number: int) -> Tally:
     alone = not any(outranks(setting, i, number) for i in range(len(setting.workloads)) if i != number)
     if alone and min(len(standing), wanted) > least.pods:
         least = Counted(min(len(standing), wanted), f"{len(standing)} run, and nothing of their template changes")
-    return Tally(wanted, least, Counted(wanted, _STAYS))
+    return EventBounds(wanted, least, Counted(wanted, _STAYS))
 
 
 _STAYS = "what runs stays where it is"
@@ -312,14 +312,14 @@ def stands_well(setting: Setting, number: int) -> bool:
     return all(sum(d >> p & 1 for p in at) <= 1 for key in apart for d in index.domains(key).values())
 
 
-def _applied(setting: Setting, number: int) -> Tally:
+def _applied(setting: Setting, number: int) -> EventBounds:
     """Return bounds of a rollout, whatever number of pods it starts from."""
     told = _rollout(setting, number)
     told.always_stuck = told.most.pods < told.wanted
     return told
 
 
-def _scaled_down(setting: Setting, number: int, event: str) -> Tally:
+def _scaled_down(setting: Setting, number: int, event: str) -> EventBounds:
     """Return bounds: at least ``least_placed`` for the smaller size, or the bound pods, which are deleted last.
 
     A ReplicaSet deletes pods without a node first (``controller_utils.go``, ActivePodsWithRanks). An OrderedReady
@@ -332,10 +332,10 @@ def _scaled_down(setting: Setting, number: int, event: str) -> Tally:
     if before.never_stuck or setting.workloads[number].pod_management != "Parallel":
         kept = Counted(min(size, before.least.pods), before.least.why)
         least = max(least, kept, key=lambda counted: counted.pods)
-    return Tally(size, least, after)
+    return EventBounds(size, least, after)
 
 
-def _without_one(setting: Setting, number: int, *, gone: bool) -> Tally:
+def _without_one(setting: Setting, number: int, *, gone: bool) -> EventBounds:
     wanted = setting.wanted(number)
     if setting.workloads[number].kind == "DaemonSet":
         nodes = (1 << position for position in range(len(setting.nodes)))
@@ -343,12 +343,12 @@ def _without_one(setting: Setting, number: int, *, gone: bool) -> Tally:
     least = least_placed(setting, number, wanted, nodes_fewer=1, gone=gone)
     # A drain that a budget stops leaves pods where they are.
     surely = gone or not (setting.guards(number) or comes_back(setting, number))
-    return Tally(
+    return EventBounds(
         wanted, least, most_on_fewer(setting, number, wanted) if surely else most_placed(setting, number, wanted)
     )
 
 
-def _fewer_daemons(setting: Setting, number: int, losses: Iterable[NodeSet]) -> Tally:
+def _fewer_daemons(setting: Setting, number: int, losses: Iterable[NodeSet]) -> EventBounds:
     """Return bounds over all ``losses``. A DaemonSet wants one pod fewer per lost node, perhaps the waiting pod."""
     run = targets(setting.pods[number], setting.index)[0]
     gone = {(run & lost).bit_count() for lost in losses} or {0}
@@ -358,26 +358,26 @@ def _fewer_daemons(setting: Setting, number: int, losses: Iterable[NodeSet]) -> 
         most = Counted(wanted, "it wants a pod fewer for each lost node")
     least = _least(setting, number, before)
     if least.pods >= before:
-        return Tally(wanted, Counted(wanted, least.why), most)
+        return EventBounds(wanted, Counted(wanted, least.why), most)
     # The lost nodes may be those that have a pod.
-    return Tally(wanted, Counted(max(least.pods - max(gone), 0), least.why), most)
+    return EventBounds(wanted, Counted(max(least.pods - max(gone), 0), least.why), most)
 
 
-def _without_a_zone(setting: Setting, number: int) -> Tally:
+def _without_a_zone(setting: Setting, number: int) -> EventBounds:
     wanted = setting.wanted(number)
     lost = _zones(setting)
     if setting.workloads[number].kind == "DaemonSet":
         return _fewer_daemons(setting, number, lost)
     least = min((least_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
     most = max((most_placed(setting, number, wanted, nodes) for nodes in lost), key=lambda c: c.pods)
-    return Tally(wanted, least, most)
+    return EventBounds(wanted, least, most)
 
 
 def _zones(setting: Setting) -> list[NodeSet]:
     return [of([setting.index.positions[n] for n in names]) for names in zones(setting).values()]
 
 
-def _drained(setting: Setting, number: int) -> Tally:
+def _drained(setting: Setting, number: int) -> EventBounds:
     told = _without_one(setting, number, gone=False)
     told.never_stuck = True
     if setting.workloads[number].kind == "DaemonSet":

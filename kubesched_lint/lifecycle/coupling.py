@@ -46,7 +46,7 @@ def selecting(pods: Sequence[Pod], state: ClusterState) -> Iterator[tuple[int, i
 
     If several pods have the same term, the first is paired with all selected pods, the others with one of these.
     """
-    selection = Selection(pods, state)
+    selection = PodSelection(pods, state)
     met: set[tuple[_Asked, str]] = set()
     for a, holder in enumerate(pods):
         selectors = (c.selector for c in holder.spread if c.is_hard and c.selector is not None)
@@ -57,7 +57,7 @@ def selecting(pods: Sequence[Pod], state: ClusterState) -> Iterator[tuple[int, i
             met.add((asked, holder.namespace))
 
 
-class Selection:
+class PodSelection:
     """Finds the pods that a term or a selector selects, by label and with a cache."""
 
     def __init__(self, pods: Sequence[Pod], state: ClusterState) -> None:

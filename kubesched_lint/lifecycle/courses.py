@@ -9,15 +9,15 @@ from random import Random
 from typing import NamedTuple
 
 from kubesched_lint import work
-from kubesched_lint.lifecycle.contest import drivers
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import acquaintances, told_worlds
 from kubesched_lint.lifecycle.guests import guests_of
 from kubesched_lint.lifecycle.judging import judged
+from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.quotas import most_pods
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.telling import End, Telling
 from kubesched_lint.lifecycle.verdicts import BAD
 from kubesched_lint.model.node import HOSTNAME
 
@@ -70,7 +70,7 @@ _AIMED_STEPS = 3_000_000
 Turn = int | Aim
 
 
-def turns(event: str, number: int, ends: Sequence[End]) -> Sequence[Turn]:
+def turns(event: str, number: int, ends: Sequence[FinalState]) -> Sequence[Turn]:
     """Return the turns to try next where courses agree; the last ones aim at the opposite result."""
     first = judged(event, ends)[0] == BAD
     return (*range(1, TURNS + 1), *(Aim(number, first, draw) for draw in range(AIMS))) if ends else ()
@@ -84,7 +84,7 @@ class Courses:
         self.setting = setting
         self.effort = effort
         self._is_played = is_played
-        self._told: dict[tuple[tuple[int, ...], Turn], Telling] = {}
+        self._told: dict[tuple[tuple[int, ...], Turn], EventOutcomes] = {}
         self._pods_of: dict[tuple[int, ...], int] = {}
         """Members → number of pods of all of them."""
         self._given_up: set[Turn] = set()
@@ -92,7 +92,7 @@ class Courses:
         self._left: dict[bool, float] = {False: _AIMED_STEPS, True: _AIMED_STEPS}
         """Steps left for aimed courses (False) and for courses against a workload (True)."""
 
-    def ends(self, event: str, number: int, turn: Turn = 0) -> list[End]:
+    def ends(self, event: str, number: int, turn: Turn = 0) -> list[FinalState]:
         """Return the ends of an event's courses for a workload; empty if they would take too many steps.
 
         In turn 0 the scheduler tries waiting pods in any order. In each later turn it first tries pods that waited
@@ -105,16 +105,18 @@ class Courses:
             return []
         if turn and (turn in self._given_up or self._is_too_large(number)):
             return []
-        return self._followed(turn, lambda: self.telling(number, turn).ends(event, number) or [])
+        return self._followed(turn, lambda: self.event_outcomes(number, turn).ends(event, number) or [])
 
-    def ends_against(self, event: str, number: int, draw: int, is_sought: Callable[[End], bool]) -> list[End]:
+    def ends_against(
+        self, event: str, number: int, draw: int, is_sought: Callable[[FinalState], bool]
+    ) -> list[FinalState]:
         """Return the sought ends of a course against a workload, for the first node or zone that has any."""
         turn = Aim(number, first=False, draw=draw, against=True)
         if turn in self._given_up:
             return []
-        return self._followed(turn, lambda: self.telling(number, turn).first_ends(event, number, is_sought))
+        return self._followed(turn, lambda: self.event_outcomes(number, turn).first_ends(event, number, is_sought))
 
-    def _followed(self, turn: Turn, tell: Callable[[], list[End]]) -> list[End]:
+    def _followed(self, turn: Turn, tell: Callable[[], list[FinalState]]) -> list[FinalState]:
         allowed = work.within(self._allowed(turn))
         try:
             with allowed:
@@ -179,7 +181,7 @@ class Courses:
         """Nodes times pods."""
         return len(self.setting.nodes) * sum(most_pods(self.setting, i) for i in range(len(self.setting.workloads)))
 
-    def telling(self, number: int, turn: Turn = 0) -> Telling:
+    def event_outcomes(self, number: int, turn: Turn = 0) -> EventOutcomes:
         """Return the courses of the whole set; if it is large, only of the workload and those tied to it."""
         members = self._members(number, turn)
         runs = 1 if turn or self._size > FEW_RUN else self.effort.runs
@@ -234,7 +236,7 @@ class Courses:
                 found[i] = -len(numbers) + rank if waits else len(numbers) - rank
         return found
 
-    def _tell(self, members: tuple[int, ...], runs: int, turn: Turn) -> Telling:
+    def _tell(self, members: tuple[int, ...], runs: int, turn: Turn) -> EventOutcomes:
         setting, effort = self.setting, self.effort
         victim = turn.number if isinstance(turn, Aim) and turn.against else -1
         tell = partial(
@@ -258,7 +260,7 @@ class Courses:
         most = effort.nodes if few else min(effort.nodes, _FEW_LOST)
         most = 1 if victim >= 0 else most
         nodes = self._lost_of(stories[0], turn, most) if isinstance(turn, Aim) else _lost(stories[0], most)
-        return Telling(setting, members, stories, nodes, unready)
+        return EventOutcomes(setting, members, stories, nodes, unready)
 
     def _lost_of(self, story: Story, aim: Aim, most: int) -> Sequence[str]:
         """Return the nodes with the most pods of a workload; those with the fewest if its pods come first."""
@@ -274,7 +276,7 @@ def _pods_by_node(story: Story, workload: int = -1) -> dict[str, int]:
     for state in story.states:
         for position, held in enumerate(state.bound):
             if held:
-                name, slots = story.nodes[position].name, story.cast.slots
+                name, slots = story.nodes[position].name, story.pod_types.slots
                 told = sum(n for slot, n in held if workload in (-1, slots[slot].workload))
                 found[name] = found.get(name, 0) + told
     return found

@@ -6,13 +6,13 @@ from kubesched_lint.admission.decision import OBJECT, AdmissionRefusal, Decision
 from kubesched_lint.cluster.nodeset import of
 from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.lifecycle import quotas
-from kubesched_lint.lifecycle.counted import Tally, count, is_fine_if_granted
+from kubesched_lint.lifecycle.counted import EventBounds, count, is_fine_if_granted
+from kubesched_lint.lifecycle.event_outcomes import zones
 from kubesched_lint.lifecycle.groups import group_of
 from kubesched_lint.lifecycle.guests import LOSSES
 from kubesched_lint.lifecycle.judging import CONTROLLER_SAYS
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.telling import zones
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, words
 from kubesched_lint.record import replace
 
@@ -68,7 +68,7 @@ def _fewest_wanted(setting: Setting, event: str, number: int, wanted: int) -> in
     return nodes.bit_count() - (most if event == "zone-loss" else 1)
 
 
-def raced(setting: Setting, event: str, number: int, told: Tally) -> Cell | None:
+def raced(setting: Setting, event: str, number: int, told: EventBounds) -> Cell | None:
     """Return the cell of a workload that gets all its pods only if it creates them before others do; else None.
 
     After a deployment the same workloads may be first again: only a rollout requests more than the quota allows.

@@ -10,19 +10,19 @@ from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.controllers import daemonset
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.standing import differing
-from kubesched_lint.lifecycle.symmetry import Symmetry
-from kubesched_lint.lifecycle.world import (
+from kubesched_lint.lifecycle.states import (
     FRESH,
-    Cast,
+    DesiredState,
     Held,
+    PodTypes,
     Queue,
     State,
     Step,
-    Wish,
     empty,
     with_bound,
     with_pinned,
 )
+from kubesched_lint.lifecycle.symmetry import Symmetry
 
 Change = tuple[Step, State, tuple[int, ...]]
 """(the step, the state after it, the slots of the deleted bound pods)."""
@@ -31,23 +31,23 @@ Option = int | tuple[tuple[int, str], ...]
 """One node that the controller may choose, or (position, which pod) for all pods that it is sure to delete."""
 
 
-def synced(cast: Cast, state: State, slot: int) -> State:
+def synced(pod_types: PodTypes, state: State, slot: int) -> State:
     """Return the state after the sync that an event of a DaemonSet's pod triggers: waiting pods of lost nodes go."""
     if not state.orphans:
         return state
-    workload = cast.slots[slot].workload
-    return state._replace(orphans=tuple(q for q in state.orphans if cast.slots[q[0]].workload != workload))
+    workload = pod_types.slots[slot].workload
+    return state._replace(orphans=tuple(q for q in state.orphans if pod_types.slots[q[0]].workload != workload))
 
 
 class Daemons:
     """One DaemonSet on one set of nodes: results depend on the arguments only, inside it is mutable."""
 
-    def __init__(self, cast: Cast, index: NodeIndex, symmetry: Symmetry, wish: Wish) -> None:
-        self._cast = cast
+    def __init__(self, pod_types: PodTypes, index: NodeIndex, symmetry: Symmetry, desired: DesiredState) -> None:
+        self._pod_types = pod_types
         self._symmetry = symmetry
-        self.wish = wish
-        self._slot = cast.slot(wish.workload, wish.revision, unready=wish.unready)
-        self.run, self._stay = daemonset.targets(cast.pods[wish.workload][wish.revision], index)
+        self.desired = desired
+        self._slot = pod_types.slot(desired.workload, desired.revision, unready=desired.unready)
+        self.run, self._stay = daemonset.targets(pod_types.pods[desired.workload][desired.revision], index)
         self._shown = empty(len(index))
         self._pods = [_NOBODY] * len(index)
         """Per node: the pods of the DaemonSet."""
@@ -55,7 +55,7 @@ class Daemons:
 
     def created(self, state: State) -> State:
         """Return the state with the pods that a sync is sure to create."""
-        strategy = self.wish.spec.strategy
+        strategy = self.desired.spec.strategy
         nodes = self._nodes(state)
         create = daemonset.manage(nodes, self.run, self._stay, strategy).create
         create += daemonset.update(nodes, self.run, strategy)[0].create
@@ -69,7 +69,7 @@ class Daemons:
 
     def options(self, state: State) -> Iterator[Option]:
         """Yield the pods that a sync is sure to delete, then each candidate alone."""
-        strategy = self.wish.spec.strategy
+        strategy = self.desired.spec.strategy
         nodes = self._nodes(state)
         sure, candidates, most = daemonset.update(nodes, self.run, strategy)
         doomed = dict.fromkeys((*daemonset.manage(nodes, self.run, self._stay, strategy).delete, *sure.delete))
@@ -85,13 +85,13 @@ class Daemons:
             step = Step("delete", self._slot)
             for position, which in option:
                 after, gone = self._without(position, which, after, gone)
-        elif daemon_bounds(self.wish.spec.strategy, self.run.bit_count())[0]:
+        elif daemon_bounds(self.desired.spec.strategy, self.run.bit_count())[0]:
             step = Step("surge", self._slot, option)
             after = with_pinned(state, option, self._slot, FRESH, 1)
         else:
             step = Step("delete", self._slot, option)
             after, gone = self._without(option, "old", state, gone)
-        return step, synced(self._cast, after, self._slot), gone
+        return step, synced(self._pod_types, after, self._slot), gone
 
     def _nodes(self, state: State) -> daemonset.Nodes:
         """Return the pods by node of the state, updated by the difference from the last state."""
@@ -110,14 +110,14 @@ class Daemons:
 
     def _on_node(self, held: Held, queue: Queue) -> daemonset.OnNode:
         """Return the pods on one node; an unready pod counts as waiting, because both are unavailable."""
-        cast, wish = self._cast, self.wish
+        pod_types, desired = self._pod_types, self.desired
         old = new = old_waiting = new_waiting = 0
         for slot, count, runs in (*((s, n, True) for s, n in held), *((s, n, False) for s, _, n in queue)):
-            owner, revision, _ = cast.slots[slot]
-            if owner != wish.workload:
+            owner, revision, _ = pod_types.slots[slot]
+            if owner != desired.workload:
                 continue
-            runs = runs and not cast.unready[slot]
-            if revision == wish.revision:
+            runs = runs and not pod_types.unready[slot]
+            if revision == desired.revision:
                 new, new_waiting = new + count * runs, new_waiting + count * (not runs)
             else:
                 old, old_waiting = old + count * runs, old_waiting + count * (not runs)
@@ -134,5 +134,5 @@ class Daemons:
         return state, gone
 
     def _goes(self, slot: int, which: str) -> bool:
-        owner, revision, _ = self._cast.slots[slot]
-        return owner == self.wish.workload and (which == "all" or revision != self.wish.revision)
+        owner, revision, _ = self._pod_types.slots[slot]
+        return owner == self.desired.workload and (which == "all" or revision != self.desired.revision)

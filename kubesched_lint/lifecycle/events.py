@@ -15,13 +15,13 @@ from kubesched_lint.cluster.template import AS_IT_RUNS, written_template
 from kubesched_lint.controllers import deployment
 from kubesched_lint.controllers.daemonset import pinned_to, with_daemon_tolerations
 from kubesched_lint.findings import ObjectRef
-from kubesched_lint.lifecycle.eviction import Eviction
+from kubesched_lint.lifecycle.eviction import Drain
 from kubesched_lint.lifecycle.explore import DEFAULT_STATES, Exploration, Extra, explore, explore_by_runs
 from kubesched_lint.lifecycle.hints import wakes_on_node_change
 from kubesched_lint.lifecycle.losing import Loss
-from kubesched_lint.lifecycle.motion import MOST_WAYS, Motion, overlooked
-from kubesched_lint.lifecycle.stage import Stage
-from kubesched_lint.lifecycle.world import Cast, State, Wish, empty, with_running
+from kubesched_lint.lifecycle.oracle import Oracle
+from kubesched_lint.lifecycle.states import DesiredState, PodTypes, State, empty, with_running
+from kubesched_lint.lifecycle.transitions import MOST_WAYS, Transitions, overlooked
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import Node
 from kubesched_lint.model.pod import BoundPod, Pod
@@ -62,7 +62,7 @@ class Phase:
     """The result of one event."""
 
     name: str
-    motion: Motion
+    transitions: Transitions
     found: Exploration
     enter: Enter
     """Yields the starts of this phase from an end of the previous phase."""
@@ -112,13 +112,13 @@ class Story:
         that events will select: both distinguish nodes that look alike now. With ``runs`` > 0 there is no search, but
         this number of seeded courses. ``preempting``: waiting pods preempt pods of lower priority; see
         lifecycle.preempting for when that is exact. Pods of ``never_ready`` workloads become ready until
-        ``from_now_unready`` is called. ``precedence``: see Motion, ``against``: see Stage. ``admission`` is that of
-        ``objects``; pass it if several stories share it."""
+        ``from_now_unready`` is called. ``precedence``: see Transitions, ``against``: see Oracle.
+        ``admission`` is that of ``objects``; pass it if several stories share it."""
         self.nodes = tuple(nodes)
         self.objects = objects
         self.admission = admission or Admission(objects)
-        self.cast = Cast()
-        self.wishes: dict[int, Wish] = {}
+        self.pod_types = PodTypes()
+        self.desired_states: dict[int, DesiredState] = {}
         self.numbers: dict[tuple[str, str, str], int] = {}
         self.marks = dict(marks or {})
         self.expected = expected
@@ -135,12 +135,12 @@ class Story:
         self.states: tuple[State, ...] = (empty(len(self.nodes)),)
         self.sound = True
         self.phases: list[Phase] = []
-        self._stages: dict[tuple[int, int], tuple[tuple[Node, ...], Stage]] = {}
+        self._oracles: dict[tuple[int, int], tuple[tuple[Node, ...], Oracle]] = {}
 
     def fork(self) -> Story:
         """Return a copy of the story so far, to continue it with other events."""
         other = copy(self)
-        other.wishes = dict(self.wishes)
+        other.desired_states = dict(self.desired_states)
         other.phases = list(self.phases)
         return other
 
@@ -154,13 +154,13 @@ class Story:
         )
         return with_daemon_tolerations(pod) if workload.kind == "DaemonSet" else pod
 
-    def stage(self) -> Stage:
-        """Return the stage of the current nodes, cached until a new kind of pod may distinguish nodes."""
-        key = (id(self.nodes), 0 if self.runs else self.cast.size)
-        known = self._stages.get(key)
+    def oracle(self) -> Oracle:
+        """Return the oracle of the current nodes, cached until a new kind of pod may distinguish nodes."""
+        key = (id(self.nodes), 0 if self.runs else self.pod_types.size)
+        known = self._oracles.get(key)
         if known is None:
-            stage = Stage(
-                self.cast,
+            oracle = Oracle(
+                self.pod_types,
                 NodeIndex(self.nodes),
                 self.objects,
                 [self.marks.get(node.name, 0) for node in self.nodes],
@@ -172,49 +172,49 @@ class Story:
                 against=self.against,
             )
             # Keep the nodes alive, so that Python cannot reuse their id().
-            known = self._stages[key] = (self.nodes, stage)
+            known = self._oracles[key] = (self.nodes, oracle)
         return known[1]
 
-    def enter(self, workload: Workload) -> Wish:
-        """Add a workload and return its wish; its controller does not act yet."""
+    def enter(self, workload: Workload) -> DesiredState:
+        """Add a workload and return its desired state; its controller does not act yet."""
         pod = self.admitted(workload, 0)
-        number = self.cast.join(workload, pod, owner_selector(workload, pod.labels))
+        number = self.pod_types.join(workload, pod, owner_selector(workload, pod.labels))
         self.numbers[workload.kind, workload.namespace, workload.name] = number
-        wish = self.wishes[number] = self._wish(number, 0, workload)
-        return wish
+        desired = self.desired_states[number] = self._desired(number, 0, workload)
+        return desired
 
-    def _wish(self, number: int, revision: int, workload: Workload) -> Wish:
+    def _desired(self, number: int, revision: int, workload: Workload) -> DesiredState:
         held_up = workload.ref in self.never_ready
-        return Wish(
+        return DesiredState(
             number, revision, workload.replicas, workload, unready=held_up and self._unready, each_known=held_up
         )
 
     def host(self, guest: Guest) -> None:
         """Add to the start running pods of others that preemption may delete."""
         workload = guest.workload
-        number = self.cast.join(workload, workload.pod, owner_selector(workload, workload.pod.labels))
+        number = self.pod_types.join(workload, workload.pod, owner_selector(workload, workload.pod.labels))
         self.numbers[workload.kind, workload.namespace, workload.name] = number
-        self.wishes[number] = Wish(number, 0, workload.replicas, workload, made=workload.kind == "Pod")
+        self.desired_states[number] = DesiredState(number, 0, workload.replicas, workload, made=workload.kind == "Pod")
         (state,) = self.states
         at = {node.name: p for p, node in enumerate(self.nodes)}
         for bound in guest.pods:
-            state = with_running(self.cast, state, number, 0, bound, at.get(bound.node, -1))
+            state = with_running(self.pod_types, state, number, 0, bound, at.get(bound.node, -1))
         self.states = (state,)
 
     def from_now_unready(self) -> None:
         """From now on, new pods of the ``never_ready`` workloads never become ready."""
         self._unready = True
-        for number, wish in self.wishes.items() if self.never_ready else ():
-            unready = wish.spec.ref in self.never_ready
-            if unready != wish.unready:
-                self.wishes[number] = wish._replace(unready=unready)
+        for number, desired in self.desired_states.items() if self.never_ready else ():
+            unready = desired.spec.ref in self.never_ready
+            if unready != desired.unready:
+                self.desired_states[number] = desired._replace(unready=unready)
 
     def _precedence(self) -> dict[int, int]:
         """Return the precedence by number of the workload."""
-        return {n: self.precedence[w.spec.ref] for n, w in self.wishes.items() if w.spec.ref in self.precedence}
+        return {n: self.precedence[w.spec.ref] for n, w in self.desired_states.items() if w.spec.ref in self.precedence}
 
-    def _run(self, name: str, stage: Stage, enter: Enter = _as_it_is, extra: Extra | None = None) -> Phase:
-        motion = Motion(stage, self.wishes.values(), self._precedence() if self.precedence else None)
+    def _run(self, name: str, oracle: Oracle, enter: Enter = _as_it_is, extra: Extra | None = None) -> Phase:
+        transitions = Transitions(oracle, self.desired_states.values(), self._precedence() if self.precedence else None)
         origins: dict[State, State] = {}
         draw = Random(f"{self.seed} {len(self.phases)}")
         whole = True
@@ -224,15 +224,15 @@ class Story:
             for start in [draw.choice(starts)] if self.runs else starts:
                 origins.setdefault(start, state)
         if self.runs:
-            found = explore_by_runs(motion, list(origins), draw, extra, runs=self.runs)
+            found = explore_by_runs(transitions, list(origins), draw, extra, runs=self.runs)
         else:
-            found = explore(motion, origins, extra, most_states=self.most_states)
-        self.sound = self.sound and whole and found.complete and not stage.gave_up
-        for number, wish in self.wishes.items():
-            if wish.spec.kind == "Pod":
-                self.wishes[number] = wish._replace(made=True)
+            found = explore(transitions, origins, extra, most_states=self.most_states)
+        self.sound = self.sound and whole and found.complete and not oracle.gave_up
+        for number, desired in self.desired_states.items():
+            if desired.spec.kind == "Pod":
+                self.desired_states[number] = desired._replace(made=True)
         self.states = tuple(found.finals)
-        phase = Phase(name, motion, found, enter, extra, origins, self.sound, bool(self.runs))
+        phase = Phase(name, transitions, found, enter, extra, origins, self.sound, bool(self.runs))
         self.phases.append(phase)
         return phase
 
@@ -264,20 +264,20 @@ class Story:
                 pod = written if alike else replace(pod, path=written.path, labels_path=written.labels_path)
             owner = owner_selector(workload, pod.labels)
             if number < 0:
-                number = self.cast.join(workload, pod, owner)
+                number = self.pod_types.join(workload, pod, owner)
             else:
-                self.cast.revise(number, workload, pod, owner)
+                self.pod_types.revise(number, workload, pod, owner)
         self.numbers[workload.kind, workload.namespace, workload.name] = number
         revision = len(ordered) - 1
         before = sum(map(len, ordered)) if size is None else size
         live = replace(workload, replicas=before, template=AS_IT_RUNS if changed else written_template(workload))
-        self.wishes[number] = self._wish(number, revision, live)
+        self.desired_states[number] = self._desired(number, revision, live)
         (state,) = self.states
         at = {node.name: p for p, node in enumerate(self.nodes)}
         for r, group in enumerate(ordered):
             for bound in group:
                 position = at.get(bound.node or pinned_to(bound.pod), -1)
-                state = with_running(self.cast, state, number, r, bound, position)
+                state = with_running(self.pod_types, state, number, r, bound, position)
         self.states = (state,)
 
     # --- events -----------------------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ class Story:
         phase = None
         for group in [workloads] if together else [[w] for w in workloads]:
             phase = self._apply("deploy", group)
-        return phase or self._run("deploy", self.stage())
+        return phase or self._run("deploy", self.oracle())
 
     def rollout(self, workload: Workload) -> Phase:
         """Apply a changed object: its template if that differs, and its number of replicas."""
@@ -296,67 +296,67 @@ class Story:
     def _apply(self, name: str, workloads: Sequence[Workload]) -> Phase:
         """Apply objects at one moment. Workloads of the story change their template and replicas."""
         known = [w for w in workloads if (w.kind, w.namespace, w.name) in self.numbers]
-        before = [self.wishes[self.numbers[w.kind, w.namespace, w.name]] for w in known]
+        before = [self.desired_states[self.numbers[w.kind, w.namespace, w.name]] for w in known]
         revisions = list(map(self._revised, known, before))
         for workload in workloads:
             if workload not in known:
                 self.enter(workload)
-        stage = self.stage()
+        oracle = self.oracle()
         enters = [
-            self._rescaling(stage, wish, w.replicas, revision)
-            for w, wish, revision in zip(known, before, revisions, strict=True)
+            self._rescaling(oracle, desired, w.replicas, revision)
+            for w, desired, revision in zip(known, before, revisions, strict=True)
         ]
-        for workload, wish, revision in zip(known, before, revisions, strict=True):
-            self.wishes[wish.workload] = self._wish(wish.workload, revision, workload)
-        return self._run(name, stage, _in_turn([enter for enter in enters if enter is not _as_it_is]))
+        for workload, desired, revision in zip(known, before, revisions, strict=True):
+            self.desired_states[desired.workload] = self._desired(desired.workload, revision, workload)
+        return self._run(name, oracle, _in_turn([enter for enter in enters if enter is not _as_it_is]))
 
-    def _revised(self, workload: Workload, wish: Wish) -> int:
+    def _revised(self, workload: Workload, desired: DesiredState) -> int:
         """Return the revision that is current after the workload is applied."""
-        if written_template(workload) == written_template(wish.spec):
-            return wish.revision
-        pod = self.admitted(workload, len(self.cast.pods[wish.workload]))
-        return self.cast.revise(wish.workload, workload, pod, owner_selector(workload, pod.labels))
+        if written_template(workload) == written_template(desired.spec):
+            return desired.revision
+        pod = self.admitted(workload, len(self.pod_types.pods[desired.workload]))
+        return self.pod_types.revise(desired.workload, workload, pod, owner_selector(workload, pod.labels))
 
     def scale(self, kind: str, namespace: str, name: str, replicas: int) -> Phase:
-        wish = self.wishes[self.numbers[kind, namespace, name]]
-        stage = self.stage()
-        enter = self._rescaling(stage, wish, replicas, wish.revision)
-        self.wishes[wish.workload] = wish._replace(replicas=replicas)
-        return self._run("scale", stage, enter)
+        desired = self.desired_states[self.numbers[kind, namespace, name]]
+        oracle = self.oracle()
+        enter = self._rescaling(oracle, desired, replicas, desired.revision)
+        self.desired_states[desired.workload] = desired._replace(replicas=replicas)
+        return self._run("scale", oracle, enter)
 
-    def _rescaling(self, stage: Stage, wish: Wish, replicas: int, revision: int) -> Enter:
+    def _rescaling(self, oracle: Oracle, desired: DesiredState, replicas: int, revision: int) -> Enter:
         """Return the change to a state: a Deployment scales before it continues a rollout (isScalingEvent).
 
         Without a rollout its controller scales in a later move: the scheduler may bind other pods before.
         """
-        workload = wish.spec
-        if workload.kind != "Deployment" or replicas == wish.replicas:
+        workload = desired.spec
+        if workload.kind != "Deployment" or replicas == desired.replicas:
             return _as_it_is
-        motion = Motion(stage, self.wishes.values())
+        transitions = Transitions(oracle, self.desired_states.values())
 
         def enter(state: State) -> Iterator[State]:
-            sets = motion.replica_sets(wish.workload, motion.counts(state))
+            sets = transitions.replica_sets(desired.workload, transitions.counts(state))
             if all(s.revision == revision for s in sets):
                 yield state
                 return
-            sizes = deployment.rescale(workload.strategy, wish.replicas, replicas, wish.revision, sets)
+            sizes = deployment.rescale(workload.strategy, desired.replicas, replicas, desired.revision, sets)
             if not sizes:
                 yield state
                 return
-            for _, after, gone in motion.resized(wish.workload, dict(sizes), state):
-                yield from motion.woken(state, after, gone)
+            for _, after, gone in transitions.resized(desired.workload, dict(sizes), state):
+                yield from transitions.woken(state, after, gone)
 
         return enter
 
     def cordon(self, name: str) -> Phase:
         return self._run("cordon", *self._cordoning(name))
 
-    def _cordoning(self, name: str) -> tuple[Stage, Enter]:
-        before = self.stage()
+    def _cordoning(self, name: str) -> tuple[Oracle, Enter]:
+        before = self.oracle()
         if name not in before.index.positions:
             return before, _as_it_is
         self.nodes = tuple(_cordoned(n) if n.name == name else n for n in self.nodes)
-        after = self.stage()
+        after = self.oracle()
         if not after.may_miss():
             return after, _as_it_is
         labels = next(n.labels for n in self.nodes if n.name == name)
@@ -368,28 +368,28 @@ class Story:
 
     def drain(self, name: str) -> Phase:
         """Cordon a node and evict its pods except those of DaemonSets; budgets may end the drain early."""
-        stage, cordon = self._cordoning(name)
-        motion = Motion(stage, self.wishes.values())
-        position = stage.index.positions.get(name)
+        oracle, cordon = self._cordoning(name)
+        transitions = Transitions(oracle, self.desired_states.values())
+        position = oracle.index.positions.get(name)
         if position is None:
-            return self._run("drain", stage)
+            return self._run("drain", oracle)
 
         def enter(state: State) -> Iterator[State]:
             for after in cordon(state):
                 yield after._replace(draining=True)
 
-        eviction = Eviction(motion, position, self.objects.budgets)
-        return self._run("drain", stage, enter, eviction.moves)
+        eviction = Drain(transitions, position, self.objects.budgets)
+        return self._run("drain", oracle, enter, eviction.moves)
 
     def lose(self, names: Iterable[str]) -> Phase:
         """Remove nodes together with the pods on them."""
         lost = frozenset(names)
-        before = Motion(self.stage(), self.wishes.values())
+        before = Transitions(self.oracle(), self.desired_states.values())
         kept = [p for p, node in enumerate(self.nodes) if node.name not in lost]
         self.nodes = tuple(self.nodes[p] for p in kept)
         self.objects = replace(self.objects, pods=tuple(p for p in self.objects.pods if p.node not in lost))
-        after = self.stage()
-        loss = Loss(before, Motion(after, self.wishes.values()), kept)
+        after = self.oracle()
+        loss = Loss(before, Transitions(after, self.desired_states.values()), kept)
         return self._run("lose", after, loss.enter, loss.moves)
 
 

@@ -8,9 +8,9 @@ from functools import cached_property
 from random import Random
 
 from kubesched_lint import work
-from kubesched_lint.lifecycle.motion import Motion, Move
-from kubesched_lint.lifecycle.stage import Stage
-from kubesched_lint.lifecycle.world import State, Step, settled
+from kubesched_lint.lifecycle.oracle import Oracle
+from kubesched_lint.lifecycle.states import State, Step, settled
+from kubesched_lint.lifecycle.transitions import Move, Transitions
 from kubesched_lint.record import record
 
 Extra = Callable[[State], Iterator[Move]]
@@ -27,10 +27,10 @@ _STEP = 50
 
 @record
 class Scene:
-    """One phase of a trace: its steps, each with the state it led to; node positions are those of ``stage``."""
+    """One phase of a trace: its steps, each with the state it led to; node positions are those of ``oracle``."""
 
     name: str
-    stage: Stage
+    oracle: Oracle
     start: State
     steps: tuple[tuple[Step, State], ...]
 
@@ -67,15 +67,15 @@ class Exploration:
 
 
 def explore(
-    motion: Motion, starts: Iterable[State], extra: Extra | None = None, *, most_states: int = DEFAULT_STATES
+    transitions: Transitions, starts: Iterable[State], extra: Extra | None = None, *, most_states: int = DEFAULT_STATES
 ) -> Exploration:
     """Return the states reachable from ``starts``; stop at the cap with ``complete`` False."""
-    canonical = motion.stage.symmetry.canonical
+    canonical = transitions.oracle.symmetry.canonical
     found = Exploration()
     stack: list[State] = []
     most_moves = MOVES_EACH * max(1, most_states)
     for start in starts:
-        state = canonical(motion.settle(start))
+        state = canonical(transitions.settle(start))
         if state not in found.parents:
             found.parents[state] = None
             stack.append(state)
@@ -86,7 +86,7 @@ def explore(
         state = stack.pop()
         moved = False
         work.spend(_STEP)
-        for step, after in all_moves(motion, state, extra):
+        for step, after in all_moves(transitions, state, extra):
             moved = True
             most_moves -= 1
             if most_moves < 0:  # a single state may have too many moves
@@ -102,13 +102,13 @@ def explore(
 
 
 def run_once(
-    motion: Motion, start: State, random: Random, extra: Extra | None = None, *, most_work: int = MOST_WORK
+    transitions: Transitions, start: State, random: Random, extra: Extra | None = None, *, most_work: int = MOST_WORK
 ) -> tuple[list[tuple[Step, State]], int]:
     """Return one random course of a phase and its work: each step with the state after it, the last one final.
 
     The course has no steps if it took more work than ``most_work``.
     """
-    state = motion.settle(start)
+    state = transitions.settle(start)
     steps = [(Step("start"), state)]
     done = 0
     while True:
@@ -120,7 +120,7 @@ def run_once(
             evictions = list(extra(state))
             if evictions and random.random() < 0.5:
                 move = random.choice(evictions)
-        move = move or motion.any_move(state, random)
+        move = move or transitions.any_move(state, random)
         if move is None and extra is not None and evictions:
             move = random.choice(evictions)
         if move is None:
@@ -130,7 +130,7 @@ def run_once(
 
 
 def explore_by_runs(
-    motion: Motion, starts: Sequence[State], random: Random, extra: Extra | None = None, *, runs: int = 1
+    transitions: Transitions, starts: Sequence[State], random: Random, extra: Extra | None = None, *, runs: int = 1
 ) -> Exploration:
     """Return some of the ends, from ``runs`` random courses over the starts in turn: witnesses, never a proof.
 
@@ -140,7 +140,7 @@ def explore_by_runs(
     left = MOST_WORK
     for i in range(max(runs, len(starts)) if starts else 0):
         before: State | None = None
-        steps, done = run_once(motion, starts[i % len(starts)], random, extra, most_work=left)
+        steps, done = run_once(transitions, starts[i % len(starts)], random, extra, most_work=left)
         left -= done
         if not steps:
             break
@@ -154,7 +154,7 @@ def explore_by_runs(
     return found
 
 
-def all_moves(motion: Motion, state: State, extra: Extra | None) -> Iterator[Move]:
-    yield from motion.moves(state)
+def all_moves(transitions: Transitions, state: State, extra: Extra | None) -> Iterator[Move]:
+    yield from transitions.moves(state)
     if extra is not None:
         yield from extra(state)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after, zones
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.telling import scaled_to, size_after, zones
 from kubesched_lint.model.workload import ROLLED_OUT, SCALED
 
 

@@ -10,13 +10,13 @@ from kubesched_lint.controllers.daemonset import targets
 from kubesched_lint.findings import Path
 from kubesched_lint.lifecycle import quotas
 from kubesched_lint.lifecycle.blame import Blame, blame
+from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.narrate import witness
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.telling import End
+from kubesched_lint.lifecycle.states import FRESH, empty, with_pinned
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, Cell
-from kubesched_lint.lifecycle.world import FRESH, empty, with_pinned
 from kubesched_lint.model.policy import DisruptionBudget
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.capacity import copies
@@ -30,7 +30,7 @@ VIOLATES = "Cannot evict pod as it would violate the pod's disruption budget."
 MANY_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 
 
-def judged(event: str, ends: Sequence[End]) -> tuple[str, bool, bool]:
+def judged(event: str, ends: Sequence[FinalState]) -> tuple[str, bool, bool]:
     """Return ``(verdict, stuck in some end, stuck in every end)``."""
     if not ends:
         return FINE, False, False
@@ -40,7 +40,7 @@ def judged(event: str, ends: Sequence[End]) -> tuple[str, bool, bool]:
     return verdict, any(stuck), all(stuck)
 
 
-def is_stuck(event: str, end: End) -> bool:
+def is_stuck(event: str, end: FinalState) -> bool:
     if event == "drain":
         return end.blocked
     if event == "deploy":
@@ -49,7 +49,7 @@ def is_stuck(event: str, end: End) -> bool:
     return event == "rollout" and not end.is_updated
 
 
-def known_by(ends: Sequence[End], verdict: str, *, proven: bool) -> str:
+def known_by(ends: Sequence[FinalState], verdict: str, *, proven: bool) -> str:
     states = sum(s.phases[-1].found.states for s in {id(e.story): e.story for e in ends}.values())
     whom = "any scheduler" if proven else "the default scheduler"
     many = f"an exact search over {states:,} states"
@@ -61,7 +61,7 @@ def known_by(ends: Sequence[End], verdict: str, *, proven: bool) -> str:
     return f"{many} finds good ends and bad ones"
 
 
-def explained(cell: Cell, ends: Sequence[End], setting: Setting, number: int) -> Cell:
+def explained(cell: Cell, ends: Sequence[FinalState], setting: Setting, number: int) -> Cell:
     """Return the cell with the course to its worst end, the message of Kubernetes there, and the line to blame."""
     if cell.verdict == BAD and not ends and number in quota_short(setting):
         granted = quotas.cap(setting, number)
@@ -108,14 +108,14 @@ def _bound_of(budget: DisruptionBudget) -> Path:
     return (*budget.path, "minAvailable") if budget.min_available is not None else budget.path
 
 
-def _waiting(end: End) -> Blame | None:
+def _waiting(end: FinalState) -> Blame | None:
     """Return why a pod of the workload waits in an end; None if none waits."""
-    cast, motion = end.story.cast, end.phase.motion
+    pod_types, transitions = end.story.pod_types, end.phase.transitions
     waiting = [(-1, end.state.waiting), *enumerate(end.state.pinned)]
     for position, queue in waiting:
         for slot, _, _ in queue:
-            if cast.slots[slot].workload == end.workload:
-                return blame(motion.stage, end.state, slot, position)
+            if pod_types.slots[slot].workload == end.workload:
+                return blame(transitions.oracle, end.state, slot, position)
     return None
 
 
@@ -124,13 +124,13 @@ def _unplaced(setting: Setting, number: int) -> Blame | None:
     workload, pod = setting.workloads[number], setting.pods[number]
     story = Story(setting.nodes, setting.objects, foreseen=[workload], runs=1)
     story.enter(workload)
-    stage, state = story.stage(), empty(len(setting.nodes))
-    slot = story.cast.slot(0, 0)
+    oracle, state = story.oracle(), empty(len(setting.nodes))
+    slot = story.pod_types.slot(0, 0)
     if workload.kind != "DaemonSet":
-        return blame(stage, state, slot)
+        return blame(oracle, state, slot)
     wanted = targets(pod, setting.index)[0]
     room = dict(copies(pod, setting.cluster, wanted, 1))
     full = next((p for p in positions(wanted) if not room[p]), None)
     if full is None:
         return None
-    return blame(stage, with_pinned(state, full, slot, FRESH, 1), slot, full)
+    return blame(oracle, with_pinned(state, full, slot, FRESH, 1), slot, full)

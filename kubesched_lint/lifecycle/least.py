@@ -13,7 +13,7 @@ from typing import NamedTuple
 from kubesched_lint.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.controllers.bounds import daemon_bounds
 from kubesched_lint.lifecycle.bounds import Counted, domain_room, number_of_domains
-from kubesched_lint.lifecycle.crowding import fillable, fillable_domains, takers_of_ports
+from kubesched_lint.lifecycle.contention import fillable, fillable_domains, takers_of_ports
 from kubesched_lint.lifecycle.hints import is_blind
 from kubesched_lint.lifecycle.rivals import counted, drawing, made_again, repelling
 from kubesched_lint.lifecycle.setting import Setting

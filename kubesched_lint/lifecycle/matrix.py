@@ -10,9 +10,9 @@ from kubesched_lint import work
 from kubesched_lint.admission.decision import CREATED
 from kubesched_lint.lifecycle import creation, quotas
 from kubesched_lint.lifecycle.bounds import Counted
-from kubesched_lint.lifecycle.contest import Contest, contest, outranks
-from kubesched_lint.lifecycle.counted import Tally, count
+from kubesched_lint.lifecycle.counted import EventBounds, count
 from kubesched_lint.lifecycle.courses import Courses, Effort, Turn, turns
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.groups import MOST_UNTOLD, components, group_of, told_worlds, untold
 from kubesched_lint.lifecycle.guests import guests_of
@@ -20,11 +20,11 @@ from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.idle import idle
 from kubesched_lint.lifecycle.judging import explained, judged, known_by
 from kubesched_lint.lifecycle.outcomes import Range
+from kubesched_lint.lifecycle.preemption_scope import Contest, contest, outranks
 from kubesched_lint.lifecycle.premises import has_unknown_class, premises
 from kubesched_lint.lifecycle.quotas import capped, most_pods, quota_short
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.telling import End, Telling
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN, Cell, nothing, words
 from kubesched_lint.record import record, replace
 
@@ -43,7 +43,7 @@ class Row:
     cells: tuple[Cell, ...]
 
 
-class Simulation:
+class Matrix:
     """Computes cells; caches the searches and courses that several cells need."""
 
     def __init__(self, setting: Setting, effort: Effort | None = None) -> None:
@@ -53,11 +53,11 @@ class Simulation:
         kept = (i for i in range(len(setting.workloads)) if i not in setting.refused)
         self._places = {number: place for place, number in enumerate(kept)}
         self.effort = effort or Effort()
-        self._ran: dict[tuple[int, ...], Telling] = {}
-        self._searched: dict[tuple[tuple[int, ...], bool], Telling | None] = {}
+        self._ran: dict[tuple[int, ...], EventOutcomes] = {}
+        self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
         self._presses: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
         self._crowds: dict[tuple[str, tuple[int, ...]], Sequence[int]] = {}
-        self.well: dict[tuple[str, int], tuple[tuple[str, ...], Sequence[End]]] = {}
+        self.well: dict[tuple[str, int], tuple[tuple[str, ...], Sequence[FinalState]]] = {}
         """(event, place in ``setting``) → (what a proof lacks, ends), where every course ended well."""
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups whose search stopped at the cap on states."""
@@ -196,20 +196,20 @@ class Simulation:
 
     # --- exact ------------------------------------------------------------------------------------------------------
 
-    def _ends(self, members: tuple[int, ...], event: str, number: int, *, expected: bool) -> list[End] | None:
-        telling = self._search(members, expected=expected)
-        ends = telling.ends(event, number) if telling is not None else None
-        if telling is not None and ends is None:
+    def _ends(self, members: tuple[int, ...], event: str, number: int, *, expected: bool) -> list[FinalState] | None:
+        event_outcomes = self._search(members, expected=expected)
+        ends = event_outcomes.ends(event, number) if event_outcomes is not None else None
+        if event_outcomes is not None and ends is None:
             self._cut_short.add(members)
         return ends
 
-    def _search(self, members: tuple[int, ...], *, expected: bool) -> Telling | None:
+    def _search(self, members: tuple[int, ...], *, expected: bool) -> EventOutcomes | None:
         key = (members, expected)
         if key not in self._searched:
             self._searched[key] = self._tell(members, expected=expected)
         return self._searched[key]
 
-    def _tell(self, members: tuple[int, ...], *, expected: bool) -> Telling | None:
+    def _tell(self, members: tuple[int, ...], *, expected: bool) -> EventOutcomes | None:
         setting = self.setting
         if len(setting.nodes) > MOST_NODES or sum(most_pods(setting, i) for i in members) > MOST_PODS:
             return None
@@ -230,9 +230,9 @@ class Simulation:
         unready = []
         if setting.never_ready.intersection(members):
             unready = [tell(unready=True, changed=changed) for changed in told_worlds(setting, members)]
-        return Telling(setting, members, stories, [n.name for n in setting.nodes], unready)
+        return EventOutcomes(setting, members, stories, [n.name for n in setting.nodes], unready)
 
-    def _from_ends(self, event: str, number: int, ends: list[End], any_ends: list[End] | None) -> Cell:
+    def _from_ends(self, event: str, number: int, ends: list[FinalState], any_ends: list[FinalState] | None) -> Cell:
         wanted = max(e.outcome.wanted for e in ends)
         verdict, stuck, always = judged(event, ends)
         counts = [e.filled(wanted) for e in ends]
@@ -265,7 +265,7 @@ class Simulation:
 
     # --- counted ----------------------------------------------------------------------------------------------------
 
-    def courses(self, event: str, number: int, turn: Turn = 0) -> list[End]:
+    def courses(self, event: str, number: int, turn: Turn = 0) -> list[FinalState]:
         """Return the ends of seeded courses (see Courses) for a workload; empty where a quota prevents following it."""
         return self.seeded.ends(event, number, turn) if self._is_made(self._everybody, number) else []
 
@@ -273,7 +273,7 @@ class Simulation:
     def seeded(self) -> Courses:
         return Courses(self.setting, self.effort, self._is_played)
 
-    def _from_bounds(self, event: str, number: int, told: Tally) -> Cell:
+    def _from_bounds(self, event: str, number: int, told: EventBounds) -> Cell:
         wanted = told.wanted
         least, most = min(told.least.pods, wanted), min(told.most.pods, wanted)
         bound = Range(least, most, "closed-form" if least == most else "bound")
@@ -306,7 +306,9 @@ class Simulation:
             ends = [*ends, *self.courses(event, number, turn)]
         return self._from_runs(event, number, told, bound, blocked, ends)
 
-    def _from_runs(self, event: str, number: int, told: Tally, bound: Range, blocked: str, ends: Sequence[End]) -> Cell:
+    def _from_runs(
+        self, event: str, number: int, told: EventBounds, bound: Range, blocked: str, ends: Sequence[FinalState]
+    ) -> Cell:
         why = f"counting leaves {bound} of {told.wanted}: {told.least.why}"
         seen, stuck, always = judged(event, ends)
         verdict = DEPENDS if seen == DEPENDS else UNKNOWN
@@ -339,13 +341,13 @@ class Simulation:
         """Return one seeded course as two stories: before and after the event of the first workload it concerns."""
         if event == "deploy" and self.setting.workloads:
             bare = Story(self.setting.nodes, self.setting.objects, runs=1)
-            deployed = self.seeded.telling(0).variants(event, 0)[0][1]
+            deployed = self.seeded.event_outcomes(0).variants(event, 0)[0][1]
             return (bare, deployed) if deployed.states else (None, None)
         for number in range(len(self.setting.workloads)):
             if not idle(self.setting, event, number):
-                for _, story in self.seeded.telling(number).variants(event, number):
+                for _, story in self.seeded.event_outcomes(number).variants(event, number):
                     if story.states:
-                        return self.seeded.telling(number).deployed[0], story
+                        return self.seeded.event_outcomes(number).deployed[0], story
         return None, None
 
     # --- words ------------------------------------------------------------------------------------------------------
@@ -378,7 +380,7 @@ def _doubted(cell: Cell, missing: str) -> Cell:
     return replace(cell, verdict=UNKNOWN, proven=False, text=text, missing=(*cell.missing, missing))
 
 
-def _counted(cell: Cell, told: Tally) -> Cell:
+def _counted(cell: Cell, told: EventBounds) -> Cell:
     """Return the cell with counted bounds, which hold under any preemption, unlike a search that ignores it."""
     bound = Range(min(told.least.pods, cell.wanted), min(told.most.pods, cell.wanted), "bound")
     text = cell.text if cell.stuck else words(cell.event, cell.wanted, bound, stuck=False, always_stuck=False)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kubesched_lint import work
+from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.explore import Scene
-from kubesched_lint.lifecycle.telling import End
+from kubesched_lint.lifecycle.states import PodTypes, State, Step
 from kubesched_lint.lifecycle.trace import trace
 from kubesched_lint.lifecycle.verdicts import Witness
-from kubesched_lint.lifecycle.world import Cast, State, Step
 
 MOST_STEPS = 40
 Newest = Mapping[int, int]
 """Workload → the revision that counts as new, for workloads with several revisions."""
 
 
-def witness(end: End) -> Witness:
+def witness(end: FinalState) -> Witness:
     """Return the end with the course of events that leads there."""
     scenes = trace(end.story.phases, end.state)
     lines = [_line(scene, _happening(scene, end.where if scene is scenes[-1] else "")) for scene in scenes]
@@ -73,14 +73,14 @@ def _folded(told: list[tuple[str, str]]) -> Iterator[str]:
 
 def _newest(scene: Scene) -> Newest:
     """Return the newest revision in the scene of each workload that has several."""
-    cast = scene.stage.cast
+    pod_types = scene.oracle.pod_types
     slots = {step.slot for step, _ in scene.steps if step.slot >= 0}
     for state in (scene.start, scene.end):
         work.spend((len(state.bound) + len(state.waiting)) // 2)
         slots.update(_present(state))
     found: dict[int, int] = {}
     for slot in slots:
-        workload, revision, _ = cast.slots[slot]
+        workload, revision, _ = pod_types.slots[slot]
         found[workload] = max(found.get(workload, 0), revision)
     return {workload: revision for workload, revision in found.items() if revision}
 
@@ -96,8 +96,8 @@ def _words(scene: Scene, step: Step, newest: Newest) -> tuple[str, str] | None:
     """Return (what happens to which pod, node); None if the step needs no words."""
     if step.slot < 0:
         return ("the drain gives up", "") if step.what == "give up" else None
-    name = pod_name(scene.stage.cast, step.slot, newest)
-    node = scene.stage.index.names[step.position] if step.position >= 0 else ""
+    name = pod_name(scene.oracle.pod_types, step.slot, newest)
+    node = scene.oracle.index.names[step.position] if step.position >= 0 else ""
     match step.what:
         case "bind":
             return f"{name} →", node
@@ -114,20 +114,20 @@ def _driven_out(scene: Scene, step: Step, newest: Newest, before: State, after: 
     """Return the words for the pods that a pod preempts, and the node."""
     left = dict(after.bound[step.position])
     gone = [
-        f"{count - left.get(slot, 0)} × {pod_name(scene.stage.cast, slot, newest)}"
+        f"{count - left.get(slot, 0)} × {pod_name(scene.oracle.pod_types, slot, newest)}"
         for slot, count in before.bound[step.position]
         if left.get(slot, 0) < count
     ]
     return (
-        f"{pod_name(scene.stage.cast, step.slot, newest)} drives out {' and '.join(gone)} on",
-        scene.stage.index.names[step.position],
+        f"{pod_name(scene.oracle.pod_types, step.slot, newest)} drives out {' and '.join(gone)} on",
+        scene.oracle.index.names[step.position],
     )
 
 
-def pod_name(cast: Cast, slot: int, newest: Newest) -> str:
+def pod_name(pod_types: PodTypes, slot: int, newest: Newest) -> str:
     """Return the name of a pod: ``web``, ``db-1``; ``old web`` and ``new web`` if there are both."""
-    number, revision, ordinal = cast.slots[slot]
-    workload = cast.revisions[number][revision]
+    number, revision, ordinal = pod_types.slots[slot]
+    workload = pod_types.revisions[number][revision]
     name = f"{workload.name}-{ordinal}" if ordinal >= 0 else workload.name
     if number in newest:
         name = f"{'new' if revision == newest[number] else 'old'} {name}"

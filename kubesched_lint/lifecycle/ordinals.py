@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from kubesched_lint.controllers.statefulset import OrdinalPod
-from kubesched_lint.lifecycle.world import Cast, State, Step, with_bound, with_leaving, with_waiting
+from kubesched_lint.lifecycle.states import PodTypes, State, Step, with_bound, with_leaving, with_waiting
 
 
-def members(cast: Cast, workload: int, state: State) -> dict[int, OrdinalPod]:
+def members(pod_types: PodTypes, workload: int, state: State) -> dict[int, OrdinalPod]:
     """Return ordinal → pod of a StatefulSet."""
     found = {}
     for held in (*state.bound, state.leaving):
         for slot, _ in held:
-            owner, revision, ordinal = cast.slots[slot]
+            owner, revision, ordinal = pod_types.slots[slot]
             if owner == workload:
-                found[ordinal] = OrdinalPod(revision, not cast.unready[slot])
+                found[ordinal] = OrdinalPod(revision, not pod_types.unready[slot])
     for slot, _, _ in state.waiting:
-        owner, revision, ordinal = cast.slots[slot]
+        owner, revision, ordinal = pod_types.slots[slot]
         if owner == workload:
             found[ordinal] = OrdinalPod(revision, False)
     return found
 
 
-def without(cast: Cast, workload: int, ordinal: int, state: State) -> tuple[Step, State, tuple[int, ...]]:
+def without(pod_types: PodTypes, workload: int, ordinal: int, state: State) -> tuple[Step, State, tuple[int, ...]]:
     """Return the deletion of one pod: ``(step, state after, slots of the deleted bound pods)``."""
 
     def is_it(slot: int) -> bool:
-        return cast.slots[slot].workload == workload and cast.slots[slot].ordinal == ordinal
+        return pod_types.slots[slot].workload == workload and pod_types.slots[slot].ordinal == ordinal
 
     for position, held in enumerate(state.bound):
         for slot, _ in held:

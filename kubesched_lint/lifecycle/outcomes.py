@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from kubesched_lint.lifecycle.motion import Motion
-from kubesched_lint.lifecycle.world import State, Wish
+from kubesched_lint.lifecycle.states import DesiredState, State
+from kubesched_lint.lifecycle.transitions import Transitions
 
 
-class Outcome(NamedTuple):
+class EventOutcome(NamedTuple):
     """Numbers of pods. Pods of every revision, surge included, count as bound or pending."""
 
     bound: int
@@ -50,22 +50,22 @@ class Range(NamedTuple):
         return str(self.least) if self.is_single else f"{self.least}–{self.most}"
 
 
-def outcome(motion: Motion, wish: Wish, state: State) -> Outcome:
-    cast = motion.cast
-    standing, waiting = motion.counts(state)
+def outcome(transitions: Transitions, desired: DesiredState, state: State) -> EventOutcome:
+    pod_types = transitions.pod_types
+    standing, waiting = transitions.counts(state)
     bound = pending = new = unready = 0
-    for slot in cast.slots_of.get(wish.workload, ()):
+    for slot in pod_types.slots_of.get(desired.workload, ()):
         here, there = standing.get(slot, 0), waiting.get(slot, 0)
         bound += here
         pending += there
-        unready += here * cast.unready[slot]
-        new += (here + there) * (cast.slots[slot].revision == wish.revision)
-    return Outcome(bound, pending, new, bound + pending - new, motion.desired(wish), unready)
+        unready += here * pod_types.unready[slot]
+        new += (here + there) * (pod_types.slots[slot].revision == desired.revision)
+    return EventOutcome(bound, pending, new, bound + pending - new, transitions.replicas_of(desired), unready)
 
 
-def outcomes(motion: Motion, states: Iterable[State]) -> list[dict[int, Outcome]]:
+def outcomes(transitions: Transitions, states: Iterable[State]) -> list[dict[int, EventOutcome]]:
     """Return, per state, number of a workload → its outcome, without duplicates."""
-    found: dict[tuple[Outcome, ...], None] = {}
+    found: dict[tuple[EventOutcome, ...], None] = {}
     for state in states:
-        found[tuple(outcome(motion, wish, state) for wish in motion.wishes)] = None
-    return [{w.workload: o for w, o in zip(motion.wishes, each, strict=True)} for each in found]
+        found[tuple(outcome(transitions, desired, state) for desired in transitions.desired_states)] = None
+    return [{w.workload: o for w, o in zip(transitions.desired_states, each, strict=True)} for each in found]

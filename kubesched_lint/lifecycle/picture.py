@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.world import State
+from kubesched_lint.lifecycle.states import State
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.record import record
 
@@ -42,7 +42,7 @@ def picture(story: Story, state: State, numbers: Mapping[int, int] | None = None
 def _pods(story: Story, held: Iterable[tuple[int, int]], names: Mapping[int, int]) -> tuple[tuple[int, bool, int], ...]:
     counts: dict[tuple[int, bool], int] = {}
     for slot, count in held:
-        workload, revision, _ = story.cast.slots[slot]
-        kind = (names.get(workload, workload), revision == story.wishes[workload].revision)
+        workload, revision, _ = story.pod_types.slots[slot]
+        kind = (names.get(workload, workload), revision == story.desired_states[workload].revision)
         counts[kind] = counts.get(kind, 0) + count
     return tuple((workload, new, count) for (workload, new), count in sorted(counts.items()))

@@ -21,19 +21,19 @@ MOST_ORDERS = 60
 """Limit on the orders of the pods of one node; with more, give up."""
 
 
-class Eviction(NamedTuple):
+class Preemption(NamedTuple):
     """A node, and (slot, number of pods that must leave it) pairs."""
 
     position: int
     victims: tuple[tuple[int, int], ...]
 
 
-Option = tuple[tuple[int, int, int, int], Eviction]
+Option = tuple[tuple[int, int, int, int], Preemption]
 
 
 def evictions(
     pod: Pod, resolvable: NodeSet, standing: Mapping[int, Sequence[tuple[int, Placement]]], cluster: ClusterState
-) -> list[Eviction] | None:
+) -> list[Preemption] | None:
     """Return the default preemptions for a pod that fits nowhere; None if there are too many orders to try.
 
     ``standing`` has, per position, (slot, pod) for the pods of the set; no other pods have a lower priority.
@@ -66,7 +66,7 @@ def _option(
     counts: dict[int, int] = {}
     for victim in found.victims:
         counts[slots[id(victim)]] = counts.get(slots[id(victim)], 0) + 1
-    return cost(found), Eviction(position, tuple(sorted(counts.items())))
+    return cost(found), Preemption(position, tuple(sorted(counts.items())))
 
 
 def _orders(weaker: Sequence[tuple[int, Placement]]) -> Iterator[list[Placement]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.lifecycle.contest import Contest
 from kubesched_lint.lifecycle.groups import untold
 from kubesched_lint.lifecycle.guests import guests_of
+from kubesched_lint.lifecycle.preemption_scope import Contest
 from kubesched_lint.lifecycle.setting import UNKNOWN_CLASS, Setting, once_per_setting
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.text import and_more, first_few

@@ -86,12 +86,12 @@ def cap(setting: Setting, number: int) -> Cap | None:
 def surely_granted(setting: Setting, number: int, event: str = "") -> int:
     """Return the pods of a workload that its quotas allow even if all others of the set come first."""
     first = event == "deploy" and not any(setting.running.values())
-    wish = setting.wanted if first else setting.most_wished
-    least = wish(number)
+    desired = setting.wanted if first else setting.most_wished
+    least = desired(number)
     for quota in setting.quotas[number]:
         for resource, each, used in _entries(setting, number, quota):
             others = sum(
-                _asked(setting, i, resource) * max(wish(i), len(setting.running.get(i, ())))
+                _asked(setting, i, resource) * max(desired(i), len(setting.running.get(i, ())))
                 for i in range(len(setting.pods))
                 if i != number and quota in setting.quotas[i]
             )

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.controllers.replicaset import draws, victims
-from kubesched_lint.lifecycle.world import (
+from kubesched_lint.lifecycle.states import (
     FRESH,
-    Cast,
+    DesiredState,
+    PodTypes,
     State,
     Step,
-    Wish,
     tally,
     with_bound,
     with_leaving,
@@ -29,47 +29,52 @@ Left = tuple[State, tuple[int, ...]]
 
 
 def resized(
-    cast: Cast, wish: Wish, changes: Sequence[Change], state: State
+    pod_types: PodTypes, desired: DesiredState, changes: Sequence[Change], state: State
 ) -> Iterator[tuple[Step, State, tuple[int, ...]]]:
     """Yield every way to reach these sizes; the ranks of pods are those in ``state``."""
-    siblings = dict(state_siblings(cast, wish.workload, state))
-    step = Step("delete", cast.slot(wish.workload, changes[-1][0][-1])) if changes else Step("delete")
+    siblings = dict(state_siblings(pod_types, desired.workload, state))
+    step = Step("delete", pod_types.slot(desired.workload, changes[-1][0][-1])) if changes else Step("delete")
     met: set[State] = set()
-    for after, gone in _all_sized(cast, wish, changes, state, siblings):
+    for after, gone in _all_sized(pod_types, desired, changes, state, siblings):
         if after not in met:
             met.add(after)
             yield step, after, gone
 
 
-def state_siblings(cast: Cast, workload: int, state: State) -> Iterator[tuple[int, int]]:
+def state_siblings(pod_types: PodTypes, workload: int, state: State) -> Iterator[tuple[int, int]]:
     """Yield (position, number of pods of any revision of the workload there)."""
     for position, held in enumerate(state.bound):
-        yield position, sum(count for slot, count in held if cast.slots[slot].workload == workload)
+        yield position, sum(count for slot, count in held if pod_types.slots[slot].workload == workload)
 
 
 def _all_sized(
-    cast: Cast, wish: Wish, changes: Sequence[Change], state: State, siblings: Mapping[int, int]
+    pod_types: PodTypes, desired: DesiredState, changes: Sequence[Change], state: State, siblings: Mapping[int, int]
 ) -> Iterator[Left]:
     """Yield the ways lazily, because there may be too many."""
     if not changes:
         yield state, ()
         return
     (revisions, size), *rest = changes
-    for at, gone in _sized(cast, wish, revisions, size, state, siblings):
-        for after, more in _all_sized(cast, wish, rest, at, siblings):
+    for at, gone in _sized(pod_types, desired, revisions, size, state, siblings):
+        for after, more in _all_sized(pod_types, desired, rest, at, siblings):
             yield after, (*gone, *more)
 
 
 def _sized(
-    cast: Cast, wish: Wish, revisions: Sequence[int], size: int, state: State, siblings: Mapping[int, int]
+    pod_types: PodTypes,
+    desired: DesiredState,
+    revisions: Sequence[int],
+    size: int,
+    state: State,
+    siblings: Mapping[int, int],
 ) -> Iterator[Left]:
     """Yield the ways to one size: waiting pods go first, then pods that are not ready."""
     counts = tally(state)
-    twins = [cast.twins(wish.workload, revision) for revision in revisions]
+    twins = [pod_types.twins(desired.workload, revision) for revision in revisions]
     slots = [slot for pair in twins for slot in pair]
     excess = sum(counts.bound.get(s, 0) + counts.waiting.get(s, 0) for s in slots) - size
     if excess <= 0:
-        yield with_waiting(state, twins[-1][wish.unready], FRESH, -excess) if excess else state, ()
+        yield with_waiting(state, twins[-1][desired.unready], FRESH, -excess) if excess else state, ()
         return
     unbound = [(i, sum(counts.waiting.get(s, 0) for s in pair)) for i, pair in enumerate(twins)]
     from_waiting = min(excess, sum(count for _, count in unbound))

@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import NodeSet
-from kubesched_lint.lifecycle.coupling import Selecting, Selection
-from kubesched_lint.lifecycle.crowding import Rival, crowd_of
+from kubesched_lint.lifecycle.contention import Rival, crowd_of
+from kubesched_lint.lifecycle.coupling import PodSelection, Selecting
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
 
 
 @once_per_setting
-def _selected(setting: Setting) -> Selection:
-    return Selection([r.pod for _, r in crowd_of(setting).rivals], setting.cluster)
+def _selected(setting: Setting) -> PodSelection:
+    return PodSelection([r.pod for _, r in crowd_of(setting).rivals], setting.cluster)
 
 
 @once_per_setting

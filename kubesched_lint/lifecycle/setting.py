@@ -15,7 +15,7 @@ from kubesched_lint.cluster.nodeset import NodeSet, of
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.controllers.bounds import covers, daemon_bounds, rolling_bounds
 from kubesched_lint.controllers.daemonset import targets
-from kubesched_lint.lifecycle.coupling import Selection
+from kubesched_lint.lifecycle.coupling import PodSelection
 from kubesched_lint.lifecycle.events import Story, revision_of
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.labels import Selector
@@ -216,9 +216,9 @@ class Setting:
         return selects_pod(term, holder.namespace, other, self.cluster)
 
     @cached_property
-    def selection(self) -> Selection:
+    def selection(self) -> PodSelection:
         """Finds the workloads whose pods a term or a selector selects."""
-        return Selection(self.pods, self.cluster)
+        return PodSelection(self.pods, self.cluster)
 
     def _per_node(self, workload: Workload) -> int:
         return 2 if daemon_bounds(workload.strategy, 1)[0] else 1

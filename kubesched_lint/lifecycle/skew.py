@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.lifecycle.event_outcomes import scale_event, scaled_to, size_after, with_new_template
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.telling import scale_event, scaled_to, size_after, with_new_template
 from kubesched_lint.model.node import HOSTNAME
 from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.record import record

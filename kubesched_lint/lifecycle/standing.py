@@ -1,6 +1,6 @@
 """The number of pods of each slot in a state, updated by the difference between two states.
 
-The actions of a controller depend only on its wish and its own pods. So a controller with nothing to do stays idle
+The actions of a controller depend only on its desired and its own pods. So a controller with nothing to do stays idle
 until one of its own pods comes, goes or moves, and can be skipped until then.
 """
 
@@ -12,31 +12,31 @@ from operator import is_not
 from typing import TypeVar
 
 from kubesched_lint import work
-from kubesched_lint.lifecycle.world import Cast, State, Tally, Wish, empty
+from kubesched_lint.lifecycle.states import DesiredState, PodCounts, PodTypes, State, empty
 
 T = TypeVar("T")
 Pods = Sequence[tuple[int, ...]]
-Nothing = dict[int, Wish]
-"""Workload → its wish, if that wish needs no action in the shown state."""
+Nothing = dict[int, DesiredState]
+"""Workload → its desired state, if that needs no action in the shown state."""
 
 
 class Standing:
     """The counts of the last shown state, on one set of nodes. Mutable."""
 
-    def __init__(self, cast: Cast, nodes: int) -> None:
-        self._cast = cast
+    def __init__(self, pod_types: PodTypes, nodes: int) -> None:
+        self._pod_types = pod_types
         self._shown = empty(nodes)
-        self._counts = Tally({}, {})
+        self._counts = PodCounts({}, {})
         self.nothing_to_create: Nothing = {}
         self.nothing_to_delete: Nothing = {}
 
-    def show(self, state: State) -> Tally:
+    def show(self, state: State) -> PodCounts:
         """Return the counts of a state, valid until the next state is shown."""
         before = self._shown
         if state is not before:
             work.spend(2 + (len(state.bound) + len(state.waiting)) // 32)  # may raise, so it comes before any change
             self._shown = state
-            slots = self._cast.slots
+            slots = self._pod_types.slots
             for workload in {slots[slot].workload for slot in self._move(before, state)}:
                 self.nothing_to_create.pop(workload, None)
                 self.nothing_to_delete.pop(workload, None)

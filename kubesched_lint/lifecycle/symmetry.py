@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from kubesched_lint.cluster.index import NodeIndex
-from kubesched_lint.lifecycle.world import State
+from kubesched_lint.lifecycle.states import State
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from kubesched_lint import work
 from kubesched_lint.lifecycle.events import Phase
 from kubesched_lint.lifecycle.explore import Scene, all_moves
-from kubesched_lint.lifecycle.world import State, Step, settled
+from kubesched_lint.lifecycle.states import State, Step, settled
 
 _STEPS, _AT_ONCE = 20, 8
 """Cost of one state of a trace in steps of ``work``, plus one step per ``_AT_ONCE`` entries in its queue."""
@@ -46,7 +46,7 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[Scene, ...]:
         at = settled(scene.end)
         if at != wanted and all(len(s.start.bound) == len(at.bound) for s in scenes):
             # The same end up to a swap of equal nodes: rename the nodes in all earlier scenes.
-            to = phase.motion.stage.symmetry.renaming(at)
+            to = phase.transitions.oracle.symmetry.renaming(at)
             scenes = [_renamed(s, to) for s in scenes]
             at = wanted
     return tuple(scenes)
@@ -62,7 +62,7 @@ def _renamed(scene: Scene, to: Sequence[int]) -> Scene:
     steps = tuple(
         (s._replace(position=to[s.position] if s.position >= 0 else -1), _moved(t, to)) for s, t in scene.steps
     )
-    return Scene(scene.name, scene.stage, _moved(scene.start, to), steps)
+    return Scene(scene.name, scene.oracle, _moved(scene.start, to), steps)
 
 
 def _moved(state: State, to: Sequence[int]) -> State:
@@ -73,7 +73,7 @@ def _moved(state: State, to: Sequence[int]) -> State:
 
 
 def _start_form(phase: Phase, start: State) -> State:
-    return phase.motion.stage.symmetry.canonical(phase.motion.settle(start))
+    return phase.transitions.oracle.symmetry.canonical(phase.transitions.settle(start))
 
 
 def _path(phase: Phase, final: State) -> list[State]:
@@ -89,24 +89,26 @@ def _path(phase: Phase, final: State) -> list[State]:
 
 
 def _walk(phase: Phase, before: State, path: Sequence[State]) -> Scene:
-    motion, canonical = phase.motion, phase.motion.stage.symmetry.canonical
+    transitions, canonical = phase.transitions, phase.transitions.oracle.symmetry.canonical
     if phase.sampled:
         known = [(phase.found.parents[state], state) for state in path[1:]]
-        return Scene(phase.name, motion.stage, path[0], tuple((p[1], state) for p, state in known if p is not None))
-    starts = (motion.settle(s) for s in phase.enter(before))
+        return Scene(
+            phase.name, transitions.oracle, path[0], tuple((p[1], state) for p, state in known if p is not None)
+        )
+    starts = (transitions.settle(s) for s in phase.enter(before))
     state = start = next((s for s in starts if canonical(s) == path[0]), None)
     if state is None or start is None:
         raise LookupError(f"phase {phase.name} does not start where its trace does")
     steps = []
     for wanted in path[1:]:
-        for step, after in all_moves(motion, state, phase.extra):
+        for step, after in all_moves(transitions, state, phase.extra):
             if canonical(after) == wanted:
                 steps.append((step, after))
                 state = after
                 break
         else:
             raise LookupError(f"phase {phase.name}: no move leads on along the trace")
-    return Scene(phase.name, motion.stage, start, tuple(steps))
+    return Scene(phase.name, transitions.oracle, start, tuple(steps))
 
 
 def replays(scene: Scene) -> bool:
@@ -115,11 +117,11 @@ def replays(scene: Scene) -> bool:
     for step, after in scene.steps:
         if step.what in ("bind", "preempt"):
             pinned = step.position if _waits_pinned(scene, state, step) else -1
-            landings = scene.stage.landings(state, step.slot, pinned)
-            if step.what == "bind" and step.position not in landings:
+            candidate_nodes = scene.oracle.candidate_nodes(state, step.slot, pinned)
+            if step.what == "bind" and step.position not in candidate_nodes:
                 return False
-            freed = scene.stage.evictions(state, step.slot, pinned)
-            if step.what == "preempt" and (landings or all(step.position != e.position for e in freed)):
+            freed = scene.oracle.evictions(state, step.slot, pinned)
+            if step.what == "preempt" and (candidate_nodes or all(step.position != e.position for e in freed)):
                 return False
         state = after
     return True

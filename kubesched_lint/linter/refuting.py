@@ -13,11 +13,11 @@ from kubesched_lint import work
 from kubesched_lint.analysis.attempts import is_followed, orders, pods_left
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.findings import Severity, pattern
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes
 from kubesched_lint.lifecycle.judging import is_stuck
 from kubesched_lint.lifecycle.quotas import quota_short
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.telling import Telling
 from kubesched_lint.record import replace
 from kubesched_lint.world.running import lasting_state
 
@@ -151,10 +151,10 @@ class _Attempts:
             return ""  # the proof is about an update whose pods all exist
         for seed in range(self._alone_runs):
             deployed = story_of(setting, [0], expected=False, most_states=0, runs=1, seed=seed, preempting=True)
-            ends = Telling(setting, [0], [deployed], ()).ends("deploy", 0)
+            ends = EventOutcomes(setting, [0], [deployed], ()).ends("deploy", 0)
             if not ends or any(end.lack for end in ends):
                 return ""  # the proof is about an update whose pods all run
-            ends = Telling(setting, [0], [deployed], ()).ends("rollout", 0)
+            ends = EventOutcomes(setting, [0], [deployed], ()).ends("rollout", 0)
             if ends and not all(is_stuck("rollout", end) for end in ends):
                 return "in a run of the model a rolling update of it ends"
         return ""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.commands.simulate.run import SimulationReport
-from kubesched_lint.lifecycle.telling import scaled_to
+from kubesched_lint.lifecycle.event_outcomes import scaled_to
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, NONE, UNKNOWN, Cell, Witness
 from kubesched_lint.report.cell_details import bad_end
 from kubesched_lint.report.cells import wrapped

@@ -11,7 +11,7 @@ from kubesched_lint.admission.admission import Admission
 from kubesched_lint.admission.decision import AdmissionRefusal, Decision
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.library import lint, load_cluster, simulate
-from kubesched_lint.lifecycle.matrix import Simulation
+from kubesched_lint.lifecycle.matrix import Matrix
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.report.explanation import as_text
@@ -306,8 +306,8 @@ def test_what_is_said_by_number_follows_the_workloads_that_are_left() -> None:
     refused = replace(setting, decisions={0: Decision(AdmissionRefusal("LimitRanger", "no", ()))})
     assert [w.name for w in refused.created.workloads] == ["second"]
     assert (refused.created.scaled, refused.created.changes) == ({0: (5,)}, {0: False})
-    assert Simulation(refused).place(1) == 0
-    assert Simulation(refused).place(0) is None
+    assert Matrix(refused).place(1) == 0
+    assert Matrix(refused).place(0) is None
 
 
 def test_a_stateful_set_whose_claims_are_refused_makes_no_pod() -> None:

@@ -25,7 +25,7 @@ from kubesched_lint.commands.simulate import run as simulate
 from kubesched_lint.controllers.daemonset import OnNode
 from kubesched_lint.findings import Report
 from kubesched_lint.lifecycle import bounds, least, matrix
-from kubesched_lint.lifecycle.crowding import Rival
+from kubesched_lint.lifecycle.contention import Rival
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import UNKNOWN
 from kubesched_lint.linter import lint as linter

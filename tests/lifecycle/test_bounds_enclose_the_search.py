@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.counted import count
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, size_after
 from kubesched_lint.lifecycle.idle import idle
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.telling import Telling, size_after
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node, Taint
@@ -35,7 +35,7 @@ def test_bounds_by_counting_enclose_every_end_of_any_scheduler(cluster, web, db,
     setting = Setting(cluster, Inventory(), (web, db))
     assume(not idle(setting, event, 0))
     story = story_of(setting, (0, 1), expected=False, most_states=3000)
-    ends = Telling(setting, (0, 1), [story], [n.name for n in cluster]).ends(event, 0) if story.sound else None
+    ends = EventOutcomes(setting, (0, 1), [story], [n.name for n in cluster]).ends(event, 0) if story.sound else None
     assume(ends)
     told = count(setting, event, 0)
     for end in ends:
@@ -66,7 +66,7 @@ def test_closed_forms_are_what_the_search_finds(cluster, web):
     assume(exact is not None)
     story = story_of(setting, (0,), expected=False, most_states=5000)
     assume(story.sound)
-    ends = Telling(setting, (0,), [story], []).ends("deploy", 0)
+    ends = EventOutcomes(setting, (0,), [story], []).ends("deploy", 0)
     assert {e.outcome.bound for e in ends} == {exact.pods}, exact.why
 
 
@@ -86,7 +86,7 @@ def test_a_rollout_without_a_spare_domain_is_stuck_exactly_where_the_closed_form
             web = _apart(replicas)
             setting = Setting(cluster, Inventory(), (web,))
             story = story_of(setting, (0,), expected=False, most_states=5000)
-            ends = Telling(setting, (0,), [story], []).ends("rollout", 0)
+            ends = EventOutcomes(setting, (0,), [story], []).ends("rollout", 0)
             assert {not e.outcome.complete for e in ends} == {rollout_is_stuck(web, replicas, domains)}
             told = count(setting, "rollout", 0)
             assert told.always_stuck == rollout_is_stuck(web, replicas, domains)

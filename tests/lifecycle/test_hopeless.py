@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from benchmarks.lifecycle import nodes, workload
+from kubesched_lint.lifecycle.event_outcomes import with_new_template
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.setting import Setting
+from kubesched_lint.lifecycle.states import State
 from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.telling import with_new_template
-from kubesched_lint.lifecycle.world import State
 from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.scheduler.framework import diagnose
@@ -29,13 +29,13 @@ def check(story: Story) -> int:
     """How often no pod was tried."""
     passed = 0
     for phase in story.phases:
-        stage = phase.motion.stage
+        oracle = phase.transitions.oracle
         for state in phase.found.parents:
             for slot, position in waiting(state):
-                decisions, landings = stage.decisions, stage.landings(state, slot, position)
-                passed += stage.decisions == decisions
-                stage.show(state)
-                assert bool(landings) == bool(diagnose(stage.pod(slot, position), stage.cluster).feasible)
+                decisions, candidate_nodes = oracle.decisions, oracle.candidate_nodes(state, slot, position)
+                passed += oracle.decisions == decisions
+                oracle.show(state)
+                assert bool(candidate_nodes) == bool(diagnose(oracle.pod(slot, position), oracle.cluster).feasible)
     return passed
 
 
@@ -94,4 +94,4 @@ def test_a_daemonset_that_waits_for_room_is_not_tried_at_each_step() -> None:
         simulated.sketch(10).inventory.nodes, Inventory(), tuple(decode_workload(m, "default") for m in manifests)
     )
     story = story_of(made, range(2), expected=True, most_states=0, runs=1, seed=1)
-    assert story.phases[0].motion.stage.decisions < 150
+    assert story.phases[0].transitions.oracle.decisions < 150

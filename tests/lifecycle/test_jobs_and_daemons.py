@@ -98,6 +98,6 @@ def test_each_node_gets_one_pod_in_the_end():
     story, number = adopted(waiting_for("n2"), BoundPod("agent-0", "n0", agent.pod))
     story.deploy([agent], together=True)
     for state in story.states:
-        held = [sum(n for slot, n in here if story.cast.slots[slot].workload == number) for here in state.bound]
+        held = [sum(n for slot, n in here if story.pod_types.slots[slot].workload == number) for here in state.bound]
         assert held == [1, 1, 1]
         assert not any(state.pinned)

@@ -33,9 +33,9 @@ def adopted(start: int, *numbers: int) -> tuple[Story, set[str]]:
     story = Story(sketch(1, "ab").inventory.nodes, Inventory())
     story.adopt(db, [BoundPod(f"db-{n}", "w-a", db.pod) for n in numbers], changed=False)
     (state,) = story.states
-    stage = story.stage()
+    oracle = story.oracle()
     slots = [slot for held in state.bound for slot, _ in held]
-    return story, {v.claim for slot in slots for v in stage.pod(slot).volumes}
+    return story, {v.claim for slot in slots for v in oracle.pod(slot).volumes}
 
 
 def test_a_pod_that_runs_has_the_claim_of_its_own_number():
@@ -53,7 +53,7 @@ def test_pods_below_the_first_ordinal_go():
     story.adopt(plain, [BoundPod("db-5", "w-a", plain.pod)], changed=False)
     story.rollout(plain)
     ordinals = {
-        tuple(sorted(story.cast.slots[slot].ordinal for held in state.bound for slot, _ in held))
+        tuple(sorted(story.pod_types.slots[slot].ordinal for held in state.bound for slot, _ in held))
         for state in story.states
     }
     assert ordinals == {(0, 1)}

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.lifecycle.event_outcomes import with_new_template
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.outcomes import outcome as counted
-from kubesched_lint.lifecycle.telling import with_new_template
 from kubesched_lint.lifecycle.trace import replays, trace
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.model.inventory import Inventory
@@ -141,9 +141,12 @@ def test_the_search_finds_what_upstreams_preemption_may_do_for_any_ages(cluster,
 
 
 def _sets(story: Story):
-    motion = story.phases[-1].motion
+    transitions = story.phases[-1].transitions
     return {
-        tuple((e.bound, e.pending, e.new, e.unready) for e in (counted(motion, w, state) for w in motion.wishes))
+        tuple(
+            (e.bound, e.pending, e.new, e.unready)
+            for e in (counted(transitions, w, state) for w in transitions.desired_states)
+        )
         for state in story.states
     }
 

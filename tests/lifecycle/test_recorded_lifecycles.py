@@ -39,7 +39,7 @@ def test_the_recorded_draws_are_not_narrowed_away():
     """l2180 ended in three different ways in three runs; the set holds them all, as correlated outcomes."""
     case = next(c for c in map(json.loads, cases("lifecycles")) if c["id"] == "l2180")
     _, _, story, phase = next(story_of(case))
-    ends = outcomes(phase.motion, phase.found.finals)
+    ends = outcomes(phase.transitions, phase.found.finals)
     web, cache = story.numbers["DaemonSet", "default", "web"], story.numbers["Deployment", "default", "cache"]
     pairs = {(e[web].bound, e[cache].bound) for e in ends}
     assert {(6, 0), (5, 1), (2, 2)} <= pairs
@@ -56,7 +56,7 @@ def test_the_statefulset_of_an_old_revision_stays_stuck():
     """l2021: a waiting pod of the old revision is never replaced by the fixed template."""
     case = next(c for c in map(json.loads, cases("lifecycles")) if c["id"] == "l2021")
     *_, (_, _, _, phase) = story_of(case)
-    (end,) = outcomes(phase.motion, phase.found.finals)
+    (end,) = outcomes(phase.transitions, phase.found.finals)
     assert [(o.bound, o.pending, o.new) for o in end.values()] == [(0, 1, 0)]
 
 
@@ -86,10 +86,10 @@ def test_a_trace_replays_and_a_forged_one_does_not():
     at = next(i for i, (step, _) in enumerate(forged.steps) if step.what == "bind")
     step, after = forged.steps[at]
     state = forged.start if at == 0 else forged.steps[at - 1][1]
-    wrong = [p for p in range(len(forged.stage.index)) if p not in forged.stage.landings(state, step.slot)]
+    wrong = [p for p in range(len(forged.oracle.index)) if p not in forged.oracle.candidate_nodes(state, step.slot)]
     if wrong:
         steps = (*forged.steps[:at], (step._replace(position=wrong[0]), after))
-        assert not replays(type(forged)(forged.name, forged.stage, forged.start, steps))
+        assert not replays(type(forged)(forged.name, forged.oracle, forged.start, steps))
 
 
 def test_five_hundred_seeded_runs_never_leave_the_sets():
@@ -99,7 +99,7 @@ def test_five_hundred_seeded_runs_never_leave_the_sets():
         sets = [possible(story, phase) for _, _, story, phase in story_of(case)]
         for i, _, story, phase in story_of(case, runs=6, seed=number):
             told += story.runs
-            for end in outcomes(phase.motion, phase.found.finals):
+            for end in outcomes(phase.transitions, phase.found.finals):
                 for (kind, _, name), workload in story.numbers.items():
                     assert end[workload] in sets[i][f"{kind}/{name}"], (case["id"], i)
     assert told >= 500

@@ -7,9 +7,9 @@ import os
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from kubesched_lint.lifecycle.event_outcomes import with_new_template
 from kubesched_lint.lifecycle.events import Story
 from kubesched_lint.lifecycle.outcomes import outcome as counted
-from kubesched_lint.lifecycle.telling import with_new_template
 from kubesched_lint.model.inventory import Inventory
 from tests.lifecycle import tiny_explorer
 from tests.lifecycle.made_settings import nodes, workload
@@ -65,10 +65,10 @@ def test_outcome_sets_are_those_of_an_explorer_without_reductions(
 
 
 def _sets(story: Story):
-    motion = story.phases[-1].motion
+    transitions = story.phases[-1].transitions
     found = set()
     for state in story.states:
-        ends = [counted(motion, wish, state) for wish in motion.wishes]
+        ends = [counted(transitions, desired, state) for desired in transitions.desired_states]
         found.add(tuple((e.bound, e.pending, e.new, e.unready) for e in ends))
     return found
 

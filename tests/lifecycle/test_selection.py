@@ -11,7 +11,7 @@ from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.lifecycle import coupling, setting
-from kubesched_lint.lifecycle.coupling import Selecting, Selection
+from kubesched_lint.lifecycle.coupling import PodSelection, Selecting
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
@@ -64,7 +64,7 @@ def test_what_is_found_by_label_is_what_asking_each_finds():
         for namespace in ("n", "m")
     ]
     state = ClusterState(NodeIndex(()), Inventory(), kubernetes_version="1.36")
-    selection, selecting = Selection(pods, state), Selecting(pods, state)
+    selection, selecting = PodSelection(pods, state), Selecting(pods, state)
     for term in terms:
         assert selection.of(term, "n") == tuple(i for i, p in enumerate(pods) if selects_pod(term, "n", p, state))
         both = [i for i in selection.of(term, "m") if i in selection.of(terms[1], "m")]

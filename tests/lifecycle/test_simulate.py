@@ -254,9 +254,9 @@ def test_the_command_prints_the_matrix_and_exits_by_what_is_proven():
 def test_ordinals_below_the_partition_come_back_at_the_revision_they_had(tmp_path):
     from dataclasses import replace
 
+    from kubesched_lint.lifecycle.event_outcomes import with_new_template
     from kubesched_lint.lifecycle.events import Story
     from kubesched_lint.lifecycle.outcomes import outcome
-    from kubesched_lint.lifecycle.telling import with_new_template
     from kubesched_lint.model.inventory import Inventory
 
     options = Options()
@@ -270,7 +270,7 @@ def test_ordinals_below_the_partition_come_back_at_the_revision_they_had(tmp_pat
     for node in [n.name for n in story.nodes[:5]]:
         phase = story.lose([node])
     for state in phase.found.finals:
-        end = outcome(phase.motion, story.wishes[0], state)
+        end = outcome(phase.transitions, story.desired_states[0], state)
         assert (end.bound, end.new, end.old) == (3, 1, 2)
 
 

@@ -8,27 +8,27 @@ from random import Random
 import pytest
 
 from benchmarks.lifecycle import nodes, workload
-from kubesched_lint.lifecycle.motion import Motion
+from kubesched_lint.lifecycle.event_outcomes import with_new_template
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.standing import Standing
+from kubesched_lint.lifecycle.states import PodCounts, PodTypes, State, empty, queued, tally, with_bound, with_pinned
 from kubesched_lint.lifecycle.stories import story_of
-from kubesched_lint.lifecycle.telling import with_new_template
-from kubesched_lint.lifecycle.world import Cast, State, Tally, empty, queued, tally, with_bound, with_pinned
+from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.model.inventory import Inventory
 
 
-def check(motion: Motion, state: State) -> int:
+def check(transitions: Transitions, state: State) -> int:
     """How many controllers were passed over."""
-    counts = motion.counts(state)
+    counts = transitions.counts(state)
     assert counts == tally(state)
-    standing, passed = motion.stage.standing, 0
-    for wish in motion.wishes:
-        if standing.nothing_to_create.get(wish.workload) is wish:
+    standing, passed = transitions.oracle.standing, 0
+    for desired in transitions.desired_states:
+        if standing.nothing_to_create.get(desired.workload) is desired:
             passed += 1
-            assert motion._created(wish, state, tally(state)) is state
-        if standing.nothing_to_delete.get(wish.workload) is wish:
+            assert transitions._created(desired, state, tally(state)) is state
+        if standing.nothing_to_delete.get(desired.workload) is desired:
             passed += 1
-            assert not list(motion._asked(wish, state, tally(state)))
+            assert not list(transitions._asked(desired, state, tally(state)))
     return passed
 
 
@@ -43,9 +43,9 @@ def test_whoever_is_passed_over_would_do_nothing(seed: int) -> None:
     passed = 0
     for phase in story.phases:
         for state in phase.found.parents:
-            passed += check(phase.motion, state)
-            list(islice(phase.motion.moves(state), 30))
-            passed += check(phase.motion, state)
+            passed += check(phase.transitions, state)
+            list(islice(phase.transitions.moves(state), 30))
+            passed += check(phase.transitions, state)
     assert passed > 50
 
 
@@ -60,7 +60,7 @@ def test_a_queue_keeps_the_objects_that_did_not_change() -> None:
 
 
 def test_counts_follow_every_part_of_a_state() -> None:
-    draw, standing, state = Random(4), Standing(cast(6), 4), empty(4)
+    draw, standing, state = Random(4), Standing(pod_types(6), 4), empty(4)
     for _ in range(300):
         slot, position, change = draw.randrange(6), draw.randrange(4), draw.choice([1, 1, 2])
         match draw.randrange(5):
@@ -76,11 +76,11 @@ def test_counts_follow_every_part_of_a_state() -> None:
                 state = state._replace(leaving=draw.choice([(), ((slot, change),)]), bound=((),) * 4)
         if draw.random() < 0.7:
             assert standing.show(state) == tally(state)
-    assert standing.show(empty(4)) == Tally({}, {})
+    assert standing.show(empty(4)) == PodCounts({}, {})
 
 
-def cast(slots: int) -> Cast:
-    found = Cast()
+def pod_types(slots: int) -> PodTypes:
+    found = PodTypes()
     for number in range(slots):
         found.slot(number, 0)
     return found

@@ -8,7 +8,7 @@ import pytest
 
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.matrix import EVENTS, Simulation
+from kubesched_lint.lifecycle.matrix import EVENTS, Matrix
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, NONE, UNKNOWN
 from kubesched_lint.model.decode.workloads import decode_workload
@@ -157,7 +157,7 @@ def test_of_one_pod_a_node_one_is_missing_whichever_node_is_lost():
 def test_each_node_of_a_small_cluster_is_lost_in_turn():
     """Two of eight nodes are the only ones for the database, and not those with the most pods."""
     web = workload("Deployment", "web", 40, asking("500m"))
-    simulation = Simulation(setting(database(), web), Effort(states=1, runs=1))
+    simulation = Matrix(setting(database(), web), Effort(states=1, runs=1))
     found = simulation.cell("node-loss", 0)
     assert found.verdict == DEPENDS
     assert (found.bound.least, found.bound.most) == (1, 2)

@@ -188,7 +188,7 @@ def test_amid_a_rollout_the_size_that_is_meant_is_no_change():
     story = story_of(setting, [0], expected=True, most_states=100)
     starts = story.phases[0].origins
     assert starts
-    assert all(story.cast.slots[slot].revision > 0 for start in starts for slot, _, _ in start.waiting)
+    assert all(story.pod_types.slots[slot].revision > 0 for start in starts for slot, _, _ in start.waiting)
 
 
 def test_an_old_pod_that_is_yet_to_come_may_go_where_no_new_one_may():

@@ -6,7 +6,7 @@ import pytest
 
 from kubesched_lint.lifecycle import explore
 from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.motion import Motion
+from kubesched_lint.lifecycle.transitions import Transitions
 from kubesched_lint.lifecycle.verdicts import BAD, NONE, UNKNOWN
 from tests.lifecycle.simulated import asking, cell, sketch, told, workload
 
@@ -18,13 +18,13 @@ NO_REQUESTS = {"containers": [{"name": "c"}]}
 def moves(monkeypatch):
     """How many times a course was asked for its next move."""
     asked = []
-    original = Motion.any_move
+    original = Transitions.any_move
 
     def counting(self, state, random):
         asked.append(len(state.bound) + sum(map(len, state.bound)))
         return original(self, state, random)
 
-    monkeypatch.setattr(Motion, "any_move", counting)
+    monkeypatch.setattr(Transitions, "any_move", counting)
     return asked
 
 

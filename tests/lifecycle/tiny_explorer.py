@@ -61,10 +61,10 @@ class TinyExplorer:
     def _next(self, state: Pods, newest: list[int], replicas: list[int]):
         for pod in state:
             if pod.node < 0:
-                landings = self._landings(state, pod)
-                for node in landings:
+                candidate_nodes = self._candidate_nodes(state, pod)
+                for node in candidate_nodes:
                     yield state - {pod} | {replace(pod, node=node)}
-                if self.preempting and not landings:
+                if self.preempting and not candidate_nodes:
                     for node, victims in self._preemptions(state, pod):
                         yield state - victims - {pod} | {replace(pod, node=node)}
         for number, workload in enumerate(self.workloads):
@@ -72,7 +72,7 @@ class TinyExplorer:
             step = self._deployment if workload.kind == "Deployment" else self._stateful
             yield from step(state, mine, number, newest[number], replicas[number])
 
-    def _landings(self, state: Pods, pod: Named):
+    def _candidate_nodes(self, state: Pods, pod: Named):
         cluster = ClusterState(self.index, Inventory())
         for other in sorted(state, key=repr):
             if other.node >= 0:

@@ -175,12 +175,12 @@ class Courses(Wanted):
     def _scheduled(self, state: State, kind: Kind, placed: list[Placed]) -> Iterator[State]:
         codes = self.filters.codes(kind.number, placed, state.disks)
         waiting = (kind.number, WAITS)
-        landings = [position for position, code in enumerate(codes) if not code]
-        for position in landings:
+        candidate_nodes = [position for position, code in enumerate(codes) if not code]
+        for position in candidate_nodes:
             disks = self._storage.bind(kind.claims, self.filters.nodes[position], state.disks)
             assert disks is not None
             yield self._moved(state, (waiting,), ((kind.number, position),), disks)
-        if landings:
+        if candidate_nodes:
             return
         for position, victims in self.filters.evictions(kind.number, placed, state.disks, codes):
             self._deletable(victims)

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint import work
 from kubesched_lint.analysis.attempts import is_modelled, orders, pods_left
 from kubesched_lint.analysis.wanted import pods_wanted
+from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.judging import judged
-from kubesched_lint.lifecycle.matrix import Row, Simulation
+from kubesched_lint.lifecycle.matrix import Matrix, Row
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.quotas import most_pods
-from kubesched_lint.lifecycle.telling import End
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell
 from kubesched_lint.linter import refuting
 from kubesched_lint.record import replace
@@ -28,7 +28,7 @@ MOST_STEPS = 5_000
 RUNS = 3
 
 
-def established_cells(rows: Sequence[Row], simulation: Simulation, world: World) -> Iterator[Row]:
+def established_cells(rows: Sequence[Row], simulation: Matrix, world: World) -> Iterator[Row]:
     """The rows, with cells that a run contradicts as unknown. ``world`` is the one that the simulation started from."""
     placed = _placements(simulation, world.without_pools)  # the nodes of the plan are among its nodes
     for row in rows:
@@ -60,7 +60,7 @@ def _not_established(cell: Cell, run: str) -> Cell:
     )
 
 
-def _against(cell: Cell, number: int, simulation: Simulation, placed: Sequence[dict[int, int]]) -> str:
+def _against(cell: Cell, number: int, simulation: Matrix, placed: Sequence[dict[int, int]]) -> str:
     if cell.event == "deploy":
         for run in placed:
             bound = cell.wanted - run.get(number, 0)
@@ -79,7 +79,7 @@ def _beats(cell: Cell, bound: int) -> bool:
     return not cell.bound.least <= bound <= cell.bound.most
 
 
-def _contradicted(cell: Cell, ends: Sequence[End]) -> str:
+def _contradicted(cell: Cell, ends: Sequence[FinalState]) -> str:
     ends = [end for end in ends if not end.blocked]  # a course may give up a drain that would go on later
     verdicts = {judged(cell.event, [end])[0] for end in ends}
     if cell.verdict == FINE and BAD in verdicts:
@@ -91,7 +91,7 @@ def _contradicted(cell: Cell, ends: Sequence[End]) -> str:
     return "" if wrong is None else f"a course of the model binds {wrong} of {cell.wanted}"
 
 
-def _steps(simulation: Simulation) -> int:
+def _steps(simulation: Matrix) -> int:
     setting = simulation.setting
     return len(setting.nodes) * sum(most_pods(setting, i) for i in range(len(setting.workloads)))
 
@@ -99,7 +99,7 @@ def _steps(simulation: Simulation) -> int:
 # --- the whole set, deployed ----------------------------------------------------------------------------------------
 
 
-def _placements(simulation: Simulation, world: World) -> Sequence[dict[int, int]]:
+def _placements(simulation: Matrix, world: World) -> Sequence[dict[int, int]]:
     """Per run: number of a workload → its pods that find no node. None where workloads run already."""
     setting = simulation.whole
     if setting.never_ready or any(world.member(w).running_pods for w in world.manifests.workloads):

@@ -20,11 +20,11 @@ from kubesched_lint.commands.simulate.what_if_cells import MEANWHILE, of_cluster
 from kubesched_lint.findings import InputError, Location, ObjectRef
 from kubesched_lint.lifecycle.by_scores import with_scores
 from kubesched_lint.lifecycle.courses import Effort
-from kubesched_lint.lifecycle.matrix import EVENTS, Row, Simulation, cut_short
+from kubesched_lint.lifecycle.event_outcomes import scaled_to, size_after
+from kubesched_lint.lifecycle.matrix import EVENTS, Matrix, Row, cut_short
 from kubesched_lint.lifecycle.picture import Picture, picture
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.skew import Skew, skews
-from kubesched_lint.lifecycle.telling import scaled_to, size_after
 from kubesched_lint.lifecycle.verdicts import BAD, Cell
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
@@ -151,13 +151,13 @@ def _simulated(
     setting = _asked(setting_of(grown), never_ready, scale)
     events = tuple(dict.fromkeys((*events, *scale_events(setting.scaled))))
     _check_events((*events, *([pictured] if pictured else [])), (*EVENTS, *scale_events(setting.scaled)))
-    simulation = Simulation(setting, effort)
+    simulation = Matrix(setting, effort)
     numbers = [i for i, w in enumerate(setting.workloads) if only is None or w.ref in only]
     rows = tuple(established_cells(tuple(_rows(simulation, events, numbers)), simulation, grown))
     standing = without_suspended(world)
     missing, names = dict(_missing(setting, world)), [str(workload) for workload in setting.workloads]
     table = of_cluster(cluster)
-    other = cache(lambda other: Simulation(_asked(setting_of(other), never_ready, scale), effort))
+    other = cache(lambda other: Matrix(_asked(setting_of(other), never_ready, scale), effort))
     tested = (_tested(r, world, (*table, *of_unknown_nodes(r.number, missing, names)), other) for r in rows)
     rows = tuple(weighed(tuple(tested), setting, world))
     drawn = work.tried(lambda: _pictures(simulation, pictured), None) if pictured else (None, None)
@@ -197,12 +197,12 @@ def _defined_once(manifests: Inventory) -> tuple[Inventory, tuple[str, ...]]:
     return one_of_each(manifests)
 
 
-def _rows(simulation: Simulation, events: Sequence[str], numbers: Sequence[int]) -> Iterator[Row]:
+def _rows(simulation: Matrix, events: Sequence[str], numbers: Sequence[int]) -> Iterator[Row]:
     for number in numbers:
         yield Row(number, tuple(simulation.cell(event, number) for event in events))
 
 
-def _tested(row: Row, world: World, table: Sequence[WhatIf[Cell]], simulated: Callable[[World], Simulation]) -> Row:
+def _tested(row: Row, world: World, table: Sequence[WhatIf[Cell]], simulated: Callable[[World], Matrix]) -> Row:
     """With what its cells owe to other worlds: see ``commands.simulate.what_if_cells``."""
 
     def again(cell: Cell, other: World) -> Cell:
@@ -278,7 +278,7 @@ def _first(names: Sequence[str]) -> str:
     return first_few(names, _FEW)
 
 
-def _pictures(simulation: Simulation, event: str) -> tuple[Picture | None, Picture | None]:
+def _pictures(simulation: Matrix, event: str) -> tuple[Picture | None, Picture | None]:
     """The cluster before and after an event of one seeded course."""
     story, after = simulation.course(event)
     if story is None or after is None:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Mapping
 
 from kubesched_lint.commands.why.naming import NamingError, find
+from kubesched_lint.lifecycle.event_outcomes import scale_event
 from kubesched_lint.lifecycle.setting import Setting
-from kubesched_lint.lifecycle.telling import scale_event
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.workload import SCALED
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from kubesched_lint.findings import ObjectRef
-from kubesched_lint.lifecycle.telling import scale_event
+from kubesched_lint.lifecycle.event_outcomes import scale_event
 from kubesched_lint.record import record
 
 Record = Mapping[str, Any]

@@ -11,18 +11,19 @@ from random import Random
 
 from kubesched_lint import work
 from kubesched_lint.controllers import deployment, statefulset
-from kubesched_lint.lifecycle import ordinals, parallel, resizing
+from kubesched_lint.lifecycle import ordinals, resizing
+from kubesched_lint.lifecycle import statefulset_parallel as parallel
 from kubesched_lint.lifecycle.daemons import synced
 from kubesched_lint.lifecycle.hints import wakes_on_bind, wakes_on_delete
-from kubesched_lint.lifecycle.preempting import Eviction
-from kubesched_lint.lifecycle.stage import Stage
-from kubesched_lint.lifecycle.world import (
+from kubesched_lint.lifecycle.oracle import Oracle
+from kubesched_lint.lifecycle.preempting import Preemption
+from kubesched_lint.lifecycle.states import (
     FRESH,
     SETTLED,
+    DesiredState,
+    PodCounts,
     State,
     Step,
-    Tally,
-    Wish,
     with_bound,
     with_pinned,
     with_waiting,
@@ -43,29 +44,28 @@ Wakes = Callable[[Pod, frozenset[str]], bool]
 
 
 def overlooked(
-    stage: Stage,
-    before: State,
-    later: Stage,
-    after: State,
-    wakes: Wakes,
-    origin: Sequence[int] | None = None,
+    oracle: Oracle, before: State, later: Oracle, after: State, wakes: Wakes, origin: Sequence[int] | None = None
 ) -> Iterator[State]:
     """Yield ``after`` with a missed status for each waiting pod that could now run but that the event did not requeue.
 
     The scheduler may not have tried a fresh pod yet, so both states are possible. ``origin`` maps each position of
-    the ``later`` stage to the position before.
+    the ``later`` oracle to the position before.
     """
     found = [after]
     queues = [(-1, after.waiting), *enumerate(after.pinned)]
     for position, queue in queues:
         there = position if position < 0 or origin is None else origin[position]
         for slot, status, count in queue:
-            if status > FRESH or not later.landings(after, slot, position) or stage.landings(before, slot, there):
+            if (
+                status > FRESH
+                or not later.candidate_nodes(after, slot, position)
+                or oracle.candidate_nodes(before, slot, there)
+            ):
                 continue
-            rejected_by = stage.rejecting(before, slot, there)
-            if wakes(stage.pod(slot, there), rejected_by):
+            rejected_by = oracle.rejecting(before, slot, there)
+            if wakes(oracle.pod(slot, there), rejected_by):
                 continue
-            missed = stage.cast.missed(rejected_by)
+            missed = oracle.pod_types.missed(rejected_by)
             apart = [_restated(s, position, slot, status, missed, count) for s in found]
             found = apart if status == SETTLED else [*found, *apart]
     yield from found
@@ -77,44 +77,46 @@ def _restated(state: State, position: int, slot: int, status: int, other: int, c
     return with_pinned(with_pinned(state, position, slot, status, -count), position, slot, other, count)
 
 
-class Motion:
-    """The moves of one phase: fixed nodes, fixed wishes."""
+class Transitions:
+    """The moves of one phase: fixed nodes, fixed desired states."""
 
-    def __init__(self, stage: Stage, wishes: Iterable[Wish], precedence: Mapping[int, int] | None = None) -> None:
+    def __init__(
+        self, oracle: Oracle, desired_states: Iterable[DesiredState], precedence: Mapping[int, int] | None = None
+    ) -> None:
         """``precedence``: random courses try pods of the workloads with the lowest value first."""
-        self.stage = stage
+        self.oracle = oracle
         self.precedence = precedence or {}
-        self.cast = stage.cast
-        self.wishes = tuple(wishes)
-        work.spend(4 * len(self.wishes))  # each is checked for pods to create
-        self._wish = {w.workload: w for w in self.wishes}
-        self.may_miss = stage.may_miss()
-        self._daemons = {w.workload: stage.daemons(w) for w in self.wishes if self._kind(w) == "DaemonSet"}
+        self.pod_types = oracle.pod_types
+        self.desired_states = tuple(desired_states)
+        work.spend(4 * len(self.desired_states))  # each is checked for pods to create
+        self._desired = {w.workload: w for w in self.desired_states}
+        self.may_miss = oracle.may_miss()
+        self._daemons = {w.workload: oracle.daemons(w) for w in self.desired_states if self._kind(w) == "DaemonSet"}
 
-    def _kind(self, wish: Wish) -> str:
-        return wish.spec.kind
+    def _kind(self, desired: DesiredState) -> str:
+        return desired.spec.kind
 
-    def desired(self, wish: Wish) -> int:
+    def replicas_of(self, desired: DesiredState) -> int:
         """Return how many pods a workload wants: for a DaemonSet, the number of nodes it targets."""
-        if wish.workload in self._daemons:
-            return self._daemons[wish.workload].run.bit_count()
-        return wish.replicas
+        if desired.workload in self._daemons:
+            return self._daemons[desired.workload].run.bit_count()
+        return desired.replicas
 
-    def elsewhere(self, wish: Wish, state: State) -> int:
+    def elsewhere(self, desired: DesiredState, state: State) -> int:
         """Return how many bound pods of a DaemonSet are on nodes where it wants none."""
-        if wish.workload not in self._daemons:
+        if desired.workload not in self._daemons:
             return 0
-        run, slots = self._daemons[wish.workload].run, self.cast.slots
+        run, slots = self._daemons[desired.workload].run, self.pod_types.slots
         outside = (held for p, held in enumerate(state.bound) if not run >> p & 1)
-        return sum(count for held in outside for slot, count in held if slots[slot].workload == wish.workload)
+        return sum(count for held in outside for slot, count in held if slots[slot].workload == desired.workload)
 
     # --- all moves --------------------------------------------------------------------------------------------------
 
     def moves(self, state: State) -> Iterator[Move]:
         """Yield every possible next move. ``state`` must be a result of ``settle``."""
         yield from self.bindings(state)
-        for wish in self.wishes:
-            for step, after, gone in self._deletions(wish, state):
+        for desired in self.desired_states:
+            for step, after, gone in self._deletions(desired, state):
                 for woken in self.woken(state, after, gone):
                     yield step, self.settle(woken, step.slot)
 
@@ -123,27 +125,27 @@ class Motion:
         move = self._any_binding(state, random)
         if move is not None:
             return move
-        wishes = list(self.wishes)
-        random.shuffle(wishes)
-        work.spend(len(wishes) // 2)
+        desired_states = list(self.desired_states)
+        random.shuffle(desired_states)
+        work.spend(len(desired_states) // 2)
         self.counts(state)
-        nothing = self.stage.standing.nothing_to_delete
-        for wish in wishes:
-            found = None if nothing.get(wish.workload) is wish else self._any_deletion(wish, state, random)
+        nothing = self.oracle.standing.nothing_to_delete
+        for desired in desired_states:
+            found = None if nothing.get(desired.workload) is desired else self._any_deletion(desired, state, random)
             if found is not None:
                 step, after, gone = found
                 return step, self.settle(random.choice(list(self.woken(state, after, gone))), step.slot)
         return None
 
-    def _any_deletion(self, wish: Wish, state: State, random: Random) -> Deletion | None:
-        daemons = self._daemons.get(wish.workload)
+    def _any_deletion(self, desired: DesiredState, state: State, random: Random) -> Deletion | None:
+        daemons = self._daemons.get(desired.workload)
         if daemons is None:
-            changes = list(islice(self._deletions(wish, state), MOST_WAYS))
+            changes = list(islice(self._deletions(desired, state), MOST_WAYS))
             return random.choice(changes) if changes else None
         work.spend(_STEPS)
         options = list(islice(daemons.options(state), MOST_WAYS))
         if not options:
-            self.stage.standing.nothing_to_delete[wish.workload] = wish
+            self.oracle.standing.nothing_to_delete[desired.workload] = desired
         return daemons.deleted(state, random.choice(options)) if options else None
 
     def _any_binding(self, state: State, random: Random) -> Move | None:
@@ -154,12 +156,12 @@ class Motion:
         work.spend(len(queue) // 2)
         random.shuffle(queue)
         if self.precedence:
-            queue.sort(key=lambda waiting: self.precedence.get(self.cast.slots[waiting[0]].workload, 0))
+            queue.sort(key=lambda waiting: self.precedence.get(self.pod_types.slots[waiting[0]].workload, 0))
         for slot, status, position in queue:
-            landings = self.stage.landings(state, slot, position)
-            if landings:
-                return self._bind(state, slot, status, random.choice(landings), pinned=position >= 0)
-            evictions = self.stage.evictions(state, slot, position) if self.stage.preempting else ()
+            candidate_nodes = self.oracle.candidate_nodes(state, slot, position)
+            if candidate_nodes:
+                return self._bind(state, slot, status, random.choice(candidate_nodes), pinned=position >= 0)
+            evictions = self.oracle.evictions(state, slot, position) if self.oracle.preempting else ()
             if evictions:
                 eviction = random.choice(evictions)
                 return random.choice(list(self._preempt(state, slot, status, eviction, pinned=position >= 0)))
@@ -167,52 +169,52 @@ class Motion:
 
     def settle(self, state: State, slot: int = -1) -> State:
         """Return the state after controllers created pods; with ``slot``, only that of its workload, which changed."""
-        wishes = self.wishes if slot < 0 else (self._wish[self.cast.slots[slot].workload],)
-        standing = self.stage.standing
+        desired_states = self.desired_states if slot < 0 else (self._desired[self.pod_types.slots[slot].workload],)
+        standing = self.oracle.standing
         nothing = standing.nothing_to_create
         before = None
         while before is not state:
             before = state
             counts = standing.show(before)
-            for wish in wishes:  # controllers create independently
-                if nothing.get(wish.workload) is not wish:
-                    after = self._created(wish, state, counts)
+            for desired in desired_states:  # controllers create independently
+                if nothing.get(desired.workload) is not desired:
+                    after = self._created(desired, state, counts)
                     if after is state:
-                        nothing[wish.workload] = wish
+                        nothing[desired.workload] = desired
                     state = after
         return state
 
     # --- the scheduler ----------------------------------------------------------------------------------------------
 
     def bindings(self, state: State) -> Iterator[Move]:
-        stage = self.stage
+        oracle = self.oracle
         done = set()
         for slot, status, _ in sorted(state.waiting, key=lambda q: q[1] != FRESH):
             if status > FRESH or slot in done:
                 continue
             done.add(slot)
-            landings = stage.landings(state, slot)
-            for position in stage.symmetry.distinct(state, landings):
+            candidate_nodes = oracle.candidate_nodes(state, slot)
+            for position in oracle.symmetry.distinct(state, candidate_nodes):
                 yield self._bind(state, slot, status, position, pinned=False)
-            if stage.preempting and not landings:
+            if oracle.preempting and not candidate_nodes:
                 yield from self._preemptions(state, slot, status)
-        symmetric = stage.symmetry.distinct(state, (p for p, q in enumerate(state.pinned) if q))
+        symmetric = oracle.symmetry.distinct(state, (p for p, q in enumerate(state.pinned) if q))
         for position in symmetric:
             for slot, status, _ in state.pinned[position]:
-                if status <= FRESH and stage.landings(state, slot, position):
+                if status <= FRESH and oracle.candidate_nodes(state, slot, position):
                     yield self._bind(state, slot, status, position, pinned=True)
-                elif status <= FRESH and stage.preempting:
+                elif status <= FRESH and oracle.preempting:
                     yield from self._preemptions(state, slot, status, position)
 
     def _preemptions(self, state: State, slot: int, status: int, pinned: int = -1) -> Iterator[Move]:
         """Yield the moves in which the pod takes the place of victims, whose controllers recreate them."""
-        found = self.stage.evictions(state, slot, pinned)
-        distinct = frozenset(self.stage.symmetry.distinct(state, dict.fromkeys(e.position for e in found)))
+        found = self.oracle.evictions(state, slot, pinned)
+        distinct = frozenset(self.oracle.symmetry.distinct(state, dict.fromkeys(e.position for e in found)))
         for eviction in found:
             if eviction.position in distinct:
                 yield from self._preempt(state, slot, status, eviction, pinned=pinned >= 0)
 
-    def _preempt(self, state: State, slot: int, status: int, eviction: Eviction, *, pinned: bool) -> Iterator[Move]:
+    def _preempt(self, state: State, slot: int, status: int, eviction: Preemption, *, pinned: bool) -> Iterator[Move]:
         """Yield the preemption once per result: the victims' deletion requeues waiting pods, or they miss it."""
         after = state
         for victim, count in eviction.victims:
@@ -227,7 +229,7 @@ class Motion:
         if pinned:
             after = self.synced(with_pinned(after, position, slot, status, -1), slot)
         else:
-            volumes = self.stage.volumes_after(state, slot, position)
+            volumes = self.oracle.volumes_after(state, slot, position)
             after = with_waiting(after, slot, status, -1)._replace(volumes=volumes)
         return self._bound(state, after, slot, position)
 
@@ -237,29 +239,29 @@ class Motion:
             return after
         for position, queue in enumerate(before.pinned):
             for slot, _, _ in queue:
-                if wakes(self.stage.pod(slot, position), self.stage.rejecting(before, slot, position)):
+                if wakes(self.oracle.pod(slot, position), self.oracle.rejecting(before, slot, position)):
                     after = self.synced(after, slot)
         return after
 
     def _bound(self, before: State, after: State, slot: int, position: int) -> Move:
         if after.orphans:
-            come = self.stage.pod(slot)
-            after = self.looked_at(before, after, lambda pod, by: wakes_on_bind(pod, by, come, self.stage.cluster))
+            come = self.oracle.pod(slot)
+            after = self.looked_at(before, after, lambda pod, by: wakes_on_bind(pod, by, come, self.oracle.cluster))
         if self.may_miss:
-            come = self.stage.pod(slot)
-            self.stage.show(after)
-            after = self._with_statuses(after, lambda pod, by: wakes_on_bind(pod, by, come, self.stage.cluster))
+            come = self.oracle.pod(slot)
+            self.oracle.show(after)
+            after = self._with_statuses(after, lambda pod, by: wakes_on_bind(pod, by, come, self.oracle.cluster))
         return Step("bind", slot, position), self.settle(after, slot)
 
     def synced(self, state: State, slot: int) -> State:
-        return synced(self.cast, state, slot)
+        return synced(self.pod_types, state, slot)
 
     # --- waking -----------------------------------------------------------------------------------------------------
 
     def woken(self, before: State, after: State, gone: tuple[int, ...]) -> Iterator[State]:
         """Yield the states after the deletion of bound pods (slots ``gone``): waiting pods are requeued, or miss it."""
-        pods = [self.stage.pod(slot) for slot in gone]
-        cluster = self.stage.cluster
+        pods = [self.oracle.pod(slot) for slot in gone]
+        cluster = self.oracle.cluster
 
         def wakes(pod: Pod, by: frozenset[str]) -> bool:
             return any(wakes_on_delete(pod, by, g, cluster) for g in pods)
@@ -270,18 +272,18 @@ class Motion:
             yield after
             return
         after = self._with_statuses(after, wakes)
-        yield from overlooked(self.stage, before, self.stage, after, wakes)
+        yield from overlooked(self.oracle, before, self.oracle, after, wakes)
 
     def _with_statuses(self, state: State, wakes: Wakes) -> State:
         """Return the state in which pods that missed an earlier event, and are requeued now, are fresh again."""
         if not any(s > FRESH for q in (state.waiting, *state.pinned) for _, s, _ in q):
             return state
         for slot, status, count in state.waiting:
-            if status > FRESH and wakes(self.stage.pod(slot), self.cast.reasons[status - 2]):
+            if status > FRESH and wakes(self.oracle.pod(slot), self.pod_types.reasons[status - 2]):
                 state = with_waiting(with_waiting(state, slot, status, -count), slot, FRESH, count)
         for position, queue in enumerate(state.pinned):
             for slot, status, count in queue:
-                if status > FRESH and wakes(self.stage.pod(slot, position), self.cast.reasons[status - 2]):
+                if status > FRESH and wakes(self.oracle.pod(slot, position), self.pod_types.reasons[status - 2]):
                     state = with_pinned(state, position, slot, status, -count)
                     state = with_pinned(state, position, slot, FRESH, count)
         return state
@@ -295,54 +297,54 @@ class Motion:
         rollout (``replicaset/replica_set.go``, manageReplicas). It does not wait for the old pods to terminate: the
         scheduler may try the new pods before that.
         """
-        workload, revision, _ = self.cast.slots[slot]
-        wish = self._wish[workload]
-        if self._kind(wish) not in _REMAKING or wish.made:
+        workload, revision, _ = self.pod_types.slots[slot]
+        desired = self._desired[workload]
+        if self._kind(desired) not in _REMAKING or desired.made:
             return state
-        newest = revision if self._kind(wish) == "Deployment" else wish.revision
-        return with_waiting(state, self.cast.slot(workload, newest, unready=wish.unready), FRESH, count)
+        newest = revision if self._kind(desired) == "Deployment" else desired.revision
+        return with_waiting(state, self.pod_types.slot(workload, newest, unready=desired.unready), FRESH, count)
 
     # --- creating ---------------------------------------------------------------------------------------------------
 
-    def counts(self, state: State) -> Tally:
+    def counts(self, state: State) -> PodCounts:
         """Return the bound and waiting pods per slot; valid until the next call with another state."""
-        return self.stage.standing.show(state)
+        return self.oracle.standing.show(state)
 
-    def _created(self, wish: Wish, state: State, counts: Tally) -> State:
+    def _created(self, desired: DesiredState, state: State, counts: PodCounts) -> State:
         """Return the state after one controller created its pods; it reads only its own pods from ``counts``."""
         work.spend(_STEPS)
-        kind = self._kind(wish)
+        kind = self._kind(desired)
         if kind == "DaemonSet":
-            return self._daemons[wish.workload].created(state)
-        if kind == "StatefulSet" and parallel.is_pooled(wish):
-            return parallel.created(self.cast, wish, state)
+            return self._daemons[desired.workload].created(state)
+        if kind == "StatefulSet" and parallel.is_pooled(desired):
+            return parallel.created(self.pod_types, desired, state)
         if kind == "StatefulSet":
-            for ordinal in self._stateful(wish, state).create:
-                revision = wish.revision_of(ordinal)
-                slot = self.cast.slot(wish.workload, revision, ordinal, unready=wish.unready)
+            for ordinal in self._stateful(desired, state).create:
+                revision = desired.revision_of(ordinal)
+                slot = self.pod_types.slot(desired.workload, revision, ordinal, unready=desired.unready)
                 state = with_waiting(state, slot, FRESH, 1)
             return state
-        if wish.made:
+        if desired.made:
             return state
-        slot = self.cast.slot(wish.workload, wish.revision, unready=wish.unready)
-        have = next((s.size for s in self.replica_sets(wish.workload, counts) if s.revision == wish.revision), 0)
-        wanted = self._sizes(wish, counts).get(wish.revision, have)
+        slot = self.pod_types.slot(desired.workload, desired.revision, unready=desired.unready)
+        have = next((s.size for s in self.replica_sets(desired.workload, counts) if s.revision == desired.revision), 0)
+        wanted = self._sizes(desired, counts).get(desired.revision, have)
         return with_waiting(state, slot, FRESH, wanted - have) if wanted > have else state
 
-    def _sizes(self, wish: Wish, counts: Tally) -> dict[int, int]:
+    def _sizes(self, desired: DesiredState, counts: PodCounts) -> dict[int, int]:
         """Return new sizes by revision, of a Deployment's ReplicaSets or of a kind that only keeps a number of pods."""
-        sets = self.replica_sets(wish.workload, counts)
-        if self._kind(wish) == "Deployment":
-            strategy = wish.spec.strategy
-            return dict(deployment.sync(strategy, wish.replicas, wish.revision, sets))
+        sets = self.replica_sets(desired.workload, counts)
+        if self._kind(desired) == "Deployment":
+            strategy = desired.spec.strategy
+            return dict(deployment.sync(strategy, desired.replicas, desired.revision, sets))
         have = sum(s.size for s in sets)
-        newest = sum(s.size for s in sets if s.revision == wish.revision)
-        return {wish.revision: newest + wish.replicas - have} if have != wish.replicas else {}
+        newest = sum(s.size for s in sets if s.revision == desired.revision)
+        return {desired.revision: newest + desired.replicas - have} if have != desired.replicas else {}
 
-    def replica_sets(self, workload: int, counts: Tally) -> list[deployment.ReplicaSetSize]:
+    def replica_sets(self, workload: int, counts: PodCounts) -> list[deployment.ReplicaSetSize]:
         found = []
-        for revision in range(len(self.cast.revisions[workload])):
-            slots = self.cast.twins(workload, revision)
+        for revision in range(len(self.pod_types.revisions[workload])):
+            slots = self.pod_types.twins(workload, revision)
             size = sum(counts.bound.get(s, 0) + counts.waiting.get(s, 0) for s in slots)
             if size:
                 found.append(deployment.ReplicaSetSize(revision, size, counts.bound.get(slots[0], 0)))
@@ -350,48 +352,48 @@ class Motion:
 
     # --- deleting ---------------------------------------------------------------------------------------------------
 
-    def _deletions(self, wish: Wish, state: State) -> Iterator[Deletion]:
+    def _deletions(self, desired: DesiredState, state: State) -> Iterator[Deletion]:
         """Yield each deletion that the controller may make."""
         counts = self.counts(state)
-        nothing = self.stage.standing.nothing_to_delete
-        if nothing.get(wish.workload) is wish:
+        nothing = self.oracle.standing.nothing_to_delete
+        if nothing.get(desired.workload) is desired:
             return
         work.spend(_STEPS)
         acts = False
-        for deletion in self._asked(wish, state, counts):
+        for deletion in self._asked(desired, state, counts):
             acts = True
             yield deletion
         if not acts:
-            nothing[wish.workload] = wish
+            nothing[desired.workload] = desired
 
-    def _asked(self, wish: Wish, state: State, counts: Tally) -> Iterator[Deletion]:
-        kind = self._kind(wish)
+    def _asked(self, desired: DesiredState, state: State, counts: PodCounts) -> Iterator[Deletion]:
+        kind = self._kind(desired)
         if kind == "DaemonSet":
-            yield from self._daemons[wish.workload].deletions(state)
-        elif kind == "StatefulSet" and parallel.is_pooled(wish):
-            yield from parallel.deletions(self.cast, wish, state)
+            yield from self._daemons[desired.workload].deletions(state)
+        elif kind == "StatefulSet" and parallel.is_pooled(desired):
+            yield from parallel.deletions(self.pod_types, desired, state)
         elif kind == "StatefulSet":
-            for ordinal in self._stateful(wish, state).delete:
-                yield ordinals.without(self.cast, wish.workload, ordinal, state)
+            for ordinal in self._stateful(desired, state).delete:
+                yield ordinals.without(self.pod_types, desired.workload, ordinal, state)
         elif kind == "Deployment":
-            sizes = self._sizes(wish, counts)
+            sizes = self._sizes(desired, counts)
             if sizes:
-                yield from self.resized(wish.workload, sizes, state)
-        elif not wish.made and sum(s.size for s in self.replica_sets(wish.workload, counts)) > wish.replicas:
-            every = tuple(range(len(self.cast.revisions[wish.workload])))
-            yield from resizing.resized(self.cast, wish, [(every, wish.replicas)], state)
+                yield from self.resized(desired.workload, sizes, state)
+        elif not desired.made and sum(s.size for s in self.replica_sets(desired.workload, counts)) > desired.replicas:
+            every = tuple(range(len(self.pod_types.revisions[desired.workload])))
+            yield from resizing.resized(self.pod_types, desired, [(every, desired.replicas)], state)
 
     def resized(self, workload: int, sizes: dict[int, int], state: State) -> Iterator[Deletion]:
         """Yield the deletions by which a Deployment's ReplicaSets may reach these sizes (by revision)."""
         changes = [((revision,), size) for revision, size in sizes.items()]
-        yield from resizing.resized(self.cast, self._wish[workload], changes, state)
+        yield from resizing.resized(self.pod_types, self._desired[workload], changes, state)
 
-    def _stateful(self, wish: Wish, state: State) -> statefulset.StatefulSetSync:
-        workload = wish.spec
+    def _stateful(self, desired: DesiredState, state: State) -> statefulset.StatefulSetSync:
+        workload = desired.spec
         return statefulset.sync(
-            ordinals.members(self.cast, wish.workload, state),
-            wish.replicas,
-            wish.revision,
+            ordinals.members(self.pod_types, desired.workload, state),
+            desired.replicas,
+            desired.revision,
             ordered=workload.pod_management != "Parallel",
             partition=workload.strategy.partition,
             on_delete=workload.strategy.type == "OnDelete",

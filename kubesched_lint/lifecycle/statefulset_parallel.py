@@ -12,12 +12,12 @@ from itertools import combinations
 from typing import NamedTuple
 
 from kubesched_lint.controllers.replicaset import draws
-from kubesched_lint.lifecycle.world import (
+from kubesched_lint.lifecycle.states import (
     FRESH,
-    Cast,
+    DesiredState,
+    PodTypes,
     State,
     Step,
-    Wish,
     tally,
     with_bound,
     with_leaving,
@@ -43,89 +43,91 @@ class Pool(NamedTuple):
         return len(self.ordinals) - self.bound - self.waiting
 
 
-def is_pooled(wish: Wish) -> bool:
-    workload = wish.spec
-    return workload.pod_management == "Parallel" and not workload.claim_templates and not wish.each_known
+def is_pooled(desired: DesiredState) -> bool:
+    workload = desired.spec
+    return workload.pod_management == "Parallel" and not workload.claim_templates and not desired.each_known
 
 
-def pools(cast: Cast, workload: int, state: State) -> list[Pool]:
+def pools(pod_types: PodTypes, workload: int, state: State) -> list[Pool]:
     counts = tally(state)
     found = []
     for slot in dict.fromkeys((*counts.bound, *counts.waiting)):
-        owner, revision, _ = cast.slots[slot]
+        owner, revision, _ = pod_types.slots[slot]
         if owner == workload:
             bound, waiting = counts.bound.get(slot, 0), counts.waiting.get(slot, 0)
-            found.append(Pool(slot, revision, cast.ordinals(slot), bound, waiting))
+            found.append(Pool(slot, revision, pod_types.ordinals(slot), bound, waiting))
     return found
 
 
-def created(cast: Cast, wish: Wish, state: State) -> State:
+def created(pod_types: PodTypes, desired: DesiredState, state: State) -> State:
     """Return the state with missing pods recreated, except in pools of an older revision (see ``deletions``)."""
     have: set[int] = set()
     old = False
-    for pool in pools(cast, wish.workload, state):
+    for pool in pools(pod_types, desired.workload, state):
         have.update(pool.ordinals)
-        old = old or pool.revision != wish.revision
-        if pool.missing and pool.revision == wish.revision:
+        old = old or pool.revision != desired.revision
+        if pool.missing and pool.revision == desired.revision:
             state = with_waiting(state, pool.slot, FRESH, pool.missing)
-    fresh = tuple(o for o in range(wish.replicas) if o not in have)
+    fresh = tuple(o for o in range(desired.replicas) if o not in have)
     if not fresh:
         return state
-    old = old or wish.revision_of(fresh[0]) != wish.revision
+    old = old or desired.revision_of(fresh[0]) != desired.revision
     # During an update the controller compares ordinals of both revisions, so each pod gets its own.
     for ordinals in [(o,) for o in fresh] if old else [fresh]:
-        revision = wish.revision_of(ordinals[0])
-        state = with_waiting(state, cast.pool(wish.workload, revision, ordinals), FRESH, len(ordinals))
+        revision = desired.revision_of(ordinals[0])
+        state = with_waiting(state, pod_types.pool(desired.workload, revision, ordinals), FRESH, len(ordinals))
     return state
 
 
-def deletions(cast: Cast, wish: Wish, state: State) -> Iterator[Change]:
-    present = pools(cast, wish.workload, state)
-    torn = next((p for p in present if p.missing and p.revision != wish.revision), None)
+def deletions(pod_types: PodTypes, desired: DesiredState, state: State) -> Iterator[Change]:
+    present = pools(pod_types, desired.workload, state)
+    torn = next((p for p in present if p.missing and p.revision != desired.revision), None)
     if torn is not None:
         for lost in combinations(torn.ordinals, torn.missing):
-            yield Step("delete", torn.slot), _renamed(cast, state, torn, lost), ()
+            yield Step("delete", torn.slot), _renamed(pod_types, state, torn, lost), ()
         return
-    condemned = [p for p in present if p.ordinals[-1] >= wish.replicas]
+    condemned = [p for p in present if p.ordinals[-1] >= desired.replicas]
     if condemned:
-        yield from _condemned(cast, wish, state, condemned)
+        yield from _condemned(pod_types, desired, state, condemned)
         return
-    workload = wish.spec
+    workload = desired.spec
     if workload.strategy.type != "OnDelete":
-        yield from _updated(cast, wish, state, present, workload.strategy.partition)
+        yield from _updated(pod_types, desired, state, present, workload.strategy.partition)
 
 
-def _condemned(cast: Cast, wish: Wish, state: State, condemned: list[Pool]) -> Iterator[Change]:
+def _condemned(pod_types: PodTypes, desired: DesiredState, state: State, condemned: list[Pool]) -> Iterator[Change]:
     met: set[State] = set()
-    for after, gone in _without_condemned(cast, wish, state, condemned):
+    for after, gone in _without_condemned(pod_types, desired, state, condemned):
         if after not in met:
             met.add(after)
             yield Step("delete", condemned[0].slot), after, gone
 
 
 def _without_condemned(
-    cast: Cast, wish: Wish, state: State, condemned: list[Pool]
+    pod_types: PodTypes, desired: DesiredState, state: State, condemned: list[Pool]
 ) -> Iterator[tuple[State, tuple[int, ...]]]:
     if not condemned:
         yield state, ()
         return
     pool, *others = condemned
-    doomed = frozenset(o for o in pool.ordinals if o >= wish.replicas)
+    doomed = frozenset(o for o in pool.ordinals if o >= desired.replicas)
     for at, gone in _without(state, pool.slot, len(doomed)):
-        for after, more in _without_condemned(cast, wish, _renamed(cast, at, pool, doomed), others):
+        for after, more in _without_condemned(pod_types, desired, _renamed(pod_types, at, pool, doomed), others):
             yield after, (*gone, *more)
 
 
-def _updated(cast: Cast, wish: Wish, state: State, present: list[Pool], partition: int) -> Iterator[Change]:
+def _updated(
+    pod_types: PodTypes, desired: DesiredState, state: State, present: list[Pool], partition: int
+) -> Iterator[Change]:
     """Yield the deletion of the highest ordinal with an old revision, unless a newer pod above it is not ready."""
     owner = {o: pool for pool in present for o in pool.ordinals}
     for ordinal in sorted(owner, reverse=True):
         pool = owner[ordinal]
         if ordinal < partition:
             return
-        if pool.revision != wish.revision:
+        if pool.revision != desired.revision:
             for after, gone in _without(state, pool.slot, 1):
-                yield Step("delete", pool.slot), _renamed(cast, after, pool, (ordinal,)), gone
+                yield Step("delete", pool.slot), _renamed(pod_types, after, pool, (ordinal,)), gone
             return
         if pool.waiting:
             return
@@ -150,12 +152,12 @@ def _without(state: State, slot: int, count: int) -> Iterator[tuple[State, tuple
         yield after, (slot,) if gone else ()
 
 
-def _renamed(cast: Cast, state: State, pool: Pool, gone: Collection[int]) -> State:
+def _renamed(pod_types: PodTypes, state: State, pool: Pool, gone: Collection[int]) -> State:
     """Return the state with a pool that lost some ordinals, whose pods are already deleted."""
     left = tuple(o for o in pool.ordinals if o not in gone)
     if not left:
         return state
-    slot = cast.pool(cast.slots[pool.slot].workload, pool.revision, left)
+    slot = pod_types.pool(pod_types.slots[pool.slot].workload, pool.revision, left)
     for position, held in enumerate(state.bound):
         for s, count in held:
             if s == pool.slot:

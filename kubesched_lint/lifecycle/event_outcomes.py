@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from kubesched_lint.lifecycle.events import Phase, Story
-from kubesched_lint.lifecycle.outcomes import Outcome, outcome
+from kubesched_lint.lifecycle.outcomes import EventOutcome, outcome
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
-from kubesched_lint.lifecycle.world import State, Wish
+from kubesched_lint.lifecycle.states import DesiredState, State
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.workload import ROLLED_OUT, Workload
 from kubesched_lint.record import record, replace
@@ -28,12 +28,12 @@ def scaled_to(event: str) -> int | None:
 
 
 @record
-class End:
+class FinalState:
     """One way an event may end for one workload."""
 
     workload: int
     """Its number in the story."""
-    outcome: Outcome
+    outcome: EventOutcome
     state: State
     story: Story
     where: str = ""
@@ -64,7 +64,7 @@ class End:
         return self.story.phases[-1]
 
 
-class Telling:
+class EventOutcomes:
     """One deployed group of workloads, and the cached stories of events after the deployment."""
 
     def __init__(
@@ -89,7 +89,7 @@ class Telling:
     def complete(self) -> bool:
         return all(story.sound for story in self.deployed)
 
-    def ends(self, event: str, number: int) -> list[End] | None:
+    def ends(self, event: str, number: int) -> list[FinalState] | None:
         """Return every end of an event for one workload; None if the search was cut short."""
         found = []
         for where, story in self.variants(event, number):
@@ -98,7 +98,7 @@ class Telling:
             found += list(self._ends(event, where, story, number))
         return found
 
-    def first_ends(self, event: str, number: int, is_sought: Callable[[End], bool]) -> list[End]:
+    def first_ends(self, event: str, number: int, is_sought: Callable[[FinalState], bool]) -> list[FinalState]:
         """Return the sought ends for the first node or zone that has any; skip the others."""
         for where, story in self._tell(event, number):
             found = list(filter(is_sought, self._ends(event, where, story, number)))
@@ -106,19 +106,21 @@ class Telling:
                 return found
         return []
 
-    def _ends(self, event: str, where: str, story: Story, number: int) -> Iterator[End]:
+    def _ends(self, event: str, where: str, story: Story, number: int) -> Iterator[FinalState]:
         workload = self.setting.workloads[number]
-        wish = story.wishes[story.numbers[workload.kind, workload.namespace, workload.name]]
-        motion = story.phases[-1].motion
+        desired = story.desired_states[story.numbers[workload.kind, workload.namespace, workload.name]]
+        transitions = story.phases[-1].transitions
         guarded = event == "drain" and bool(self.setting.guards(number))
-        seen: set[tuple[Outcome, bool, int]] = set()
+        seen: set[tuple[EventOutcome, bool, int]] = set()
         for state in story.states:
-            here = outcome(motion, wish, state)
-            blocked = guarded and _holds(story, where, state, wish.workload)
-            elsewhere = motion.elsewhere(wish, state)
+            here = outcome(transitions, desired, state)
+            blocked = guarded and _holds(story, where, state, desired.workload)
+            elsewhere = transitions.elsewhere(desired, state)
             if (here, blocked, elsewhere) not in seen:
                 seen.add((here, blocked, elsewhere))
-                yield End(wish.workload, here, state, story, where, blocked, _may_stay(wish) + elsewhere, elsewhere)
+                yield FinalState(
+                    desired.workload, here, state, story, where, blocked, _may_stay(desired) + elsewhere, elsewhere
+                )
 
     def variants(self, event: str, number: int) -> tuple[tuple[str, Story], ...]:
         """Return (node or zone, story after the event) for each node or zone that the event may concern."""
@@ -187,12 +189,12 @@ def zones(setting: Setting) -> dict[str, list[str]]:
     return found
 
 
-def _may_stay(wish: Wish) -> int:
+def _may_stay(desired: DesiredState) -> int:
     """Return how many old pods may stay: all with OnDelete or without rollouts, else those below a partition."""
-    strategy = wish.spec.strategy
-    if strategy.type == "OnDelete" or wish.spec.kind not in ROLLED_OUT:
+    strategy = desired.spec.strategy
+    if strategy.type == "OnDelete" or desired.spec.kind not in ROLLED_OUT:
         return 1 << 30
-    return min(strategy.partition, wish.replicas) if wish.spec.kind == "StatefulSet" else 0
+    return min(strategy.partition, desired.replicas) if desired.spec.kind == "StatefulSet" else 0
 
 
 def with_new_template(workload: Workload) -> Workload:
@@ -202,7 +204,8 @@ def with_new_template(workload: Workload) -> Workload:
 
 def _holds(story: Story, node: str, state: State, number: int) -> bool:
     position = next((p for p, n in enumerate(story.nodes) if n.name == node), -1)
-    cast = story.cast
+    pod_types = story.pod_types
     return position >= 0 and any(
-        cast.slots[slot].workload == number and cast.kind(slot) != "DaemonSet" for slot, _ in state.bound[position]
+        pod_types.slots[slot].workload == number and pod_types.kind(slot) != "DaemonSet"
+        for slot, _ in state.bound[position]
     )

@@ -38,7 +38,7 @@ class State(NamedTuple):
     orphans: Queue = ()
     """Waiting DaemonSet pods whose node is gone, until their controller syncs again."""
     volumes: tuple[tuple[str, str, int], ...] = ()
-    """(namespace, claim, number of its volume in the Cast), for claims that were bound in this story."""
+    """(namespace, claim, number of its volume in the PodTypes), for claims that were bound in this story."""
     draining: bool = False
     """Whether a drain is still evicting pods."""
     leaving: Held = ()
@@ -49,10 +49,10 @@ class Slot(NamedTuple):
     workload: int
     revision: int
     ordinal: int
-    """-1 if pods have no ordinal; below -1, a set of ordinals (see ``Cast.pool``)."""
+    """-1 if pods have no ordinal; below -1, a set of ordinals (see ``PodTypes.pool``)."""
 
 
-class Cast:
+class PodTypes:
     """All workloads of a story and their revisions, append-only; a slot number is an index into ``slots``."""
 
     def __init__(self) -> None:
@@ -141,7 +141,7 @@ class Cast:
         return len(self.joined)
 
 
-class Wish(NamedTuple):
+class DesiredState(NamedTuple):
     """What a controller wants in a phase."""
 
     workload: int
@@ -176,14 +176,14 @@ class Step(NamedTuple):
     position: int = -1
 
 
-class Tally(NamedTuple):
+class PodCounts(NamedTuple):
     """Counts over a whole state, by slot."""
 
     bound: dict[int, int]
     waiting: dict[int, int]
 
 
-def tally(state: State) -> Tally:
+def tally(state: State) -> PodCounts:
     work.spend((len(state.bound) + len(state.waiting)) // 4)
     bound: dict[int, int] = {}
     waiting: dict[int, int] = {}
@@ -195,7 +195,7 @@ def tally(state: State) -> Tally:
     for queue in (state.waiting, state.orphans, *state.pinned):
         for slot, _, count in queue:
             waiting[slot] = waiting.get(slot, 0) + count
-    return Tally(bound, waiting)
+    return PodCounts(bound, waiting)
 
 
 def empty(nodes: int) -> State:
@@ -230,14 +230,16 @@ _BELOW_THE_FIRST = 1 << 32
 """Offset for ordinals below ``spec.ordinals.start``: the controller deletes these like ordinals that are too high."""
 
 
-def with_running(cast: Cast, state: State, number: int, revision: int, bound: BoundPod, position: int) -> State:
+def with_running(
+    pod_types: PodTypes, state: State, number: int, revision: int, bound: BoundPod, position: int
+) -> State:
     """Return the state with one existing pod, bound or waiting; ``position`` is its node, -1 if it has none."""
     ordinal = -1
-    if cast.revisions[number][0].kind == "StatefulSet":
-        ordinal = int(bound.name.rpartition("-")[2]) - cast.revisions[number][0].first_ordinal
+    if pod_types.revisions[number][0].kind == "StatefulSet":
+        ordinal = int(bound.name.rpartition("-")[2]) - pod_types.revisions[number][0].first_ordinal
         ordinal += _BELOW_THE_FIRST * (ordinal < 0)
-    slot = cast.slot(number, revision, ordinal)
-    is_daemon = cast.kind(slot) == "DaemonSet"
+    slot = pod_types.slot(number, revision, ordinal)
+    is_daemon = pod_types.kind(slot) == "DaemonSet"
     if position >= 0 and bound.node:
         return with_bound(state, position, slot, 1)
     if position >= 0 and is_daemon:

@@ -21,10 +21,10 @@ from kubesched_lint.lifecycle.adverse import worst
 from kubesched_lint.lifecycle.daemons import Daemons
 from kubesched_lint.lifecycle.hints import may_miss
 from kubesched_lint.lifecycle.hopeless import Hopeless
-from kubesched_lint.lifecycle.preempting import Eviction, evictions
+from kubesched_lint.lifecycle.preempting import Preemption, evictions
 from kubesched_lint.lifecycle.standing import Standing, differing
+from kubesched_lint.lifecycle.states import DesiredState, Held, PodTypes, State
 from kubesched_lint.lifecycle.symmetry import Symmetry
-from kubesched_lint.lifecycle.world import Cast, Held, State, Wish
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import ZONE
 from kubesched_lint.model.pod import Pod
@@ -37,12 +37,12 @@ from kubesched_lint.scheduler.sampling import is_sampled
 from kubesched_lint.scheduler.scoring import Scoring
 
 
-class Stage:
+class Oracle:
     """Results depend on the arguments only; inside, one mutable ClusterState moves from State to State."""
 
     def __init__(
         self,
-        cast: Cast,
+        pod_types: PodTypes,
         index: NodeIndex,
         objects: Inventory,
         marks: Sequence[Hashable] = (),
@@ -56,7 +56,7 @@ class Stage:
     ) -> None:
         """``objects.pods`` stay where they are. ``marks`` are differences between nodes that no label shows;
         ``foreseen`` are later pods, which may distinguish nodes that look alike now. ``against``: see above."""
-        self.cast = cast
+        self.pod_types = pod_types
         self.index = index
         self.objects = objects
         self.expected = expected
@@ -67,7 +67,7 @@ class Stage:
         """Whether some preemption has too many outcomes to try."""
         self.cluster = ClusterState(index, objects, kubernetes_version=kubernetes_version)
         if symmetric:
-            pods = [pod for revisions in cast.pods for pod in revisions]
+            pods = [pod for revisions in pod_types.pods for pod in revisions]
             self.symmetry = Symmetry(
                 index,
                 [*pods, *foreseen, *(b.pod for b in objects.pods)],
@@ -75,7 +75,7 @@ class Stage:
             )
         else:
             self.symmetry = Symmetry.none(len(index))
-        self.standing = Standing(cast, len(index))
+        self.standing = Standing(pod_types, len(index))
         self._daemons: dict[int, Daemons] = {}
         self._may_miss = False
         self._asked_of = 0
@@ -89,10 +89,10 @@ class Stage:
         self._placed: dict[tuple[int, int], list[Placement]] = {}
         self._pods: dict[tuple[int, int], Pod] = {}
         self._scoring: dict[int, Scoring] = {}
-        self._landings: dict[Hashable, tuple[int, ...]] = {}
+        self._candidate_nodes: dict[Hashable, tuple[int, ...]] = {}
         self._hopeless = Hopeless(self.cluster)
         """Valid for the shown state."""
-        self._evictions: dict[Hashable, tuple[Eviction, ...]] = {}
+        self._evictions: dict[Hashable, tuple[Preemption, ...]] = {}
         self.decisions = 0
 
     def _residents(self, position: int) -> Hashable:
@@ -112,13 +112,13 @@ class Stage:
     @cached_property
     def _makes_volumes(self) -> bool:
         """Whether a volume may be provisioned where some pod lands: only that node's domain can reach it."""
-        pods = (pod for revisions in self.cast.pods for pod in revisions)
-        templates = any(w.claim_templates for revisions in self.cast.revisions for w in revisions)
+        pods = (pod for revisions in self.pod_types.pods for pod in revisions)
+        templates = any(w.claim_templates for revisions in self.pod_types.revisions for w in revisions)
         return templates or any(volume.claim for pod in pods for volume in pod.volumes)
 
     @cached_property
     def _storage_keys(self) -> tuple[str, ...]:
-        """Label keys that matter to storage objects of the snapshot and to volumes provisioned for pods of the cast."""
+        """Label keys that matter to storage objects of the snapshot and to volumes provisioned for these pods."""
         objects = self.objects
         found: set[str] = {ZONE} if self._makes_volumes else set()
         if self._makes_volumes:
@@ -142,17 +142,17 @@ class Stage:
         return frozenset(named | {c.annotations.get(SELECTED_NODE, "") for c in objects.claims})
 
     def may_miss(self) -> bool:
-        """Whether a waiting pod of the cast can miss the event that would let it run."""
-        if self._asked_of < self.cast.size:
-            self._may_miss = self._may_miss or may_miss(self.cast.joined[self._asked_of :], self.cluster)
-            self._asked_of = self.cast.size
+        """Whether a waiting pod can miss the event that would let it run."""
+        if self._asked_of < self.pod_types.size:
+            self._may_miss = self._may_miss or may_miss(self.pod_types.joined[self._asked_of :], self.cluster)
+            self._asked_of = self.pod_types.size
         return self._may_miss
 
-    def daemons(self, wish: Wish) -> Daemons:
-        """Return one DaemonSet on these nodes, cached while its wish stays the same object."""
-        found = self._daemons.get(wish.workload)
-        if found is None or found.wish is not wish:
-            found = self._daemons[wish.workload] = Daemons(self.cast, self.index, self.symmetry, wish)
+    def daemons(self, desired: DesiredState) -> Daemons:
+        """Return one DaemonSet on these nodes, cached while its desired state stays the same object."""
+        found = self._daemons.get(desired.workload)
+        if found is None or found.desired is not desired:
+            found = self._daemons[desired.workload] = Daemons(self.pod_types, self.index, self.symmetry, desired)
         return found
 
     # --- pods -------------------------------------------------------------------------------------------------------
@@ -166,26 +166,26 @@ class Stage:
         return found
 
     def _make_pod(self, slot: int, position: int) -> Pod:
-        workload, revision, ordinal = self.cast.slots[slot]
-        pod = self.cast.pods[workload][revision]
+        workload, revision, ordinal = self.pod_types.slots[slot]
+        pod = self.pod_types.pods[workload][revision]
         if position >= 0:
             return pinned(pod, self.index.names[position])
-        return pod_with_claims(self.cast.revisions[workload][revision], pod, ordinal) if ordinal >= 0 else pod
+        return pod_with_claims(self.pod_types.revisions[workload][revision], pod, ordinal) if ordinal >= 0 else pod
 
     def _claims(self, slot: int) -> tuple[Claim, ...]:
-        workload, revision, ordinal = self.cast.slots[slot]
-        return claims_of(self.cast.revisions[workload][revision], ordinal) if ordinal >= 0 else ()
+        workload, revision, ordinal = self.pod_types.slots[slot]
+        return claims_of(self.pod_types.revisions[workload][revision], ordinal) if ordinal >= 0 else ()
 
     def _same_decision(self, slot: int) -> int:
         """Return one slot number for all slots whose pods the scheduler cannot distinguish."""
-        workload, revision, ordinal = self.cast.slots[slot]
-        if ordinal == -1 or self.cast.revisions[workload][revision].claim_templates:
-            return self.cast.slot(workload, revision, ordinal)
-        return self.cast.slot(workload, revision, 0)
+        workload, revision, ordinal = self.pod_types.slots[slot]
+        if ordinal == -1 or self.pod_types.revisions[workload][revision].claim_templates:
+            return self.pod_types.slot(workload, revision, ordinal)
+        return self.pod_types.slot(workload, revision, 0)
 
     # --- deciding ---------------------------------------------------------------------------------------------------
 
-    def landings(self, state: State, slot: int, position: int = -1) -> tuple[int, ...]:
+    def candidate_nodes(self, state: State, slot: int, position: int = -1) -> tuple[int, ...]:
         """Return the node positions where a waiting pod of the slot may be bound next; empty if it keeps waiting."""
         kind = self._same_decision(slot)
         if self._hopeless.has(kind, position):
@@ -193,9 +193,9 @@ class Stage:
             if self._hopeless.has(kind, position):
                 return ()
         key = (kind, position, state.bound, state.volumes)
-        found = self._landings.get(key)
+        found = self._candidate_nodes.get(key)
         if found is None:
-            found = self._landings[key] = self._decide(state, slot, position)
+            found = self._candidate_nodes[key] = self._decide(state, slot, position)
         return found
 
     def _decide(self, state: State, slot: int, position: int) -> tuple[int, ...]:
@@ -212,20 +212,20 @@ class Stage:
             return tuple(positions(feasible))
         scoring = self._scoring.get(id(pod))
         if scoring is None:
-            workload, revision, _ = self.cast.slots[slot]
-            owner = self.cast.owners[workload][revision]
+            workload, revision, _ = self.pod_types.slots[slot]
+            owner = self.pod_types.owners[workload][revision]
             scoring = self._scoring[id(pod)] = Scoring(pod, self.cluster, owner)
         return tuple(positions(scoring.scores(feasible).best))
 
-    def evictions(self, state: State, slot: int, position: int = -1) -> tuple[Eviction, ...]:
-        """Return the preemptions that a waiting pod without landings may cause."""
+    def evictions(self, state: State, slot: int, position: int = -1) -> tuple[Preemption, ...]:
+        """Return the preemptions that a waiting pod without candidate nodes may cause."""
         key = (self._same_decision(slot), position, state.bound, state.volumes)
         found = self._evictions.get(key)
         if found is None:
             found = self._evictions[key] = self._evict(state, slot, position)
         return found
 
-    def _evict(self, state: State, slot: int, position: int) -> tuple[Eviction, ...]:
+    def _evict(self, state: State, slot: int, position: int) -> tuple[Preemption, ...]:
         pod = self.pod(slot, position)
         if not self.preempting or pod.preemption_policy == "Never":
             return ()
@@ -263,7 +263,7 @@ class Stage:
             for position in differing(self._shown, state.bound):
                 self._change(position, dict(self._shown[position]), dict(state.bound[position]))
             self._shown = state.bound
-        wanted = (state.volumes, len(self.cast.slots))
+        wanted = (state.volumes, len(self.pod_types.slots))
         if wanted != self._shown_volumes:
             self._shown_volumes = wanted
             self.cluster.storage = self._storage(state)
@@ -281,7 +281,7 @@ class Stage:
                 self._hopeless.comes(pod, position)
 
     def _storage(self, state: State) -> Storage:
-        claims, slots = self._claimed, len(self.cast.slots)
+        claims, slots = self._claimed, len(self.pod_types.slots)
         for slot in range(self._slots_claimed, slots):
             found = (((c.namespace, c.name), c) for c in self._claims(slot))
             claims.update((key, claim) for key, claim in found if key not in self._base.claims)
@@ -292,9 +292,9 @@ class Stage:
             for namespace, name, number in state.volumes:
                 claim = storage.claims[namespace, name]
                 marks = {**claim.annotations, BIND_COMPLETED: "yes"}
-                volume = self.cast.volumes[number].name
+                volume = self.pod_types.volumes[number].name
                 bound.append(replace(claim, volume_name=volume, phase="Bound", annotations=marks))
-            storage = storage.with_objects(bound, [self.cast.volumes[n] for _, _, n in state.volumes])
+            storage = storage.with_objects(bound, [self.pod_types.volumes[n] for _, _, n in state.volumes])
         return storage
 
     def volumes_after(self, state: State, slot: int, position: int) -> tuple[tuple[str, str, int], ...]:
@@ -313,7 +313,7 @@ class Stage:
         if after is before:
             return state.volumes
         fresh = [
-            (claim.namespace, claim.name, self.cast.volume(after.volumes[claim.volume_name]))
+            (claim.namespace, claim.name, self.pod_types.volume(after.volumes[claim.volume_name]))
             for key, claim in after.claims.items()
             if claim is not before.claims.get(key)
         ]

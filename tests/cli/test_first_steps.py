@@ -100,7 +100,7 @@ def test_the_fleet_can_be_told_not_to_render(folder: Path) -> None:
 
 def test_an_unclosed_quote_is_named_as_such(folder: Path) -> None:
     for text, told in (
-        ('a = "x\n', "kubesched.toml:1:7: not TOML: the quote that opens on this line"),
+        ('a = "x\n', "kubesched.toml:1:7: not TOML: a quote opens on this line"),
         ("a = 'x", "a quote is"),
     ):
         (folder / "kubesched.toml").write_text(text)

@@ -349,8 +349,8 @@ def test_why_says_when_the_rest_of_the_set_is_not_placed_to_the_end(
     told = CliRunner().invoke(app, asked).output
     monkeypatch.setattr(beside, "MOST_STEPS", 900)
     cut = CliRunner().invoke(app, asked).output
-    assert "takes more work than is done here" not in told
-    assert "takes more work than is done here" in " ".join(cut.split())
+    assert "stopped at the limit of work" not in told
+    assert "stopped at the limit of work" in " ".join(cut.split())
 
 
 def test_who_draws_on_a_quota_is_found_once_for_all_quotas() -> None:

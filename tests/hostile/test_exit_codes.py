@@ -183,7 +183,7 @@ from kubesched_lint.cli import main
 main()
 """
 BEFALLING = {
-    "raise ValueError('some\\nvalue \\x1b[31m ::error::x')": "This is a bug: please report it",
+    "raise ValueError('some\\nvalue \\x1b[31m ::error::x')": "This is a bug. Please report it",
     "raise AssertionError": "failed: AssertionError (<string>:",
     "raise RecursionError('deep')": "This is a bug",
     "raise KeyError('x' * 100_000)": "This is a bug",

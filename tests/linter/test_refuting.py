@@ -11,6 +11,7 @@ from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.lifecycle import matrix
 from kubesched_lint.lifecycle.bounds import Counted
+from kubesched_lint.lifecycle.counted import EventBounds
 from kubesched_lint.linter import refuting
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -161,7 +162,7 @@ def test_a_cell_that_a_run_contradicts_is_unknown(quiet, monkeypatch):
 
     def fine(setting, event, number):
         wanted = setting.wanted(number)
-        return matrix.Tally(wanted, Counted(wanted, "planted"), Counted(wanted, "planted"))
+        return EventBounds(wanted, Counted(wanted, "planted"), Counted(wanted, "planted"))
 
     monkeypatch.setattr(matrix, "count", fine)
     manifests, cluster = read(deployment(replicas=9))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 
+from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, first, of, only, positions
 from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.node import Node, Taint
@@ -23,6 +24,7 @@ class NodeIndex:
         self.unknown_resources: NodeSet = _where(i for i, node in enumerate(self.nodes) if node.allocatable is None)
         """Nodes of a sketch without resources: rules about resources skip them."""
         taints: dict[Taint, NodeSet] = {}
+        work.spend(sum(len(node.taints) for node in self.nodes) // 2)  # each is hashed
         for i, node in enumerate(self.nodes):
             for taint in node.taints:
                 taints[taint] = taints.get(taint, EMPTY) | only(i)

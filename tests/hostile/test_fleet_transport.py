@@ -259,7 +259,7 @@ def listening() -> set[str]:
     return {f"socket:[{row[9]}]" for row in rows if row[3] == "0A"} & own
 
 
-def test_local_crews_listen_nowhere(place: Path) -> None:
+def test_local_executors_listen_nowhere(place: Path) -> None:
     before = listening()
     with executor_of("processes:2", 2) as executor:
         run(place, executor)

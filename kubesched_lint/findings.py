@@ -210,6 +210,8 @@ class Finding:
     """The finding's path inside its object; baselines identify it by that, whatever its line."""
     if_fixed: Severity | None = None
     """Its severity if no autoscaler made nodes; None if that makes no difference."""
+    preview: bool = False
+    """Whether its rule is in preview: new, and at most a warning for now."""
 
 
 @frozen_record

@@ -88,7 +88,7 @@ def _cards(rulebook: Rulebook) -> Callable[[str], CardView | None]:
         rule = rulebook.get(slug)
         given = card.front.value.get("references")
         references = tuple(str(link) for link in given) if isinstance(given, list) else ()
-        return CardView(slug, rule.summary, rule.severity, card.body, rule.family, references)
+        return CardView(slug, rule.summary, rule.severity, card.body, rule.family, references, preview=rule.preview)
 
     return view
 

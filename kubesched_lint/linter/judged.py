@@ -79,6 +79,7 @@ def finding_of(
         related=tuple(_related(hazard.related, source)),
         fixes=hazard.fixes,
         at=hazard.at,
+        preview=rule.preview,
     )
 
 

@@ -69,6 +69,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "fixes": [_fix(fix) for fix in finding.fixes],
         "suppressed": _suppression(finding),
         "fingerprint": finding.fingerprint,
+        **({"preview": True} if finding.preview else {}),
     }
 
 

@@ -53,6 +53,9 @@ def _rule(slug: str, evidence_kind: str, card: CardView | None) -> dict[str, Any
         return rule
     if card.family and card.family not in rule["properties"]["tags"]:
         rule["properties"]["tags"].append(card.family)
+    if card.preview:
+        rule["properties"]["preview"] = True
+        rule["properties"]["tags"].append("preview")
     sentence = f"{card.summary.rstrip('.')}."
     rule["shortDescription"] = {"text": sentence}
     rule["fullDescription"] = {"text": sentence}

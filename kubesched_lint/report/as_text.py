@@ -12,6 +12,7 @@ from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, footer, open_findings, statistics
 from kubesched_lint.report.frame import Canvas, Underline, frame, place
 from kubesched_lint.report.palette import Palette
+from kubesched_lint.report.words import PREVIEW
 
 _MOST_LISTED = 50
 """Findings of one cause that are listed one by one."""
@@ -101,6 +102,8 @@ def _remarks(finding: Finding) -> Iterator[tuple[str, str]]:
         yield "help", finding.help
     for fix in finding.fixes:
         yield "fix", f"{fix.title} ({'safe' if fix.safe else 'may change placement'})"
+    if finding.preview:
+        yield "preview", PREVIEW
 
 
 def _remark(label: str, text: str, canvas: Canvas) -> Iterator[str]:

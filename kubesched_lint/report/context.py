@@ -26,6 +26,7 @@ class CardView:
     references: tuple[str, ...] = ()
     url: str = ""
     """Web address of the card, or empty."""
+    preview: bool = False
 
 
 def _no_lines(path: str) -> Sequence[str]:

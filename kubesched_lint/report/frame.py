@@ -72,10 +72,10 @@ def _aside(sign: str, text: str, canvas: Canvas) -> Iterator[str]:
 
 def _rows(marks: Sequence[Underline], lines: Sequence[str], canvas: Canvas) -> Iterator[str]:
     """Every line that carries a mark, and the bracket at the left of a primary span of several lines."""
-    tall = next((m for m in marks if m.primary and _last_line(m.location.span, lines) > m.location.span.line), None)
+    tall = next((m for m in marks if m.primary and last_line(m.location.span, lines) > m.location.span.line), None)
     bracket = range(0)
     if tall:
-        bracket = range(tall.location.span.line, _last_line(tall.location.span, lines) + 1)
+        bracket = range(tall.location.span.line, last_line(tall.location.span, lines) + 1)
     by_line: dict[int, list[Underline]] = {number: [] for number in _in_sight(bracket)}
     for mark in marks:
         if mark is not tall:
@@ -159,8 +159,8 @@ def _label(mark: Underline, text: str, canvas: Canvas) -> str:
     return canvas.paint.severity(canvas.severity, text) if mark.primary else canvas.paint.gutter(text)
 
 
-def _last_line(span: Span, lines: Sequence[str]) -> int:
-    """The last line with content of a span: a block's end is where the next token begins, lines further down."""
+def last_line(span: Span, lines: Sequence[str]) -> int:
+    """Return the number of the last line with content: a block ends where the next token begins, maybe lines below."""
     last = min(span.end_line, len(lines))
     if last == span.end_line > span.line and not lines[last - 1][: span.end_column - 1].strip():
         last -= 1

@@ -264,7 +264,7 @@ def _cell(outlook: SimulationReport, cell: Cell) -> dict[str, object]:
 
 def as_html_fragment(outlook: SimulationReport) -> str:
     """Return a table for a page: each cell has its verdict as class and the reason as title."""
-    from kubesched_lint.report.html.tags import esc
+    from kubesched_lint.report.words import esc
 
     head = "".join(f"<th>{esc(title(e))}</th>" for e in outlook.events)
     rows = []

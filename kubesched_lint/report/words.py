@@ -1,4 +1,4 @@
-"""Texts for CI services: paths relative to the repository, and explanations as lines."""
+"""Texts that several reports share: explanations as lines, relative paths, and text escaped for HTML."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.findings import Finding, Location, Span
 from kubesched_lint.manifests.document import RENDERED
+from kubesched_lint.printing import escaped, visible
+
+PREVIEW = "the rule is new: at most a warning for now, and its texts may change"
 
 
 def annotated(location: Location) -> Location:
@@ -25,6 +28,8 @@ def explanation(finding: Finding) -> Iterator[str]:
     yield from (f"assumes: {premise}" for premise in evidence.assumes)
     if finding.help:
         yield f"help: {finding.help}"
+    if finding.preview:
+        yield f"preview: {PREVIEW}"
 
 
 def relative(path: str, root: str) -> str:
@@ -34,3 +39,18 @@ def relative(path: str, root: str) -> str:
     while path.startswith("./"):
         path = path[2:]
     return path
+
+
+def esc(text: str) -> str:
+    """Return ``text`` for HTML content and quoted attributes; it holds no markup and no control characters."""
+    if not text.isascii():  # lone surrogates stand for bytes of odd file names
+        text = text.encode("utf-8", "backslashreplace").decode()
+    return visible(escaped(text).replace("'", "&#39;"))
+
+
+def shortened(text: str, most: int) -> str:
+    """Return at most ``most`` characters; cuts the middle, because similar names differ at their ends."""
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 2
+    return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"

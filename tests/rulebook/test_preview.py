@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint import Hazard, Severity, policy, proof
-from kubesched_lint.linter.judged import severity_of
+from kubesched_lint import Hazard, ObjectRef, Report, Severity, policy, proof
+from kubesched_lint.linter.judged import finding_of, severity_of
+from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.loader import documents
 from kubesched_lint.project.rule_settings import SettingError
 from kubesched_lint.project.rule_settings import severity_of as severity_set
 from kubesched_lint.record import replace
+from kubesched_lint.report import as_json, as_sarif, as_text
+from kubesched_lint.report.context import CardView, RenderContext
 from kubesched_lint.rulebook.build import index_text, readme_text
 from kubesched_lint.rulebook.card import faults, parse_card, to_rule
 from kubesched_lint.rulebook.prose import as_markdown
@@ -78,3 +82,29 @@ def test_an_editor_does_not_offer_error_for_it(rule: Rule) -> None:
 def test_the_schema_of_cards_knows_no_other_word(card_text: Callable[..., str]) -> None:
     wrong = card_text({"since: 0.1.0": "preview: false\nsince: 0.1.0"})
     assert [fault.message for fault in faults(parse_card(wrong, "some-rule.md", "some-rule"))]
+
+
+def test_reports_mark_its_findings(rule: Rule) -> None:
+    """The mark travels from the rule to the finding, and from there to each format."""
+    document = next(iter(documents("a.yaml", b"{apiVersion: v1, kind: Pod, metadata: {name: a}}", lambda *_: True)))
+    assert isinstance(document, Document)
+    hazard = Hazard(("kind",), proof("6 > 3"), {"replicas": 6, "domains": 3}, source=document)
+    shown = {}
+    for tested in (rule, replace(rule, preview=False)):
+        finding = finding_of(tested, hazard, Severity.WARNING, default=ObjectRef("Pod", "default", "a"))
+        view = CardView(rule.slug, rule.summary, rule.severity, preview=tested.preview)
+        context = RenderContext(cards=lambda _, view=view: view)
+        report = Report((finding,))
+        shown[tested.preview] = {
+            name: "".join(render(report, context))
+            for name, render in (("json", as_json.render), ("sarif", as_sarif.render), ("text", as_text.render))
+        }
+    assert json.loads(shown[True]["json"])["findings"][0]["preview"] is True
+    assert "preview" not in json.loads(shown[False]["json"])["findings"][0]
+    marked, stable = (json.loads(shown[p]["sarif"])["runs"][0]["tool"]["driver"]["rules"][0] for p in (True, False))
+    assert marked["properties"]["preview"] is True
+    assert "preview" in marked["properties"]["tags"]
+    assert "preview" not in stable["properties"]
+    assert "preview" not in stable["properties"]["tags"]
+    assert "= preview: the rule is new" in shown[True]["text"]
+    assert "preview" not in shown[False]["text"]

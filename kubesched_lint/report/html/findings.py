@@ -10,7 +10,7 @@ from kubesched_lint.report.causes import FindingGroup, causes, difference, disti
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import open_findings
 from kubesched_lint.report.html.source import LineMark, excerpt
-from kubesched_lint.report.html.tags import esc
+from kubesched_lint.report.words import PREVIEW, esc
 from kubesched_lint.text import many
 
 MOST_FULL = 1_000
@@ -110,6 +110,8 @@ def _why(finding: Finding, context: RenderContext) -> Iterator[str]:
         safety = "safe" if fix.safe else "may change placement"
         shown = "".join(changes(fix, context))
         yield f"<dt>fix</dt><dd>{esc(fix.title)} <small>({safety})</small>{shown}</dd>"
+    if finding.preview:
+        yield f"<dt>preview</dt><dd>{PREVIEW}</dd>"
 
 
 def _others(cause: FindingGroup) -> Iterator[str]:

@@ -8,7 +8,7 @@ from kubesched_lint.commands.simulate.run import SimulationReport
 from kubesched_lint.lifecycle.matrix import Row
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.report.cell_details import behind, event_title, needs_a_word, verdict_words
-from kubesched_lint.report.html.tags import esc, shortened
+from kubesched_lint.report.words import esc, shortened
 
 _SIGNS = {FINE: "✓", BAD: "✕", DEPENDS: "~", BY_SCORES: "≈", UNKNOWN: "?", NONE: ""}
 _KEY = (

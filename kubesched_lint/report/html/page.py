@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from kubesched_lint.commands.lint.report_extras import ReportExtras
 from kubesched_lint.findings import Report, Severity
+from kubesched_lint.printing import safe_json
 from kubesched_lint.record import replace
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, footer, open_findings, verdict
@@ -14,8 +15,8 @@ from kubesched_lint.report.footer import suppressed as suppressed_counts
 from kubesched_lint.report.html.findings import Told, errors, sections, suppressed, told
 from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.html.prose import as_html
-from kubesched_lint.report.html.tags import data, esc
 from kubesched_lint.report.html.topology import picture, view
+from kubesched_lint.report.words import esc
 from kubesched_lint.text import plural
 
 _KEYS = (
@@ -152,13 +153,21 @@ def _foot(report: Report, this: Told, seen: ReportExtras | None, context: Render
     yield '<form method="dialog"><button>Close</button></form></dialog>\n'
     yield f'<footer>kubesched-lint {esc(context.version)}</footer>\n<p id="none" hidden>Nothing matches.</p>\n'
     if seen is not None and seen.scene.groups:
-        yield f'<script type="application/json" id="view">{data(_view(report, this, seen))}</script>\n'
+        yield f'<script type="application/json" id="view">{_data(_view(report, this, seen))}</script>\n'
     yield f"<script>{_file('page.js')}</script>\n</body>\n</html>\n"
 
 
 def _view(report: Report, this: Told, seen: ReportExtras) -> object:
     focus = {id(finding): at for finding, at in zip(report.findings, seen.scene.focuses, strict=True)}
     return view(seen.scene, [focus.get(key) for key in this.numbers])
+
+
+def _data(value: object) -> str:
+    """Return JSON for a ``<script type="application/json">`` without any character that could end the element."""
+    import json
+
+    text = safe_json(json.dumps(value, separators=(",", ":")))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _file(name: str) -> str:

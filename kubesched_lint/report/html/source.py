@@ -8,7 +8,8 @@ from itertools import pairwise
 
 from kubesched_lint.findings import Span
 from kubesched_lint.record import record
-from kubesched_lint.report.html.tags import esc
+from kubesched_lint.report.frame import last_line
+from kubesched_lint.report.words import esc
 
 _AROUND = 2
 _TALLEST = 9
@@ -68,16 +69,6 @@ def _lines_of(span: Span, lines: Sequence[str]) -> Iterable[int]:
     before = range(max(1, span.line - _AROUND), span.line)
     after = range(last + 1, min(len(lines), last + _AROUND) + 1)
     return [*before, *inside, *after]
-
-
-def last_line(span: Span, lines: Sequence[str]) -> int:
-    """The last line with content: a block ends where the next token begins, which may be lines further down."""
-    last = min(span.end_line, len(lines))
-    if last == span.end_line > span.line and not lines[last - 1][: span.end_column - 1].strip():
-        last -= 1
-    while last > span.line and (not (text := lines[last - 1].strip()) or text.startswith("#")):
-        last -= 1
-    return max(last, span.line)
 
 
 def _row(number: int, text: str, marks: Sequence[LineMark], lines: Sequence[str]) -> str:

@@ -16,7 +16,7 @@ from kubesched_lint.commands.lint.cluster_diagram import (
 )
 from kubesched_lint.model.node import HOSTNAME, ZONE
 from kubesched_lint.record import record
-from kubesched_lint.report.html.tags import esc, shortened
+from kubesched_lint.report.words import esc, shortened
 from kubesched_lint.text import and_more, many, plural
 
 _WIDTH = 460

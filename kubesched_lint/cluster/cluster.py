@@ -80,6 +80,8 @@ class Cluster:
     unread_kinds: Mapping[str, int] = field(default_factory=dict)
     pools_written: bool = False
     """A user listed the pools (a sketch, NodeGroups), so there are no others."""
+    node_groups: str = ""
+    """``complete``: every node group is known, also those without a node now; ``open``: not so; empty: undecided."""
     source: Source | None = field(default=None, compare=False)
     """Resolves ``Node.path`` for a sketch."""
 

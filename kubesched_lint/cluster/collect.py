@@ -37,6 +37,7 @@ class Header:
     version: str = ""
     kinds: frozenset[str] = frozenset()
     gaps: tuple[str, ...] = ()
+    node_groups: str = ""
     source: Source | None = None
 
 
@@ -171,6 +172,7 @@ class Collector:
         return Cluster(
             inventory=replace(inventory, nodes=nodes, pods=tuple(_by_name(self._pods)), node_pools=pools),
             pools_written=bool(self._pools) and not self._more_pools,
+            node_groups=self._node_groups(),
             path=path,
             origin=origins.pop() if len(origins) == 1 else "kubectl",
             kinds=self._whole_kinds(),
@@ -187,6 +189,10 @@ class Collector:
         if self._headers and all(header.origin == "snapshot" for header in self._headers):
             return frozenset(kind for header in self._headers for kind in header.kinds)
         return frozenset(self._kinds)
+
+    def _node_groups(self) -> str:
+        """Return ``open`` if any file says so: one incomplete list makes the whole incomplete."""
+        return max((header.node_groups for header in self._headers), default="")  # "" < complete < open
 
     def _why_elastic(self) -> str:
         """Return the most frequent reason with its number of nodes."""

@@ -74,7 +74,7 @@ def _worded(error: ValidationError) -> Iterator[DecodeError]:
         missing = next(key for key in wanted if key not in found)
         yield DecodeError(path, f"{at}: {missing} is missing{hint}")
     elif error.validator in ("enum", "const"):
-        choices = wanted if error.validator == "enum" else [wanted]
+        choices = list(filter(None, wanted)) if error.validator == "enum" else [wanted]
         near = _near(found, choices)
         yield DecodeError(path, f"{at}: expected {' or '.join(choices)}, found {describe(found)}{near}")
     else:

@@ -35,6 +35,7 @@ SKETCH_FIELDS = frozenset(
         "nodes",
         "pools",
         "morePools",
+        "nodeGroups",
         "objects",
         "kinds",
         "elastic",
@@ -59,6 +60,8 @@ NODE_FIELDS = frozenset(
 )
 _TAINT_FIELDS = frozenset(["key", "value", "effect"])
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+COMPLETE, OPEN = "complete", "open"
+"""Whether every node group of the cluster is known, also those without a node now (``nodeGroups``)."""
 DEFAULT_PODS = 110  # the kubelet's --max-pods
 
 
@@ -81,6 +84,14 @@ def sketched_nodes(sketch: Value) -> Iterator[tuple[Node, str]]:
             if len(names) > MOST_NODES:
                 raise DecodeError(here, f"{words(here)}: the sketch makes more than {MOST_NODES:,} nodes")
             yield node, because
+
+
+def node_groups_of(sketch: Value) -> str:
+    """Return ``complete`` or ``open``, as written; empty if nobody decided yet. Raises DecodeError."""
+    found = text(sketch, "nodeGroups", ())
+    if sketch.get("nodeGroups") is not None and found not in (COMPLETE, OPEN):
+        raise DecodeError(("nodeGroups",), f"nodeGroups: expected {COMPLETE} or {OPEN}, found {found!r}")
+    return found
 
 
 def known(value: Value, fields: frozenset[str], path: Path) -> None:

@@ -97,6 +97,7 @@ _SKETCH = st.fixed_dictionaries(
         "nodes": _or_any(st.lists(_or_any(_NODE), max_size=1)),
         "kinds": _or_any(st.just(["Pod"])),
         "elastic": _ANY,
+        "nodeGroups": _or_any(st.sampled_from(["complete", "open", "closed", ""])),
         "objects": st.just([]),
         "capturedAt": _or_any(st.just("2026-01-01T00:00:00Z")),
         "kubernetesVersion": _ANY,

@@ -124,6 +124,22 @@ def test_nodes_are_fixed_unless_the_sketch_a_label_or_the_caller_says_otherwise(
     assert not sketch(labelled, elastic=False).is_elastic
 
 
+def test_node_groups_are_complete_or_open_and_undecided_until_someone_says_so() -> None:
+    assert sketch("nodes: [{name: a}]").node_groups == ""
+    assert sketch("nodes: [{name: a}]\nnodeGroups: complete").node_groups == "complete"
+    assert sketch("nodes: [{name: a}]\nnodeGroups: open").node_groups == "open"
+    error = refusal("nodes: [{name: a}]\nnodeGroups: closed")
+    assert (error.line, error.message) == (
+        4,
+        "nodeGroups: expected complete or open, found the string 'closed' (known are complete, open)",
+    )
+
+
+def test_one_open_list_among_several_files_leaves_the_groups_open() -> None:
+    files = [(f"{n}.yaml", f"{HEAD}nodes: [{{name: {n}}}]\nnodeGroups: {n}\n".encode()) for n in ("open", "complete")]
+    assert cluster_from(files, "folder").node_groups == "open"
+
+
 def test_the_footer_names_age_and_what_is_lacking() -> None:
     cluster = sketch('capturedAt: "2026-01-01T00:00:00Z"\nkinds: [Pod]\nnodes: [{name: a}]')
     said = cluster.describe(datetime(2026, 1, 4, 1, tzinfo=UTC))

@@ -51,6 +51,7 @@ SKETCH = {
     ],
     "objects": [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}],
     "kinds": ["Pod"],
+    "nodeGroups": "complete",
     "capturedAt": "2026-01-01T00:00:00Z",
 }
 HEAD = {"capturedAt": "2026-01-01T00:00:00Z", "kubernetesVersion": "v1.36.0", "kinds": ["Node", "Pod"], "gaps": []}

@@ -1,4 +1,4 @@
-"""How far our model agrees with recordings: a table per kind, and the first disagreements explained."""
+"""The report of ``verify``: a table of agreement per kind of recording, and the first disagreements."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kubesched_lint.text import many
 
 
 def as_text(accounts: Sequence[Agreement], show: int) -> str:
-    """For a terminal or a log; no colour."""
+    """Return the report for a terminal or a log, without colour."""
     lines = [line for account in accounts for line in _account(account, show)]
     if any(account.pods for account in accounts):
-        lines += ["", "Checked against the v1.36 sources only, for the shared recordings exercise none of it:"]
+        lines += ["", "Checked against the v1.36 sources only, because no shared recording has them:"]
         lines += [f"  {item}" for item in SOURCE_ONLY]
     return "\n".join(map(visible, lines))
 
@@ -26,13 +26,13 @@ def _account(account: Agreement, show: int) -> Iterator[str]:
         + (f"; {many(account.differing, 'case')} with a difference" if account.differing else "")
     )
     if not account.questions:
-        yield "  nothing was compared: the records hold no answers"
+        yield "  nothing was compared: the records have no answers"
     width = max(map(len, (*account.questions, *account.figures)), default=0)
     for question in sorted(account.questions, key=_order):
         score = account.questions[question]
         line = f"  {question:<{width}}  {score.agreed:>7,} of {score.asked:,}"
         if score.explained:
-            line += f"  ({score.explained:,} more differ only by a draw among equals)"
+            line += f"  ({score.explained:,} more differ only by a random choice among equals)"
         yield line
     for figure, score in account.figures.items():
         yield f"  {figure:<{width}}  {score.agreed:>7,} of {score.asked:,}  (a figure, not a question)"
@@ -49,12 +49,12 @@ def _disagreement(item: Disagreement) -> Iterator[str]:
 
 
 def _order(question: str) -> tuple[int, str]:
-    """Answers of the whole first, then the parts."""
+    """Return a sort key: questions about the whole decision first, then those about one plugin."""
     return (1 if question.startswith("filter ") else 2 if question.startswith("score ") else 0), question
 
 
 def as_json(accounts: Sequence[Agreement], show: int) -> str:
-    """``{"kinds": [{"kind", "cases", "pods", "differing", "questions", "figures", "disagreements"}], …}``."""
+    """Return ``{"kinds": [{"kind", "cases", "pods", "differing", "questions", "figures", "disagreements"}], …}``."""
     return json_text(
         {
             "kinds": [

@@ -1,4 +1,4 @@
-"""Workflow commands, which GitHub Actions turns into annotations on the lines of a pull request."""
+"""Workflow commands of GitHub Actions, which become annotations on the lines of a pull request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
-    """Yields a command a line: errors of the input, then findings that count, then the verdict as plain text."""
+    """Yield one command per line: input errors, then open findings; then the verdict as plain text."""
     for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
         yield _input_error(error)
     for finding in ordered(open_findings(report)):
@@ -42,7 +42,7 @@ def _finding(finding: Finding) -> str:
     properties: dict[str, object] = {"file": _path(where.path)}
     if span.line:
         properties["line"] = span.line
-        if span.end_line == span.line:  # columns are refused for annotations over several lines
+        if span.end_line == span.line:  # GitHub rejects columns for annotations of several lines
             properties.update(col=span.column, endLine=span.end_line, endColumn=span.end_column)
         else:
             properties["endLine"] = span.end_line
@@ -57,7 +57,7 @@ def _path(path: str) -> str:
 
 
 def _command(name: str, properties: Mapping[str, object], message: str) -> str:
-    """Escapes as actions/toolkit's command.ts does; what the runner unescapes cannot start a command of its own."""
+    """Return one command, escaped like command.ts of actions/toolkit, so that no text starts another command."""
     shown = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
     return f"::{name} {shown}::{_data(message)}\n"
 

@@ -1,6 +1,6 @@
-"""GitLab's code quality report: one JSON array whose entries a merge request shows beside the lines.
+"""GitLab's code quality report: a JSON array; merge requests show its entries beside the lines.
 
-The properties are those of "Code Quality report format" in GitLab's documentation; it ignores others.
+The properties are those of "Code Quality report format" in GitLab's documentation; GitLab ignores others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _UNREADABLE, _CUT_SHORT = "input-error", "left-out"
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
-    """Yields an entry a line: input that could not be read, then findings that count."""
+    """Yield one entry per line: input errors, then open findings."""
     seen: set[str] = set()
     lead = "[\n"
     for entry in _entries(report, context):
@@ -37,7 +37,7 @@ def _entries(report: Report, context: RenderContext) -> Iterator[dict[str, Any]]
     for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
         yield _error(error, context)
     left_out = cut_short(report)
-    if left_out:  # an entry has to have a file
+    if left_out:  # GitLab requires a file in each entry
         path = relative(next(iter(context.files()), "."), context.root)
         yield _entry(left_out, _CUT_SHORT, _digest(left_out), "info", path, 1)
     for finding in ordered(open_findings(report)):
@@ -57,7 +57,7 @@ def _finding(finding: Finding, context: RenderContext) -> dict[str, Any]:
 
 
 def _severity(finding: Finding) -> str:
-    """An error is proven; of warnings, one with a witness weighs more than a pattern in the text."""
+    """Return GitLab's severity: a warning with a witness is higher than one with a pattern."""
     match finding.severity:
         case Severity.ERROR:
             return "critical"

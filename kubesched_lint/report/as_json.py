@@ -12,11 +12,11 @@ from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, open_findings, suppressed
 
 VERSION = 1
-"""Grows when a reader of the last version would misread the new one; new keys alone do not change it."""
+"""The version of the format; new keys alone do not change it."""
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
-    """Yields one line for each finding, skip and error, so that two reports can be compared line by line."""
+    """Yield one line per finding, skip and error, so that users can compare two reports line by line."""
     yield f'{{"version": {VERSION},\n"findings": '
     yield from _lines(_finding(finding) for finding in ordered(report.findings))
     yield ',\n"skipped": '
@@ -42,7 +42,7 @@ def _compact(value: Mapping[str, Any]) -> str:
 
 
 def location(where: Location) -> dict[str, Any]:
-    """``near`` is there when the text was rendered: the place of a file that is closest to what made it."""
+    """Return a location as JSON. Rendered text also has ``near``, the closest place in a file."""
     span = where.span
     near = {} if where.near is None else {"near": location(where.near)}
     return {
@@ -74,7 +74,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def evidence(why: Evidence) -> dict[str, Any]:
-    """``demand`` and ``supply`` are there when the proof counts something, ``trace`` when a witness tells it."""
+    """Return evidence as JSON, with ``demand`` and ``supply`` for counting proofs and ``trace`` for witnesses."""
     shown: dict[str, Any] = {"kind": why.kind, "text": why.text, "assumes": list(why.assumes)}
     if why.demand is not None:
         shown["demand"] = why.demand

@@ -1,6 +1,6 @@
-"""JUnit XML, which Jenkins, GitLab and Azure read: a suite per file, a case per finding, so that each has a name.
+"""JUnit XML for Jenkins, GitLab and Azure: a suite per file, a case per finding.
 
-Case names hold the rule and the object but no line: a CI service that compares two runs knows which failure is new.
+Case names have the rule and the object but no line, so that a CI service recognises a finding in the next run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SKIPPED = "rules that were skipped"
 
 @record
 class _Case:
-    """``outcome`` is the element that tells it: failure, error or skipped; empty when it passed."""
+    """A test case. ``outcome`` is the name of its element: failure, error or skipped; empty if it passed."""
 
     suite: str
     name: str
@@ -32,8 +32,8 @@ class _Case:
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
-    """Yields the document in pieces. Files without findings are suites with one case that passes."""
-    cases = list(_cases(report, context)) or [_Case(_TOOL, "no findings")]  # Jenkins takes no cases for a failure
+    """Yield the document in pieces. A file without findings is a suite with one passing case."""
+    cases = list(_cases(report, context)) or [_Case(_TOOL, "no findings")]  # without cases Jenkins fails the build
     suites: dict[str, list[_Case]] = {}
     for case in cases:
         suites.setdefault(case.suite, []).append(case)
@@ -50,14 +50,14 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
 def _cases(report: Report, context: RenderContext) -> Iterator[_Case]:
     blamed = (annotated(finding.location).path for finding in report.findings)
     paths = [*context.files(), *blamed, *(error.path for error in report.errors)]
-    told: dict[str, list[_Case]] = {relative(path, context.root): [] for path in sorted(set(paths))}
+    suites: dict[str, list[_Case]] = {relative(path, context.root): [] for path in sorted(set(paths))}
     for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
-        told[relative(error.path, context.root)].append(_error(error, context))
+        suites[relative(error.path, context.root)].append(_error(error, context))
     for finding in ordered(report.findings):
-        told[relative(annotated(finding.location).path, context.root)].append(_finding(finding, context))
-    for path, cases in told.items():
-        yield from _named_apart(cases or [_Case(path, "no findings")])
-    yield from _named_apart(map(_skip, report.skipped))
+        suites[relative(annotated(finding.location).path, context.root)].append(_finding(finding, context))
+    for path, cases in suites.items():
+        yield from _with_unique_names(cases or [_Case(path, "no findings")])
+    yield from _with_unique_names(map(_skip, report.skipped))
 
 
 def _error(error: InputError, context: RenderContext) -> _Case:
@@ -90,8 +90,8 @@ def _skip(skip: Skip) -> _Case:
     return _Case(_SKIPPED, skip.rule or "a document", "skipped", "skipped", skip.reason)
 
 
-def _named_apart(cases: Iterable[_Case]) -> Iterator[_Case]:
-    """GitLab passes over all but the first of those that share suite and name."""
+def _with_unique_names(cases: Iterable[_Case]) -> Iterator[_Case]:
+    """Yield the cases with numbers after repeated names: GitLab shows one case per suite and name."""
     seen: dict[str, int] = {}
     for case in cases:
         count = seen[case.name] = seen.get(case.name, 0) + 1
@@ -137,6 +137,6 @@ _NO_XML = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}
 
 
 def _text(text: str) -> str:
-    """Escaped; what XML 1.0 cannot hold in any spelling (section 2.2) becomes visible marks."""
+    """Return escaped text; characters that XML 1.0 does not allow (section 2.2) become visible marks."""
     text = text.encode("utf-8", "backslashreplace").decode()  # lone surrogates stand for bytes of odd file names
     return "\n".join(map(visible, escaped(text).split("\n"))).translate(_NO_XML)

@@ -1,7 +1,7 @@
-"""A pull-request comment: what was found, worst first, and the what-happens-when matrix.
+"""A pull-request comment: findings, worst first, and the matrix of events.
 
-GitHub refuses comments of more than 65,536 characters, so what does not fit is counted instead. Names come from
-manifests: nothing in them becomes markup, a mention or a link.
+GitHub rejects comments of more than 65,536 characters, so the comment counts findings that do not fit. Names come from
+manifests, so nothing in them becomes markup, a mention or a link.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from kubesched_lint.report.words import annotated, explanation, relative
 from kubesched_lint.text import many, plural
 
 MARK = "<!-- kubesched-lint -->"
-"""The first line: by it a bot finds the comment that it wrote before."""
+"""The first line; a bot finds its earlier comment by it."""
 LIMIT = 65_000
-"""In UTF-16 units, which GitHub counts; a little is left for what a bot may add."""
+"""UTF-16 units, as GitHub counts; the rest is for text that a bot adds."""
 _MATRIX = 20_000
 _MOST_ROWS = 60
 _MOST_LISTED = 20
@@ -32,48 +32,49 @@ _VERDICTS = {"fine": "✅", "bad": "❌", "depends": "⚠️", "by-scores": "☑
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
-    """Yields the comment in blocks, together at most ``LIMIT``."""
+    """Yield the comment in blocks of together at most ``LIMIT`` UTF-16 units."""
     head, tail = "".join(_head(report)), "".join(_tail(report))
     seen = context.panorama()
     matrix = ""
     if seen is not None:
         blocks = list(_matrix(seen.outlook, context, seen.notes)) if seen.outlook else []
-        matrix = "".join(_within(blocks, _MATRIX, _untold)) or "".join(f"\n_{_plain(note)}_\n" for note in seen.notes)
+        matrix = "".join(_within(blocks, _MATRIX, _workloads_left_out))
+        matrix = matrix or "".join(f"\n_{_plain(note)}_\n" for note in seen.notes)
     room = LIMIT - _size(head) - _size(matrix) - _size(tail)
     yield head
-    yield from _within(_findings(report, context), room, _left_out)
+    yield from _within(_findings(report, context), room, _findings_left_out)
     yield matrix
     yield tail
 
 
 @record
 class _Block:
-    """``findings`` are those that it tells."""
+    """A part of the comment that is written in full or left out; ``count`` is its number of findings or workloads."""
 
     text: str
-    findings: int = 0
+    count: int = 0
 
 
 def _within(blocks: Iterable[_Block], room: int, left_out: Callable[[int], str]) -> Iterator[str]:
-    """Blocks as long as they fit; then a line that says how many findings did not."""
+    """Yield blocks up to ``room`` UTF-16 units; then a line with the count of what does not fit."""
     room -= _size(left_out(1_000_000))
     missing = 0
     for block in blocks:
         room -= _size(block.text)
         if missing or room < 0:
-            missing += block.findings
+            missing += block.count
         else:
             yield block.text
     if missing:
         yield left_out(missing)
 
 
-def _left_out(count: int) -> str:
+def _findings_left_out(count: int) -> str:
     return f"\n… and **{many(count, 'more finding')}** that did not fit: `--format html=FILE` shows all of them.\n"
 
 
-def _untold(count: int) -> str:
-    return f"\n… and {many(count, 'more workload')} without their reasons: `kubesched-lint simulate` tells them.\n"
+def _workloads_left_out(count: int) -> str:
+    return f"\n… and {many(count, 'more workload')} without reasons: `kubesched-lint simulate` prints them.\n"
 
 
 def _size(text: str) -> int:
@@ -112,9 +113,9 @@ def _findings(report: Report, context: RenderContext) -> Iterator[_Block]:
         yield _Block("\n### Could not be read\n\n")
         for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
             yield _Block(_error(error, context), 1)
-    told = list(causes(ordered(open_findings(report))))
+    found = list(causes(ordered(open_findings(report))))
     for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE):
-        its = [cause for cause in told if cause.first.severity is severity]
+        its = [cause for cause in found if cause.first.severity is severity]
         if its:
             count = sum(1 + len(cause.others) for cause in its)
             yield _Block(f"\n### {many(count, severity.word)}\n")
@@ -130,10 +131,10 @@ def _error(error: InputError, context: RenderContext) -> str:
 def _finding(cause: FindingGroup, context: RenderContext) -> Iterator[str]:
     finding = cause.first
     yield f"\n{_SIGNS[finding.severity]} {_code(_where(finding, context))} **{_plain(finding.message)}**\n\n"
-    told = "".join((*_excerpt(finding, context), *_remarks(finding)))
-    if told:
+    text = "".join((*_excerpt(finding, context), *_remarks(finding)))
+    if text:
         rule = f"<code>{_html(finding.rule)}</code>"
-        yield f"<details><summary>{finding.evidence.kind}, and what to do ({rule})</summary>\n\n{told}\n</details>\n"
+        yield f"<details><summary>{finding.evidence.kind}, and what to do ({rule})</summary>\n\n{text}\n</details>\n"
     if cause.others:
         yield from _others(cause.others, context)
 
@@ -165,7 +166,7 @@ def _safety(fix: Fix) -> str:
 
 
 def _excerpt(finding: Finding, context: RenderContext) -> Iterator[str]:
-    """The lines to blame, at most six, in a fence longer than any inside."""
+    """Yield at most six lines of source, in a fence longer than any inside."""
     span = finding.location.span
     lines = context.sources(finding.location.path)
     shown = [visible(line)[:160] for line in lines[max(span.line - 1, 0) : min(span.end_line, span.line + 5)]]
@@ -178,7 +179,7 @@ def _excerpt(finding: Finding, context: RenderContext) -> Iterator[str]:
 
 
 def _matrix(outlook: SimulationReport, context: RenderContext, notes: Sequence[str]) -> Iterator[_Block]:
-    """Rows in which something is not fine, then what is behind it."""
+    """Yield the rows with a cell that is not fine, then the reasons of each row."""
     rows = [row for row in outlook.rows if any(map(needs_a_word, row.cells))]
     fine = len(outlook.rows) - len(rows)
     text = "\n### What happens when\n\n"
@@ -187,18 +188,18 @@ def _matrix(outlook: SimulationReport, context: RenderContext, notes: Sequence[s
     for row in rows[:_MOST_ROWS]:
         cells = (f"{_VERDICTS[c.verdict]} {_plain(c.text)}".strip() for c in row.cells)
         text += f"| {_plain(str(outlook.workloads[row.number]))} | {' | '.join(cells)} |\n"
-    said = [f"{many(len(rows) - _MOST_ROWS, 'more workload')} with something to tell"] if rows[_MOST_ROWS:] else []
-    said += [f"{many(fine, 'workload')} {plural(fine, 'is', 'are')} fine at every event"] if fine else []
-    text += "".join(f"\n{_plain(line)}\n" for line in (*said, *notes))
+    below = [f"{many(len(rows) - _MOST_ROWS, 'more workload')} with problems"] if rows[_MOST_ROWS:] else []
+    below += [f"{many(fine, 'workload')} {plural(fine, 'is', 'are')} fine at every event"] if fine else []
+    text += "".join(f"\n{_plain(line)}\n" for line in (*below, *notes))
     yield _Block(text)
     for row in rows:
         subject = _html(str(outlook.workloads[row.number]))
-        told = "".join(_reasons(outlook, [cell for cell in row.cells if needs_a_word(cell)], context))
-        yield _Block(f"\n<details><summary>Why: {subject}</summary>\n\n{told}\n</details>\n", 1)
+        reasons = "".join(_reasons(outlook, [cell for cell in row.cells if needs_a_word(cell)], context))
+        yield _Block(f"\n<details><summary>Why: {subject}</summary>\n\n{reasons}\n</details>\n", 1)
 
 
 def _reasons(outlook: SimulationReport, cells: Sequence[Cell], context: RenderContext) -> Iterator[str]:
-    """Events with one reason are told together; the courses are for the terminal and the page."""
+    """Yield one line per reason with all its events. Only text and HTML reports have the traces."""
     groups: dict[object, list[Cell]] = {}
     for cell in cells:
         groups.setdefault((cell.verdict, cell.proven, cell.why, cell.missing), []).append(cell)
@@ -223,13 +224,13 @@ _MARKUP = {
 
 
 def _plain(text: str) -> str:
-    """Text in which nothing is markup; an ``@`` is parted from its name, or it would call somebody."""
+    """Return text without markup; a comment after each ``@`` prevents mentions."""
     shown = text.encode("utf-8", "backslashreplace").decode().translate(_MARKUP)
     return visible(shown.replace("://", ":<!-- -->//").replace("::", ":&#58;"))
 
 
 def _code(text: str) -> str:
-    """A code span: fenced by more backticks than it holds; a pipe is escaped, for a table's sake."""
+    """Return a code span, fenced by more backticks than the text has."""
     shown = visible(text).encode("utf-8", "backslashreplace").decode()
     fence = "`" * (_run([shown]) + 1)
     pad = " " if shown.startswith("`") or shown.endswith("`") else ""
@@ -237,13 +238,13 @@ def _code(text: str) -> str:
 
 
 def _html(text: str) -> str:
-    """Text inside ``<summary>``, where Markdown does not reach."""
+    """Return text for ``<summary>``, inside which GitHub renders no Markdown."""
     shown = text.encode("utf-8", "backslashreplace").decode()
     return visible(escaped(shown).replace("@", _MARKUP[ord("@")]))
 
 
 def _run(lines: Iterable[str]) -> int:
-    """The longest run of backticks."""
+    """Return the length of the longest run of backticks."""
     longest = 0
     for line in lines:
         run = 0

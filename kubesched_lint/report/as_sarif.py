@@ -1,4 +1,4 @@
-"""SARIF 2.1.0 for code-scanning services: results with rule help from the cards, fixes, and who waived what."""
+"""SARIF 2.1.0 for code-scanning services: results, fixes, waivers, and rule help from the cards."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _rule(slug: str, evidence_kind: str, card: CardView | None) -> dict[str, Any
 
 
 def _invocation(report: Report) -> dict[str, Any]:
-    """An input that could not be read makes the run unsuccessful; a skipped rule is only noted."""
+    """Return the invocation: an unreadable input makes it unsuccessful, a skipped rule is a notification."""
     return {
         "executionSuccessful": not report.errors,
         "toolExecutionNotifications": [_error(error) for error in sorted(report.errors, key=_error_order)],
@@ -138,7 +138,7 @@ def _result(finding: Finding, index: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _suppressions(finding: Finding) -> list[dict[str, Any]]:
-    """Empty rather than absent when nobody suppressed it: SARIF reads absence as "not known" (section 3.27.23)."""
+    """Return the suppressions; an absent list would mean "not known" in SARIF (section 3.27.23)."""
     waiver = finding.suppressed
     if waiver is None:
         return []
@@ -151,7 +151,7 @@ def _suppressions(finding: Finding) -> list[dict[str, Any]]:
 
 
 def _states(findings: Sequence[Finding]) -> Iterator[dict[str, Any]]:
-    """What a baseline says of each (section 3.27.24); nothing where none knows any of them."""
+    """Yield the baseline state of each finding (section 3.27.24); empty if no finding is in a baseline."""
     compared = any(f.suppressed is not None and f.suppressed.known for f in findings)
     for finding in findings:
         known = finding.suppressed is not None and finding.suppressed.known
@@ -190,13 +190,13 @@ def _artifact(path: str) -> dict[str, str]:
     address = quote(path.encode("utf-8", "surrogateescape").removeprefix(b"./"))
     if path.startswith("/"):
         return {"uri": f"file://{address}"}
-    if ":" in address.partition("/")[0]:  # or its first segment would read as a scheme
+    if ":" in address.partition("/")[0]:  # a URI parser would take the first segment for a scheme
         address = f"./{address}"
     return {"uri": address, "uriBaseId": _ROOT}
 
 
 def _message(text: str) -> str:
-    """``{0}`` is a placeholder in a SARIF message (section 3.11.5): numbers in braces are doubled."""
+    """Return the message; ``{0}`` becomes ``{{0}}``, because braces mark a placeholder (section 3.11.5)."""
     text = "\n".join(map(visible, text.split("\n")))
     if "{" not in text:
         return text or " "

@@ -1,4 +1,4 @@
-"""Findings for people, in the manner of cargo: what, where, the line itself, why with numbers, and what to do."""
+"""Findings for the terminal, like cargo's: message, place, source line, reason with numbers, and help."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.words import PREVIEW
 
 _MOST_LISTED = 50
-"""Findings of one cause that are listed one by one."""
+"""Number of listed findings of one cause."""
 _MOST_EVENTS = 20
 _ALL = 1_000_000
 _MOST_KNOWN = 10
@@ -23,7 +23,7 @@ _ELSEWHERE = "--format json lists them all"
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
-    """Yields the report in pieces, each ending with a line end."""
+    """Yield the report in pieces that end with a line end."""
     return (visible_lines(piece, painted=context.color) for piece in _pieces(report, context))
 
 
@@ -34,7 +34,7 @@ def _pieces(report: Report, context: RenderContext) -> Iterator[str]:
     known = ordered(f for f in report.findings if f.suppressed and f.suppressed.known)
     if known and context.verbose:
         yield _block(_known(known, context, paint))
-    # Last of all, so that what makes the rest worth little does not scroll away.
+    # Errors come last, because they limit the value of all findings and must not scroll away.
     for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
         yield _block(_input_error(error, context, paint))
     if context.statistics and report.findings:
@@ -107,7 +107,7 @@ def _remarks(finding: Finding) -> Iterator[tuple[str, str]]:
 
 
 def _remark(label: str, text: str, canvas: Canvas) -> Iterator[str]:
-    """``= label: text``; without a label, a line below the one before."""
+    """Yield ``= label: text``; without a label, a continuation of the line before."""
     lead = " " * (canvas.digits + 1)
     hang = 4 if not label else len(label) + 2
     room = max(24, canvas.width - len(lead) - 2) if canvas.width else 0
@@ -125,8 +125,8 @@ def _others(cause: FindingGroup, canvas: Canvas) -> Iterator[str]:
     yield f"{lead}{canvas.paint.gutter('=')} {canvas.paint.bold(f'and {count:,} more of the same cause')}:"
     rows: dict[tuple[str, str], int] = {}
     for finding in cause.others:
-        told = difference(finding, cause.first)
-        row = (place(distinct_place(finding, cause.first)), f"{finding.object}{f': {told}' if told else ''}")
+        other = difference(finding, cause.first)
+        row = (place(distinct_place(finding, cause.first)), f"{finding.object}{f': {other}' if other else ''}")
         rows[row] = rows.get(row, 0) + 1
     across = min(48, max(len(where) for where, _ in rows))
     room = max(24, canvas.width - len(lead) - 6) if canvas.width else 0
@@ -138,7 +138,7 @@ def _others(cause: FindingGroup, canvas: Canvas) -> Iterator[str]:
 
 
 def _known(findings: Sequence[Finding], context: RenderContext, paint: Palette) -> Iterator[str]:
-    """Old findings of a baseline: one line each, they do not fail."""
+    """Yield one line per finding of the baseline."""
     yield paint.bold(f"known: {len(findings):,} from the baseline")
     for finding in findings[:_MOST_KNOWN]:
         line = f"{place(finding.location)}: {finding.severity.word}[{finding.rule}] {finding.object}"

@@ -1,4 +1,4 @@
-"""How wide text is on a terminal, and which part of a line fits."""
+"""The width of text on a terminal, and the part of a line that fits."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kubesched_lint.record import record
 _TAB = "    "
 _ELLIPSIS = "…"
 _REACH = 2_000
-"""Code points of a line that are looked at around its mark: a JSON file may be one line of many megabytes."""
+"""Code points of a line that are examined around its mark: a JSON file may be one line of many megabytes."""
 
 
 def width(text: str) -> int:
-    """Cells that ``text`` covers."""
+    """Return the number of cells that ``text`` covers."""
     return len(text) if text.isascii() else sum(_cells(character) for character in text)
 
 
@@ -30,21 +30,21 @@ def _cells(character: str) -> int:
 
 @record
 class Window:
-    """A part of a source line as it is printed, and where the line's columns stand in it."""
+    """The printed part of a source line, and the cell of each column."""
 
     text: str
     starts: tuple[int, ...]
-    """The cell at which each code point of the looked-at part begins, and the end of the last one."""
+    """The first cell of each code point of the examined part, and the end of the last one."""
     offset: int
-    """Code points before the looked-at part."""
+    """Code points before the examined part."""
     first: int
     last: int
-    """The cells of the looked-at part between which ``text`` was taken."""
+    """``text`` has the cells ``first`` to ``last`` of the examined part."""
     shift: int
-    """Cells by which the text is moved right: that of the ellipsis, when the left was cut."""
+    """Cells before the text: 1 for an ellipsis if the left was cut."""
 
     def underline(self, column: int, end_column: int) -> tuple[int, int]:
-        """First cell and length of what underlines code points ``column`` (from 1) up to ``end_column`` (exclusive)."""
+        """Return (first cell, length in cells) of the code points ``column`` (from 1) to ``end_column`` (exclusive)."""
         start = max(self.first, min(self._cell(column), self.last))
         end = max(self.first, min(self._cell(end_column), self.last))
         return start - self.first + self.shift, max(1, end - start)
@@ -54,7 +54,7 @@ class Window:
 
 
 def window(line: str, column: int, end_column: int, room: int) -> Window:
-    """The part of ``line`` that shows ``column`` up to ``end_column`` best within ``room`` cells."""
+    """Return the part of ``line``, at most ``room`` cells wide, that shows most of ``column`` to ``end_column``."""
     offset = 0
     if len(line) > _REACH:
         offset = max(0, min(column - 1, len(line)) - _REACH // 4)
@@ -71,7 +71,7 @@ def window(line: str, column: int, end_column: int, room: int) -> Window:
     start, length = whole.underline(column, end_column)
     if not offset and start + length < room:
         first = 0
-    else:  # some of what stands before the mark, so that its key stays in sight
+    else:  # keeps some text before the mark, because the key of a value is there
         first = max(0, min(start - room // 4, total - room + 1))
     cut_left = first > 0 or offset > 0
     shift = 1 if cut_left else 0
@@ -88,7 +88,7 @@ def window(line: str, column: int, end_column: int, room: int) -> Window:
 
 
 def _between(pieces: list[str], starts: list[int], first: int, last: int) -> str:
-    """The pieces within the cells ``first`` to ``last``; one that is cut in two leaves blanks in its place."""
+    """Return the pieces in the cells ``first`` to ``last``; blanks replace a piece that is only partly inside."""
     shown = []
     for piece, start, end in zip(pieces, starts, starts[1:], strict=False):
         if start >= first and end <= last:
@@ -99,9 +99,9 @@ def _between(pieces: list[str], starts: list[int], first: int, last: int) -> str
 
 
 def wrapped(text: str, room: int, hang: int = 0) -> Iterator[str]:
-    """``text`` in lines of at most ``room`` cells where its words allow it; later ones begin with ``hang`` blanks.
+    """Yield ``text`` in lines of at most ``room`` cells unless a word is longer; 0 means one line.
 
-    With a ``room`` of 0 it stays one line.
+    Lines after the first begin with ``hang`` blanks.
     """
     text = visible(text)
     if not room or width(text) <= room:

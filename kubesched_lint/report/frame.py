@@ -1,4 +1,4 @@
-"""The source around a finding, as compilers show it: numbered lines with what matters underlined and labelled."""
+"""The source of a finding as compilers show it: numbered lines with underlined and labelled spans."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from kubesched_lint.report.cells import Window, width, window, wrapped
 from kubesched_lint.report.palette import Palette
 
 _TALLEST = 6
-"""A span of more lines is shown by its first three and its last."""
+"""Of a span with more lines, the first three and the last are shown."""
 _WIDEST = 200
-"""Cells of a source line where no terminal sets the limit."""
+"""Maximum width of a source line without a terminal, in cells."""
 _NARROWEST = 24
-"""Cells a label needs beside its underline; with fewer it starts further left."""
+"""Minimum width of a label beside its underline, in cells; in less space it starts further left."""
 
 
 @record
 class Underline:
-    """A place in a file to underline; the primary one is what the finding is about."""
+    """A place in a file to underline; the primary one is the finding's location."""
 
     location: Location
     label: str = ""
@@ -29,7 +29,7 @@ class Underline:
 
 @record
 class Canvas:
-    """How frames are drawn: ``digits`` of line numbers, ``width`` of the terminal (0: none), the finding's colour."""
+    """The style of frames: ``digits`` of line numbers, ``width`` of the terminal in cells (0: none), and colours."""
 
     digits: int
     width: int
@@ -38,7 +38,7 @@ class Canvas:
 
     @property
     def room(self) -> int:
-        """Cells for source text, right of the gutter."""
+        """Return the number of cells for source text, right of the gutter."""
         return max(_NARROWEST, (self.width or _WIDEST) - self.digits - 3)
 
     def gutter(self, number: str = "", bar: str = "|") -> str:
@@ -46,7 +46,7 @@ class Canvas:
 
 
 def frame(marks: Sequence[Underline], lines: Sequence[str], canvas: Canvas) -> Iterator[str]:
-    """Draws the marks of one file, in the order of their lines. Without source lines only places and labels remain."""
+    """Yield the marks of one file, in the order of their lines; without source ``lines`` only places and labels."""
     shown = [m for m in marks if 0 < m.location.span.line <= len(lines)]
     first = next((m for m in marks if m.primary), None) or next(iter(shown), None)
     if first:
@@ -71,7 +71,7 @@ def _aside(sign: str, text: str, canvas: Canvas) -> Iterator[str]:
 
 
 def _rows(marks: Sequence[Underline], lines: Sequence[str], canvas: Canvas) -> Iterator[str]:
-    """Every line that carries a mark, and the bracket at the left of a primary span of several lines."""
+    """Yield every marked line, and the bracket at the left of a primary span of several lines."""
     tall = next((m for m in marks if m.primary and last_line(m.location.span, lines) > m.location.span.line), None)
     bracket = range(0)
     if tall:
@@ -82,7 +82,7 @@ def _rows(marks: Sequence[Underline], lines: Sequence[str], canvas: Canvas) -> I
             by_line.setdefault(mark.location.span.line, []).append(mark)
     previous = 0
     for number in sorted(by_line):
-        if previous and number == previous + 2:  # one line is shorter than the dots that stand for it
+        if previous and number == previous + 2:  # the dots for one left-out line would save no space
             yield _source_row(number - 1, lines[number - 2], None, bracket, canvas)
         elif previous and number > previous + 1:
             yield canvas.paint.gutter("..." if not bracket or number not in bracket[1:] else f"... {_edge(canvas)}")
@@ -101,7 +101,7 @@ def _edge(canvas: Canvas, sign: str = "|") -> str:
 
 
 def _line(number: int, marks: Sequence[Underline], text: str, bracket: range, canvas: Canvas) -> Iterator[str]:
-    """A source line and a row of underlining for each of its marks, the primary first."""
+    """Yield a source line and a row of underlining for each of its marks, the primary first."""
     marks = sorted(marks, key=lambda m: (not m.primary, m.location.span))
     view = _view(text, marks[0].location.span if marks else None, bracket, canvas)
     yield _source_row(number, text, view, bracket, canvas)

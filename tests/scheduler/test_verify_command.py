@@ -52,7 +52,7 @@ def test_agreement_exits_with_zero_and_tells_what_only_the_sources_back() -> Non
     result = verify(FIXTURES / "preemption.jsonl.gz")
     assert result.exit_code == 0
     assert "preemption: 20 cases, 88 pods" in result.stdout
-    assert re.search(r"nominated +86 of 88  \(2 more differ only by a draw among equals\)", result.stdout)
+    assert re.search(r"nominated +86 of 88  \(2 more differ only by a random choice among equals\)", result.stdout)
     assert "terminating pods" in result.stdout
 
 

@@ -1,1 +1,1 @@
-"""The report as one page that needs no network."""
+"""The report as one HTML page that needs no network."""

@@ -1,4 +1,4 @@
-"""Findings by file: what, the lines themselves, why with numbers, and what to do."""
+"""Findings by file as HTML: message, source lines, reason with numbers, and help."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from kubesched_lint.report.words import PREVIEW, esc
 from kubesched_lint.text import many
 
 MOST_FULL = 1_000
-"""Causes that are told in full; of others there is a line each."""
+"""Causes shown in full; of others there is one line each."""
 MOST_LINES = 5_000
 _MOST_OTHERS = 50
 _MOST_EVENTS = 40
 
 
 @record
-class Told:
-    """What the page tells of findings: their causes, by file, each with its number on the page."""
+class NumberedCauses:
+    """The causes that the page shows, with their numbers on the page."""
 
     causes: tuple[FindingGroup, ...]
     numbers: Mapping[int, int]
-    """``id`` of a finding that is told in full → its number on the page, from 1."""
+    """``id`` of a finding that is shown in full → its number on the page, from 1."""
 
 
-def told(report: Report) -> Told:
+def numbered(report: Report) -> NumberedCauses:
     found = tuple(causes(ordered(open_findings(report))))
-    return Told(found, {id(cause.first): number for number, cause in enumerate(found[:MOST_FULL], 1)})
+    return NumberedCauses(found, {id(cause.first): number for number, cause in enumerate(found[:MOST_FULL], 1)})
 
 
-def sections(this: Told, context: RenderContext) -> Iterator[str]:
-    """A section per file, in the order of paths."""
+def sections(this: NumberedCauses, context: RenderContext) -> Iterator[str]:
+    """Yield a section per file, in the order of paths."""
     files: dict[str, list[FindingGroup]] = {}
     for cause in this.causes[: MOST_FULL + MOST_LINES]:
         files.setdefault(cause.first.location.path, []).append(cause)
@@ -51,7 +51,7 @@ def sections(this: Told, context: RenderContext) -> Iterator[str]:
             else:
                 yield from _article(cause, number, context)
         if brief:
-            # Elements of a list are numbered by browsers, which takes them seconds when many are hidden at once.
+            # Browsers number the items of a real list, which takes seconds when a script hides many at once.
             yield f'<div class="brief" role="list">{"".join(_brief(cause) for cause in brief)}</div>'
         yield "</section>\n"
     missing = this.causes[MOST_FULL + MOST_LINES :]
@@ -144,7 +144,7 @@ def _place(location: Location) -> str:
 
 
 def errors(items: Sequence[InputError], context: RenderContext) -> Iterator[str]:
-    """Input that could not be read, each with its line."""
+    """Yield the input errors, each with its line."""
     for error in items[:MOST_FULL]:
         column = max(error.column, 1)
         at = Location(error.path, Span(error.line, column, error.line, column + 1))
@@ -161,7 +161,7 @@ def errors(items: Sequence[InputError], context: RenderContext) -> Iterator[str]
 
 
 def suppressed(report: Report) -> Iterator[str]:
-    """Rows of findings that do not count, with who said so."""
+    """Yield a row per waived or known finding, with the reason and the place of its waiver."""
     found = [f for f in ordered(report.findings) if f.suppressed is not None]
     for finding in found[:MOST_FULL]:
         assert finding.suppressed is not None
@@ -177,14 +177,14 @@ def suppressed(report: Report) -> Iterator[str]:
         yield f'<div role="listitem">… and {len(found) - MOST_FULL:,} more</div>'
 
 
-# --- What a fix would change, as lines that go and lines that come ----------------------------------------------------
+# --- the changes of a fix, as removed and added lines -----------------------------------------------------------------
 
 _MOST_LINES = 40
 _WIDEST = 400
 
 
 def changes(fix: Fix, context: RenderContext) -> Iterator[str]:
-    """Rows of HTML for each file; nothing where a file cannot be shown or too much would change."""
+    """Yield rows of HTML for each file; none if the file cannot be shown or too much would change."""
     files: dict[str, list[Edit]] = {}
     for edit in fix.edits:
         files.setdefault(edit.path, []).append(edit)
@@ -195,7 +195,7 @@ def changes(fix: Fix, context: RenderContext) -> Iterator[str]:
 
 
 def _rows(edits: Sequence[Edit], lines: Sequence[str]) -> Iterator[str]:
-    """The lines from the first edit to the last, before and after."""
+    """Yield the lines from the first edit to the last, before and after."""
     from difflib import SequenceMatcher
 
     first = min(edit.span.line for edit in edits) - 1
@@ -213,7 +213,7 @@ def _rows(edits: Sequence[Edit], lines: Sequence[str]) -> Iterator[str]:
 
 
 def _edited(lines: Sequence[str], first: int, edits: Sequence[Edit]) -> list[str]:
-    """``lines``, the first of which is number ``first`` from 0, with the edits made from the last to the first."""
+    """Return ``lines`` with the edits applied; ``first`` is the number of the first line, from 0."""
     text = list(lines)
     for edit in sorted(edits, key=lambda e: e.span, reverse=True):
         start, end = edit.span.line - 1 - first, edit.span.end_line - 1 - first

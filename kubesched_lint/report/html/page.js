@@ -59,7 +59,7 @@
     const chips = [];
     const chip = (text, kind) => { const item = document.createElement("li"); item.textContent = text; item.className = kind; chips.push(item); };
     if (focus && focus.key) {
-      chip(`${focus.key}: ${focus.told || ""}`, "keyed");
+      chip(`${focus.key}: ${focus.text || ""}`, "keyed");
       for (const [value, usable] of focus.chips || []) chip(usable ? `${value} · ${usable}` : value, usable ? "lit" : "");
     }
     one("#chips").replaceChildren(...chips);
@@ -91,15 +91,15 @@
   };
 
   // About the rule: its text is on the page once and is copied to where somebody reads it.
-  const told = (details) => {
-    if (details.dataset.told || !details.open) return;
+  const showRule = (details) => {
+    if (details.dataset.shown || !details.open) return;
     const card = document.getElementById(`rule-${details.dataset.rule}`);
     const prose = card && one(".prose", card);
     if (!prose) return;
     one("p", details).replaceWith(prose.cloneNode(true));
-    details.dataset.told = "yes";
+    details.dataset.shown = "yes";
   };
-  for (const details of all("details.about")) details.addEventListener("toggle", () => told(details));
+  for (const details of all("details.about")) details.addEventListener("toggle", () => showRule(details));
   const follow = () => {
     const target = location.hash.length > 1 ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
     if (target && target.matches("details")) target.open = true;

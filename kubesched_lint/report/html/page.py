@@ -1,4 +1,4 @@
-"""The report as one page: no network, no server; a policy in its head forbids both, and any script but its own."""
+"""The report as one HTML page. Its content security policy forbids network access and all scripts but its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kubesched_lint.record import replace
 from kubesched_lint.report.context import RenderContext
 from kubesched_lint.report.footer import counts, footer, open_findings, verdict
 from kubesched_lint.report.footer import suppressed as suppressed_counts
-from kubesched_lint.report.html.findings import Told, errors, sections, suppressed, told
+from kubesched_lint.report.html.findings import NumberedCauses, errors, numbered, sections, suppressed
 from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.html.prose import as_html
 from kubesched_lint.report.html.topology import picture, view
@@ -31,10 +31,10 @@ _KEYS = (
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:
-    """Yields the page in pieces."""
+    """Yield the page in pieces."""
     context = replace(context, sources=lru_cache(maxsize=8)(context.sources))
     seen = context.panorama()
-    this = told(report)
+    this = numbered(report)
     yield from _head(report)
     yield from _masthead()
     yield "<main>\n"
@@ -128,8 +128,8 @@ def _footer(report: Report) -> Iterator[str]:
     yield "</dl>\n"
 
 
-def _rules(this: Told, context: RenderContext) -> Iterator[str]:
-    """The cards of the rules that found something, each once."""
+def _rules(this: NumberedCauses, context: RenderContext) -> Iterator[str]:
+    """Yield the card of each rule that has findings on the page."""
     slugs = sorted({cause.first.rule for cause in this.causes if id(cause.first) in this.numbers})
     if not slugs:
         return
@@ -147,7 +147,7 @@ def _rules(this: Told, context: RenderContext) -> Iterator[str]:
     yield "</section>\n"
 
 
-def _foot(report: Report, this: Told, seen: ReportExtras | None, context: RenderContext) -> Iterator[str]:
+def _foot(report: Report, this: NumberedCauses, seen: ReportExtras | None, context: RenderContext) -> Iterator[str]:
     shown = "".join(f"<dt><kbd>{esc(keys)}</kbd></dt><dd>{esc(words)}</dd>" for keys, words in _KEYS)
     yield f'<dialog id="keys" aria-label="Keys"><h2>Keys</h2><dl>{shown}</dl>'
     yield '<form method="dialog"><button>Close</button></form></dialog>\n'
@@ -157,7 +157,7 @@ def _foot(report: Report, this: Told, seen: ReportExtras | None, context: Render
     yield f"<script>{_file('page.js')}</script>\n</body>\n</html>\n"
 
 
-def _view(report: Report, this: Told, seen: ReportExtras) -> object:
+def _view(report: Report, this: NumberedCauses, seen: ReportExtras) -> object:
     focus = {id(finding): at for finding, at in zip(report.findings, seen.scene.focuses, strict=True)}
     return view(seen.scene, [focus.get(key) for key in this.numbers])
 

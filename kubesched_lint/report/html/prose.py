@@ -1,4 +1,4 @@
-"""As much of Markdown as cards are written in, as HTML: headings, paragraphs, lists, tables, fences, code and links."""
+"""The Markdown of cards as HTML: headings, paragraphs, lists, tables, fences, code and links."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ITEM = re.compile(r"\s*(?:[-*]|\d+\.)\s+(.*)")
 
 
 def as_html(markdown: str) -> str:
-    """The blocks of a card without its title; HTML in it is shown, not obeyed."""
+    """Return the blocks of a card without its title; HTML in it is displayed as text."""
     return "\n".join(_blocks(markdown.split("\n")))
 
 
@@ -55,8 +55,8 @@ def _paragraph(lines: list[str]) -> Iterator[str]:
         elif items:
             items[-1].append(line.strip())
     if items and _ITEM.fullmatch(lines[0]):
-        told = (inline(" ".join(item)) for item in items)
-        yield f"<ul>{''.join(f'<li>{item}</li>' for item in told)}</ul>"
+        rows = (f"<li>{inline(' '.join(item))}</li>" for item in items)
+        yield f"<ul>{''.join(rows)}</ul>"
     else:
         yield f"<p>{inline(' '.join(map(str.strip, lines)))}</p>"
 
@@ -85,6 +85,6 @@ def _span(found: re.Match[str]) -> str:
         return f"<em>{esc(found['em'])}</em>"
     address = found["auto"] or found["link"]
     text = esc(found["auto"] or found["text"])
-    if not address.startswith("https://"):  # within the documentation: nowhere to go from a page of its own
+    if not address.startswith("https://"):  # a relative link of the documentation has no target here
         return text
     return f'<a href="{esc(address)}" rel="noreferrer">{text}</a>'

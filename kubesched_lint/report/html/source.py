@@ -1,4 +1,4 @@
-"""Source lines as a page shows them: numbered, coloured, the finding underlined and related places labelled."""
+"""Source lines as HTML: numbered, coloured, the finding underlined and related places labelled."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from kubesched_lint.report.words import esc
 
 _AROUND = 2
 _TALLEST = 9
-"""Lines of one mark that are shown before its middle is left out."""
+"""Maximum number of lines shown of one mark; of a longer one the middle is left out."""
 _MOST_LINES = 40
 _WIDEST = 200
-"""Columns; of a longer line only what is around its mark is shown."""
+"""Columns; of a longer line only the part around its mark is shown."""
 
 _TOKEN = re.compile(
     r"""(?P<c>(?:^|(?<=\s))\#.*)"""
@@ -35,7 +35,7 @@ class LineMark:
 
 
 def excerpt(marks: Sequence[LineMark], lines: Sequence[str]) -> Iterator[str]:
-    """Rows of HTML; nothing where the file cannot be shown."""
+    """Yield rows of HTML; none if the file cannot be shown."""
     lines = _without_end(lines)
     there = [mark for mark in marks if 0 < mark.span.line <= len(lines)]
     wanted = sorted({n for mark in there for n in _lines_of(mark.span, lines)})
@@ -52,12 +52,12 @@ def excerpt(marks: Sequence[LineMark], lines: Sequence[str]) -> Iterator[str]:
 
 
 def _without_end(lines: Sequence[str]) -> Sequence[str]:
-    """Without the empty line after the last line end."""
+    """Return the lines without the empty one after the last line end."""
     return lines[:-1] if lines and not lines[-1] else lines
 
 
 def plain_row(text: str) -> str:
-    """A coloured line without number or mark."""
+    """Return a coloured line without number or mark."""
     return f'<span class="row"><span class="code">{_coloured(text, ())}</span></span>'
 
 
@@ -85,7 +85,7 @@ def _row(number: int, text: str, marks: Sequence[LineMark], lines: Sequence[str]
 
 
 def _on_line(span: Span, number: int, text: str, lines: Sequence[str]) -> tuple[int, int] | None:
-    """Where a mark begins and ends on a line, as indexes."""
+    """Return (start, end) of a mark on a line as indexes; None if the line is outside it."""
     last = last_line(span, lines)
     if not span.line <= number <= last:
         return None

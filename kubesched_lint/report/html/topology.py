@@ -1,4 +1,4 @@
-"""The cluster as a drawing: zones, nodes and pods; the page's script lights up what a finding is about."""
+"""The cluster as SVG: zones, nodes and pods. The page's script highlights the nodes of a finding."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LETTERS = {USABLE: "u", FULL: "f", TAINTED: "t", UNMATCHED: "x"}
 class _Zone:
     name: str
     groups: tuple[tuple[int, NodeGroup], ...]
-    """With their places in the scene."""
+    """(index in the scene, group)."""
 
     @property
     def nodes(self) -> int:
@@ -44,7 +44,7 @@ class _Zone:
 
 
 def picture(scene: ClusterDiagram) -> Iterator[str]:
-    """The drawing, its legend and the pods that wait."""
+    """Yield the drawing, its legend and the pending pods."""
     zones = _zones(scene)
     columns = min(len(zones), 3)
     across = (_WIDTH - _GAP * (columns - 1)) // max(columns, 1)
@@ -107,7 +107,7 @@ def _zone(zone: _Zone, x: int, y: int, across: int, tall: int, boxes: int, scene
 def _node(group: NodeGroup, place: int, x: int, y: int, wide: int, scene: ClusterDiagram) -> Iterator[str]:
     room = int((wide - 14) / 6.5)
     label = group.names[0] if group.count == 1 else f"{group.count:,} × {_stem(group)}"
-    kind = "node passing" if group.mark else "node"
+    kind = "node transient" if group.mark else "node"
     yield f'<g class="{kind}" data-g="{place}"><title>{esc(_tooltip(group, scene))}</title>'
     yield f'<rect class="box" x="{x + 0.5}" y="{y + 0.5}" width="{wide - 1}" height="{_BOX - 1}" rx="6"/>'
     yield f'<text class="nname" x="{x + 8}" y="{y + 16}">{esc(shortened(label, room))}</text>'
@@ -118,7 +118,7 @@ def _node(group: NodeGroup, place: int, x: int, y: int, wide: int, scene: Cluste
 
 
 def _pods(group: NodeGroup, x: int, y: int, wide: int) -> Iterator[str]:
-    """A dot per pod in two rows; where they are too many, a number."""
+    """Yield a dot per pod in two rows; the number of pods if there are too many."""
     across = max(1, wide // _DOT)
     total = sum(count for _, count in group.pods)
     if total > across * 2 or group.count > 1:
@@ -136,7 +136,7 @@ def _pods(group: NodeGroup, x: int, y: int, wide: int) -> Iterator[str]:
 
 
 def _stem(group: NodeGroup) -> str:
-    """What alike nodes are called, as far as their names agree, without the zone that stands above them."""
+    """Return the common start of the nodes' names, without the zone, which the drawing has above them."""
     low, high = min(group.names), max(group.names)
     same = low[: next((i for i, sign in enumerate(low) if high[i : i + 1] != sign), len(low))]
     if group.zone and group.zone in same:
@@ -147,8 +147,8 @@ def _stem(group: NodeGroup) -> str:
 def _tooltip(group: NodeGroup, scene: ClusterDiagram) -> str:
     names = ", ".join(group.names) + (and_more(group.count - len(group.names)) if group.count > 3 else "")
     pods = ", ".join(f"{count:,} × {scene.workloads[number]}" for number, count in group.pods)
-    told = (names, group.capacity, group.mark, *(f"taint {taint}" for taint in group.taints), pods)
-    return " · ".join(filter(None, told))
+    parts = (names, group.capacity, group.mark, *(f"taint {taint}" for taint in group.taints), pods)
+    return " · ".join(filter(None, parts))
 
 
 def _legend(scene: ClusterDiagram) -> Iterator[str]:
@@ -168,14 +168,14 @@ def _short_name(scene: ClusterDiagram, number: int) -> str:
     return f"{ref.namespace}/{ref.name}"
 
 
-# --- what the script needs --------------------------------------------------------------------------------------------
+# --- data for the page's script ---------------------------------------------------------------------------------------
 
 
 def view(scene: ClusterDiagram, focuses: Sequence[Highlight | None]) -> dict[str, Any]:
-    """``focuses`` are those of the findings on the page, in its order.
+    """Return the data; ``focuses`` are those of the findings on the page, in the page's order.
 
-    ``reach``: workload → a letter per group; ``say``: workload → what is told of its nodes; ``at``: for each finding
-    its focus or -1; ``focus``: workload, the zones to light, and chips of domains.
+    ``reach``: workload → a letter per group; ``say``: workload → a sentence about its nodes; ``at``: per finding the
+    index of its focus, or -1; ``focus``: workload, zones to highlight, and chips of domains.
     """
     different = list(dict.fromkeys(focus for focus in focuses if focus is not None))
     place = {focus: i for i, focus in enumerate(different)}
@@ -183,7 +183,7 @@ def view(scene: ClusterDiagram, focuses: Sequence[Highlight | None]) -> dict[str
     return {
         "reach": {number: "".join(_LETTERS[level] for level in scene.reach[number]) for number in used},
         "name": {number: shortened(scene.workloads[number].name, 16) for number in used},
-        "say": {number: _said(scene, number) for number in used},
+        "say": {number: _about_nodes(scene, number) for number in used},
         "pods": [dict(group.pods) for group in scene.groups],
         "folded": [int(group.count > 1) for group in scene.groups],
         "at": [-1 if focus is None else place[focus] for focus in focuses],
@@ -191,17 +191,17 @@ def view(scene: ClusterDiagram, focuses: Sequence[Highlight | None]) -> dict[str
     }
 
 
-def _said(scene: ClusterDiagram, number: int) -> str:
+def _about_nodes(scene: ClusterDiagram, number: int) -> str:
     counts = scene.counts[number]
-    told = [f"{scene.workloads[number]} may stand on {counts[USABLE]:,} of {many(sum(counts.values()), 'node')}"]
+    parts = [f"{scene.workloads[number]} can use {counts[USABLE]:,} of {many(sum(counts.values()), 'node')}"]
     for level, one, more in (
         (TAINTED, "has a taint that it does not tolerate", "have a taint that it does not tolerate"),
         (UNMATCHED, "does not match its node selector or affinity", "do not match its node selector or affinity"),
         (FULL, "is cordoned or too small", "are cordoned or too small"),
     ):
         if counts[level]:
-            told.append(f"{counts[level]:,} {plural(counts[level], one, more)}")
-    return "; ".join(told) + "."
+            parts.append(f"{counts[level]:,} {plural(counts[level], one, more)}")
+    return "; ".join(parts) + "."
 
 
 def _focus(scene: ClusterDiagram, focus: Highlight) -> dict[str, Any]:
@@ -211,11 +211,11 @@ def _focus(scene: ClusterDiagram, focus: Highlight) -> dict[str, Any]:
     if focus.key == ZONE:
         found["zones"] = [domain.value for domain in usable]
     if focus.key == HOSTNAME:
-        found["told"] = f"each node is a domain of its own: {len(usable):,} usable"
+        found["text"] = f"each node is a domain of its own: {len(usable):,} usable"
     elif focus.key:
         found["chips"] = [[domain.value, domain.usable, domain.nodes] for domain in domains if domain.value][:40]
         lacking = sum(domain.nodes for domain in domains if not domain.value)
-        found["told"] = f"{many(len(usable), 'usable domain')}" + (
+        found["text"] = f"{many(len(usable), 'usable domain')}" + (
             f"; {many(lacking, 'node')} without the key" if lacking else ""
         )
     return found

@@ -9,9 +9,9 @@ from kubesched_lint.lifecycle.skew import Skew, skew_of
 from kubesched_lint.lifecycle.verdicts import BY_SCORES, NONE, Cell
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.printing import json_text, visible
+from kubesched_lint.report.cell_details import details as behind
+from kubesched_lint.report.cell_details import event_title, needs_a_word
 from kubesched_lint.report.cells import width, wrapped
-from kubesched_lint.report.cells_in_detail import details as behind
-from kubesched_lint.report.cells_in_detail import shown, title
 from kubesched_lint.report.cluster_picture import drawn, legend
 from kubesched_lint.report.palette import Palette
 
@@ -51,7 +51,9 @@ def _matrix(outlook: SimulationReport, palette: Palette, room: int) -> Iterator[
     names = [f"{visible(w.namespace)}/{visible(w.name)}" for w in outlook.workloads]
     heads = [("", ""), *((names[r.number], outlook.workloads[r.number].kind) for r in outlook.rows)]
     wide = [max(map(width, column)) for column in zip(*heads, strict=True)]
-    columns = [[title(e), *(visible(r.cells[i].text) for r in outlook.rows)] for i, e in enumerate(outlook.events)]
+    columns = [
+        [event_title(e), *(visible(r.cells[i].text) for r in outlook.rows)] for i, e in enumerate(outlook.events)
+    ]
     widths = [max(map(width, column)) for column in columns]
     start = 0
     while start < len(columns):
@@ -140,7 +142,7 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
     for text, meaning in _WORDS:
         if text in said:
             yield text, meaning
-    why = " ".join(f"{c.why} {' '.join(c.missing)}" for c in shown(cells))
+    why = " ".join(f"{c.why} {' '.join(c.missing)}" for c in cells if needs_a_word(c))
     if "counting" in why:
         yield (
             "counting",
@@ -178,7 +180,9 @@ def _premises(outlook: SimulationReport, room: int) -> Iterator[str]:
             if cell.verdict != NONE:
                 total += 1
                 for premise in cell.assumes:
-                    holders.setdefault(premise, []).append(f"{workload.namespace}/{workload.name} {title(cell.event)}")
+                    holders.setdefault(premise, []).append(
+                        f"{workload.namespace}/{workload.name} {event_title(cell.event)}"
+                    )
     if not holders:
         return
     yield ""
@@ -266,7 +270,7 @@ def as_html_fragment(outlook: SimulationReport) -> str:
     """Return a table for a page: each cell has its verdict as class and the reason as title."""
     from kubesched_lint.report.words import esc
 
-    head = "".join(f"<th>{esc(title(e))}</th>" for e in outlook.events)
+    head = "".join(f"<th>{esc(event_title(e))}</th>" for e in outlook.events)
     rows = []
     for row in outlook.rows:
         workload = outlook.workloads[row.number]

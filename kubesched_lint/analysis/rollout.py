@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.world import Member
-
-if TYPE_CHECKING:
-    pass
 
 OLD_PODS = "the old pods stand on nodes that the new ones may use as well"
 """Premise of every proof about a rollout: a change that also moves the workload may find room elsewhere."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from kubesched_lint.admission.decision import CREATED
-from kubesched_lint.analysis.held import amid_rollout, as_it_stands, without
 from kubesched_lint.analysis.replacing import changes
+from kubesched_lint.analysis.worlds import amid_rollout, as_it_stands, without_workloads
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.revisions import by_revision
 from kubesched_lint.cluster.running import HASH
@@ -36,7 +36,7 @@ def setting_of(world: World) -> Setting:
     assert cluster is not None, "a simulation needs nodes"
     amid = amid_rollout(world)
     if amid:
-        world = world.with_manifests(without(world.manifests, amid))
+        world = world.with_manifests(without_workloads(world.manifests, amid))
     ordered = [w for w in world.order.workloads if w.kind != "CronJob"]
     bare = {(w.namespace, w.name) for w in ordered if w.kind == "Pod"}
     running = {i: by_revision(w, _its_own(world.member(w), bare), cluster) for i, w in enumerate(ordered)}

@@ -9,13 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from kubesched_lint.analysis.held import without
+from kubesched_lint.cluster.template import AS_IT_RUNS
 from kubesched_lint.record import record, replace
-from kubesched_lint.world.world import World, once_per_world
+from kubesched_lint.text import first_few
+from kubesched_lint.world.world import Member, World, once_per_world
 
 if TYPE_CHECKING:
     from kubesched_lint.analysis.plan import Plan
     from kubesched_lint.cluster.cluster import Cluster
+    from kubesched_lint.cluster.nodeset import NodeSet
+    from kubesched_lint.model.inventory import Inventory
+    from kubesched_lint.model.node import Taint
+    from kubesched_lint.model.pod import BoundPod
+    from kubesched_lint.model.workload import Workload
+
 
 T = TypeVar("T")
 
@@ -60,7 +67,7 @@ def surviving(
 def without_suspended(world: World) -> World:
     """The world without paused and suspended workloads: they get no pods, so pools add no nodes for them."""
     held = [w for w in world.manifests.workloads if w.held]
-    return world.with_manifests(without(world.manifests, held)) if held else world
+    return world.with_manifests(without_workloads(world.manifests, held)) if held else world
 
 
 @once_per_world
@@ -110,3 +117,95 @@ def with_spares(world: World) -> World | None:
             take(template, limits)
     now = world.without_pools
     return now.on(grown(now.cluster or world.cluster, Plan(nodes=tuple(nodes.values()))))
+
+
+# --- The cluster after all temporary taints and cordons are gone, and what a workload could use then ------------------
+
+
+def settled(cluster: Cluster) -> Cluster:
+    """The cluster without cordons and temporary taints; bare pods that do not tolerate a NoExecute taint are leaving.
+
+    The taint eviction controller deletes them, at once or after their tolerationSeconds, and no controller recreates
+    them (``pkg/controller/tainteviction/taint_eviction.go``, processPodOnNode). Pods with a controller come back
+    elsewhere.
+    """
+    later = cluster.settled()
+    taints = {node.name: taints for node in later.inventory.nodes if (taints := _evicting(node.taints))}
+    if not taints:
+        return later
+    pods = tuple(_leaving(bound, taints.get(bound.node, ())) for bound in later.inventory.pods)
+    return replace(later, inventory=replace(later.inventory, pods=pods))
+
+
+def _evicting(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:
+    return tuple(t for t in taints if t.effect == "NoExecute")
+
+
+def _leaving(bound: BoundPod, taints: tuple[Taint, ...]) -> BoundPod:
+    if not taints or bound.owner is not None or bound.terminating:
+        return bound
+    from kubesched_lint.scheduler.tolerance import tolerates
+
+    for taint in taints:
+        first = next((t for t in bound.pod.tolerations if tolerates(t, taint)), None)
+        if first is None or first.seconds is not None:
+            return replace(bound, terminating=True)
+    return bound
+
+
+def usable_when_settled(it: Member) -> NodeSet:
+    """Nodes of ``World.index`` that are open, or closed only by a cordon or a temporary taint."""
+    from kubesched_lint.cluster.index import NodeIndex
+    from kubesched_lint.scheduler.framework import static_feasible
+
+    assert it.world.cluster is not None, "a rule that reads nodes runs only with a cluster"
+    settled = it.world.cluster.settled()
+    if settled is it.world.cluster:
+        return it.usable
+    # The order of the nodes is the same, so positions are the same in both indexes.
+    return static_feasible(it.pod, NodeIndex(settled.inventory.nodes))
+
+
+# --- Workloads that make no new pods until somebody resumes them: paused Deployments, suspended Jobs and CronJobs -----
+
+_HASH = "pod-template-hash"
+_MOST_NAMED = 3
+
+
+def without_workloads(manifests: Inventory, workloads: Sequence[Workload]) -> Inventory:
+    """The set without some workloads; their running pods then count as other pods, which stay."""
+    gone = set(map(id, workloads))
+    return replace(manifests, workloads=tuple(w for w in manifests.workloads if id(w) not in gone))
+
+
+def amid_rollout(world: World) -> tuple[Workload, ...]:
+    """Deployments that were paused while pods of two revisions run: they keep both."""
+    paused = (w for w in world.manifests.workloads if w.held == "paused")
+    return tuple(
+        w for w in paused if len({b.pod.labels.get(_HASH) for b in _staying(world.member(w).running_pods)}) > 1
+    )
+
+
+def as_it_stands(workload: Workload, running: Sequence[BoundPod]) -> Workload:
+    """The workload as its controller treats it while it is paused or suspended: only running pods, or none."""
+    staying = _staying(running)
+    if workload.held != "paused" or not staying:
+        return replace(workload, replicas=0)
+    pod = replace(staying[0].pod, path=workload.pod.path, labels_path=workload.pod.labels_path)
+    return replace(workload, pod=pod, template=AS_IT_RUNS)
+
+
+def _staying(running: Sequence[BoundPod]) -> Sequence[BoundPod]:
+    return [bound for bound in running if not bound.terminating]
+
+
+def resumed_premise(workload: Workload) -> str:
+    """Return the premise of a hazard of a paused or suspended workload."""
+    if workload.held == "paused":
+        return f"{workload} is resumed: while {workload.held_field} is true no pod is made of a new template"
+    return f"{workload} is resumed: while {workload.held_field} is true it has no pods"
+
+
+def resumed_premise_of_others(workloads: Sequence[Workload]) -> str:
+    """The premise of a hazard that needs pods of paused or suspended workloads."""
+    return f"resumed: {first_few([f'{w} ({w.held})' for w in workloads], _MOST_NAMED)}"

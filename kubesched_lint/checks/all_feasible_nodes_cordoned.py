@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.transient import usable_when_settled
+from kubesched_lint.analysis.worlds import usable_when_settled
 from kubesched_lint.cluster.transient import passing_of
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.world.premises import node_premises

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint.findings import Finding, Hazard, ObjectRef, Place, Related, Severity, Source
-from kubesched_lint.manifests.document import location_of
+from kubesched_lint.findings import Finding, Hazard, ObjectRef, Place, Related, Severity, Skip, Source
+from kubesched_lint.manifests.classify import may_be_open, unfilled, value_at
+from kubesched_lint.manifests.document import Document, location_of
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record, replace
 from kubesched_lint.rulebook.library import Rule
@@ -117,3 +118,62 @@ def _digest(text: str) -> str:
     from hashlib import blake2b
 
     return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+# --- One finding per cause: drop a finding if a rule that names the cause better has one on the same object -----------
+
+
+def without_yielding(judged: Sequence[Judged]) -> Iterator[Judged]:
+    """Yield the findings that no better one replaces.
+
+    An error never yields to a lower severity. A trial does not yield to findings that explain fewer waiting pods.
+    """
+    spoken: dict[tuple[str, ObjectRef], list[Judged]] = {}
+    for one in judged:
+        spoken.setdefault((one.rule.slug, one.finding.object), []).append(one)
+    for one in judged:
+        better = [said for slug in one.rule.yields_to for said in spoken.get((slug, one.finding.object), ())]
+        enough = one.finding.severity if one.finding.severity is Severity.ERROR else Severity.NOTE
+        if all(said.finding.severity < enough for said in better) or _saw_more(one, better):
+            yield one
+
+
+def _saw_more(one: Judged, better: Sequence[Judged]) -> bool:
+    """Whether a trial left more pods waiting than all better findings explain; one without a count explains all."""
+    if one.finding.evidence.kind != "witness":
+        return False  # a second proof would only name another cause for the same pods
+    seen = one.hazard.values.get("pending")
+    explained = [said.hazard.values.get("pending") for said in better]
+    counts = [count for count in explained if isinstance(count, int)]
+    return isinstance(seen, int) and len(counts) == len(explained) and sum(counts) < seen
+
+
+# --- Findings at a template's placeholder: the value is unknown, so the rule counts as skipped ------------------------
+
+
+def without_open_text(judged: Iterable[Judged]) -> tuple[tuple[Judged, ...], tuple[Skip, ...]]:
+    """Return the findings that are not at a placeholder, and a skip for each of the others."""
+    kept: list[Judged] = []
+    skips: list[Skip] = []
+    for one in judged:
+        text = _left_open(one)
+        if text is None:
+            kept.append(one)
+        else:
+            place = one.finding.location
+            reason = f"{place.path}:{place.span.line}: {text} is a placeholder, render the template first"
+            skips.append(Skip(one.rule.slug, reason))
+    return tuple(kept), tuple(dict.fromkeys(skips))
+
+
+def _left_open(judged: Judged) -> str | None:
+    """The placeholder at the finding's place, or None; a warning about the text alone holds for any value."""
+    if judged.finding.severity is not Severity.ERROR and judged.rule.needs == ("text",):
+        return None
+    at = judged.hazard.at
+    source = judged.hazard.source or (judged.workload and judged.workload.source)
+    if at[:1] == ("metadata",):
+        return None  # an object may have any name
+    if isinstance(source, Document) and source.is_plain and not may_be_open(source.text):
+        return None  # saves parsing the values again
+    return unfilled(value_at(getattr(source, "value", None), at))

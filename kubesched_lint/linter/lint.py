@@ -8,8 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from kubesched_lint import work
-from kubesched_lint.analysis.transient import settled
-from kubesched_lint.analysis.worlds import surviving, without_suspended
+from kubesched_lint.analysis.worlds import settled, surviving, without_suspended
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.findings import (
     Hazard,
@@ -27,7 +26,15 @@ from kubesched_lint.linter.applies import (
     lacking,
     rests_on_nodes,
 )
-from kubesched_lint.linter.judged import Judged, finding_of, identity_of, numbered, severity_of
+from kubesched_lint.linter.judged import (
+    Judged,
+    finding_of,
+    identity_of,
+    numbered,
+    severity_of,
+    without_open_text,
+    without_yielding,
+)
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, no_longer_served, ref_of
 from kubesched_lint.manifests.document import Document
@@ -67,16 +74,12 @@ def _lint(
     if cluster is not None and cluster.passing:
         run.today(rules, World(manifests.inventory, cluster, premises), cluster)
     judged = tuple(_told_once(_not_ignored(run.judged, options), manifests))
-    if judged:  # saves the imports for a clean set
-        from kubesched_lint.linter.unfilled import without_open_text
-        from kubesched_lint.linter.yielding import without_yielding
+    judged, unfilled = without_open_text(tuple(without_yielding(judged)))
+    run.skipped.extend(unfilled)
+    if cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
+        from kubesched_lint.linter.refuting import established
 
-        judged, unfilled = without_open_text(tuple(without_yielding(judged)))
-        run.skipped.extend(unfilled)
-        if cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
-            from kubesched_lint.linter.refuting import established
-
-            judged = tuple(established(judged, lambda one: run.as_meant(one, world)))
+        judged = tuple(established(judged, lambda one: run.as_meant(one, world)))
     findings = sorted((j.finding for j in judged), key=lambda f: (f.location.path, f.location.span, f.rule))
     report = Report(
         tuple(numbered(findings)),

@@ -10,8 +10,13 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kubesched_lint.analysis.held import premise, premise_of_others, without
-from kubesched_lint.analysis.worlds import WhatIf, without_suspended
+from kubesched_lint.analysis.worlds import (
+    WhatIf,
+    resumed_premise,
+    resumed_premise_of_others,
+    without_suspended,
+    without_workloads,
+)
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.applies import argues_of_pods, rests_on_nodes, stands_already
 from kubesched_lint.linter.duplicate_definitions import DuplicateDefinitions
@@ -122,7 +127,7 @@ def _is_held(judged: Judged, world: World) -> bool:
 
 def _if_resumed(judged: Judged, world: World) -> str:
     assert judged.workload is not None
-    return premise(judged.workload)
+    return resumed_premise(judged.workload)
 
 
 def _is_not_held(judged: Judged, world: World) -> bool:
@@ -206,7 +211,7 @@ class OfSet:
     # -- what is suspended or refused
 
     def _if_others_are(self, judged: Judged, world: World) -> str:
-        return premise_of_others(self._held)
+        return resumed_premise_of_others(self._held)
 
     def _leans(self, judged: Judged, world: World) -> bool:
         """Whether a finding may come from pods of rejected workloads; False for findings about these workloads."""
@@ -221,7 +226,7 @@ class OfSet:
 
     def _taken(self, world: World) -> World:
         if id(world) not in self._parts:
-            self._parts[id(world)] = world.with_manifests(without(world.manifests, self._refused))
+            self._parts[id(world)] = world.with_manifests(without_workloads(world.manifests, self._refused))
         return self._parts[id(world)]
 
     def _part(self, manifests: Inventory, world: World) -> World:

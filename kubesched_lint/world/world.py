@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, TypeVar
 from kubesched_lint.cluster.nodeset import first, only
 from kubesched_lint.model.decode.objects import kinds_in
 from kubesched_lint.record import record, replace
-from kubesched_lint.world.namespaces import Namespaces
 from kubesched_lint.world.order import CreationOrder
 from kubesched_lint.world.pod_labels import (
     REVISION_LABELS,
@@ -22,7 +21,7 @@ from kubesched_lint.world.pod_labels import (
     read_labels,
     standing_for_all,
 )
-from kubesched_lint.world.selection import Selection
+from kubesched_lint.world.selection import Namespaces, Selection
 
 if TYPE_CHECKING:
     from kubesched_lint.admission.admission import Admission

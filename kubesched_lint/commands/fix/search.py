@@ -11,7 +11,7 @@ from dataclasses import field
 from functools import cached_property
 
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.transient import settled
+from kubesched_lint.analysis.worlds import settled
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.fix.proposals import (
     Placed,

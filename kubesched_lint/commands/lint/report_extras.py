@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from kubesched_lint.analysis.transient import settled
-from kubesched_lint.analysis.worlds import grown_world
+from kubesched_lint.analysis.worlds import grown_world, settled
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.lint.cluster_diagram import ClusterDiagram, scene
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate

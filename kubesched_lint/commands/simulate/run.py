@@ -7,11 +7,9 @@ from functools import cache
 
 from kubesched_lint import work
 from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.held import amid_rollout
 from kubesched_lint.analysis.setting import setting_of
-from kubesched_lint.analysis.transient import settled
 from kubesched_lint.analysis.well_known import untold_label
-from kubesched_lint.analysis.worlds import WhatIf, grown_world, surviving, without_suspended
+from kubesched_lint.analysis.worlds import WhatIf, amid_rollout, grown_world, settled, surviving, without_suspended
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.simulate.refuting_cells import established_cells
 from kubesched_lint.commands.simulate.scaling import scale_events, sizes

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.analysis.nearest import hint, nearest_key_of
+from kubesched_lint.analysis.nearest import hint, nearest_key
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.well_known import WELL_KNOWN
 from kubesched_lint.checks._remedies import is_slip
+from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.world.premises import node_premises
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -33,7 +34,7 @@ def check(it: Member) -> Iterator[Hazard]:
                     supply=0,
                     assumes=node_premises(it),
                 ),
-                values=_values(it.world, wish.topology_key, count),
+                values=_values(it, wish.topology_key, count),
                 # Pods of a DaemonSet that the scheduler refuses stay Pending too.
                 variant=variant,
             )
@@ -42,7 +43,7 @@ def check(it: Member) -> Iterator[Hazard]:
             yield Hazard(
                 at=(*term.path, "topologyKey"),
                 evidence=pattern(f"0 of {count} usable nodes carry the label {term.topology_key}"),
-                values=_values(it.world, term.topology_key, count),
+                values=_values(it, term.topology_key, count),
                 severity=Severity.WARNING,
                 variant="inert",
             )
@@ -51,11 +52,16 @@ def check(it: Member) -> Iterator[Hazard]:
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Write the key that nodes carry."""
     key = str(hazard.values["key"])
-    meant = nearest_key_of(it.world, key)
+    meant = _nearest_usable(it, key)
     if meant:
         certain = hazard.variant != "inert" and (meant in WELL_KNOWN or is_slip(key, meant))
         yield Remedy(f"write {meant}, which nodes carry", safe=certain, changes=(Put(hazard.at, meant),))
 
 
-def _values(world: World, key: str, count: int) -> dict[str, object]:
-    return {"key": key, "count": count, "nearest": hint(nearest_key_of(world, key), "perhaps ")}
+def _values(it: Member, key: str, count: int) -> dict[str, object]:
+    return {"key": key, "count": count, "nearest": hint(_nearest_usable(it, key), "perhaps ")}
+
+
+def _nearest_usable(it: Member, key: str) -> str:
+    """A label key of usable nodes that reads like ``key``; the key itself may be on nodes that the pod cannot use."""
+    return nearest_key(key, (it.world.nodes[i] for i in positions(it.usable & it.world.distinct)))

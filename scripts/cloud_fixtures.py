@@ -1,6 +1,6 @@
-"""Write the node lists of ``fixtures/clouds``: what ``kubectl get nodes -o json`` shows on each platform.
+"""Write ``fixtures/clouds``: the nodes as ``kubectl get nodes -o json`` shows them, and cluster-autoscaler's status.
 
-python scripts/cloud_fixtures.py           # write fixtures/clouds/<cloud>/nodes.json
+python scripts/cloud_fixtures.py           # write <cloud>/nodes.json and cluster-autoscaler/<cloud>.yaml
 python scripts/cloud_fixtures.py --check   # exit with 1 if a file differs
 
 ``fixtures/clouds/clouds.yaml`` says what differs between the platforms; this script adds what every kubelet reports.
@@ -158,14 +158,89 @@ def node_list(cloud: Json) -> str:
     return json.dumps(listed, indent=1) + "\n"
 
 
+def scaled_groups(cloud: Json) -> Iterator[tuple[str, int]]:
+    """Yield the name that cluster-autoscaler has for a group, and how many nodes it has; the group at zero is last."""
+    scaled = [group for group in cloud["groups"] if not group.get("unscaled")]
+    for group in [*scaled, {"name": cloud["zero"]["name"], "zones": ""}]:
+        name = Template(cloud["autoscaler"])
+        if "$zone" not in cloud["autoscaler"]:
+            yield name.substitute(group=group["name"]), len(group["zones"])
+            continue
+        for letter, zone in zip("abc", cloud["zones"], strict=True):
+            if letter in (group["zones"] or "a"):
+                yield name.substitute(group=group["name"], zone=zone), group["zones"].count(letter)
+
+
+def config_map(status: str) -> str:
+    """Return the ConfigMap of cluster-autoscaler with the status as text."""
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  annotations:\n"
+    at = f"    cluster-autoscaler.kubernetes.io/last-updated: {SEEN_AT[:10]} {SEEN_AT[11:19]}.0 +0000 UTC\n"
+    text = "".join(f"    {line}\n" for line in status.splitlines())
+    return f"{head}{at}  name: cluster-autoscaler-status\n  namespace: kube-system\ndata:\n  status: |\n{text}"
+
+
+def status_as_yaml(cloud: Json) -> str:
+    """Return ``data.status`` as cluster-autoscaler 1.30 and later write it."""
+    times = {"lastProbeTime": SEEN_AT, "lastTransitionTime": SEEN_AT}
+    groups = [
+        {"name": name, "health": health(count, least=0, most=10), "scaleUp": {"status": "NoActivity", **times}}
+        | {"scaleDown": {"status": "NoCandidates", **times}}
+        for name, count in scaled_groups(cloud)
+    ]
+    total = sum(count for _, count in scaled_groups(cloud))
+    whole = {"health": health(total), "scaleUp": {"status": "NoActivity", **times}}
+    whole["scaleDown"] = {"status": "NoCandidates", **times}
+    said = {"time": SEEN_AT, "autoscalerStatus": "Running", "clusterWide": whole, "nodeGroups": groups}
+    return yaml.safe_dump(said, sort_keys=False, width=1000)
+
+
+def health(count: int, least: int | None = None, most: int = 0) -> Json:
+    registered = {"total": count, "ready": count, "notStarted": 0}
+    sizes = {} if least is None else {"cloudProviderTarget": count, "minSize": least, "maxSize": most}
+    counts = {"registered": registered, "longUnregistered": 0, "unregistered": 0}
+    times = {"lastProbeTime": SEEN_AT, "lastTransitionTime": SEEN_AT}
+    return {"status": "Healthy", "nodeCounts": counts, **sizes, **times}
+
+
+def status_as_text(cloud: Json) -> str:
+    """Return ``data.status`` as cluster-autoscaler 1.29 and earlier write it."""
+    return "\n".join(text_lines(cloud))
+
+
+def text_lines(cloud: Json) -> Iterator[str]:
+    at = f"{SEEN_AT[:10]} {SEEN_AT[11:19]}.0 +0000 UTC"
+    seen = " (ready={0} unready=0 (resourceUnready=0) notStarted=0 longNotStarted=0 registered={0} longUnregistered=0"
+    times = [f"               {key + ':':<19} {at} m=+10.0" for key in ("LastProbeTime", "LastTransitionTime")]
+    total = sum(count for _, count in scaled_groups(cloud))
+    idle = ["  ScaleDown:   NoCandidates (candidates=0)", *times, ""]
+    yield f"Cluster-autoscaler status at {at}:"
+    yield "Cluster-wide:"
+    yield from ("  Health:      Healthy" + seen.format(total) + ")", *times)
+    yield from (f"  ScaleUp:     NoActivity (ready={total} registered={total})", *times, *idle)
+    yield "NodeGroups:"
+    for name, count in scaled_groups(cloud):
+        yield f"  Name:        {name}"
+        yield f"  Health:      Healthy{seen.format(count)} cloudProviderTarget={count} (minSize=0, maxSize=10))"
+        yield from times
+        yield from (f"  ScaleUp:     NoActivity (ready={count} cloudProviderTarget={count})", *times, *idle)
+
+
 def descriptions() -> dict[str, Json]:
     """Return cloud → description."""
     read = yaml.safe_load((FOLDER / "clouds.yaml").read_text(encoding="utf-8"))
     return {name: {**cloud, "name": name} for name, cloud in read["clouds"].items()}
 
 
+def files() -> Iterator[tuple[Path, str]]:
+    for name, cloud in descriptions().items():
+        yield FOLDER / name / "nodes.json", node_list(cloud)
+        if "autoscaler" in cloud:
+            yield FOLDER / "cluster-autoscaler" / f"{name}.yaml", config_map(status_as_yaml(cloud))
+            yield FOLDER / "cluster-autoscaler" / f"{name}-before-1.30.yaml", config_map(status_as_text(cloud))
+
+
 def main(*, check: bool) -> int:
-    wanted = {FOLDER / name / "nodes.json": node_list(cloud) for name, cloud in descriptions().items()}
+    wanted = dict(files())
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         if not check:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 CLOUDS = ROOT / "fixtures" / "clouds"
@@ -50,3 +52,17 @@ def test_nodes_are_few_named_once_in_three_zones(cloud: str) -> None:
     assert len({node["metadata"]["labels"]["topology.kubernetes.io/zone"] for node in nodes}) == 3
     workers = [node for node in nodes if "node-role.kubernetes.io/control-plane" not in node["metadata"]["labels"]]
     assert all(TELLS[cloud] in node["metadata"]["labels"] for node in workers)
+
+
+SCALED = ("aks", "eks", "gke", "kops", "openshift")
+
+
+@pytest.mark.parametrize("cloud", SCALED)
+def test_the_status_of_cluster_autoscaler_names_a_group_at_zero(cloud: str) -> None:
+    status = yaml.safe_load((CLOUDS / "cluster-autoscaler" / f"{cloud}.yaml").read_text(encoding="utf-8"))
+    groups = yaml.safe_load(status["data"]["status"])["nodeGroups"]
+    ready = {group["name"]: group["health"]["nodeCounts"]["registered"]["ready"] for group in groups}
+    assert [name for name, count in ready.items() if not count] == [next(name for name in ready if "gpu" in name)]
+    old = (CLOUDS / "cluster-autoscaler" / f"{cloud}-before-1.30.yaml").read_text(encoding="utf-8")
+    text = yaml.safe_load(old)["data"]["status"]
+    assert re.findall(r"Name: +(\S+)", text) == list(ready)

@@ -229,7 +229,7 @@ class _Growth:
             return None
         weight = max(o.template.pool.weight for o in allowed)
         allowed = [o for o in allowed if o.template.pool.weight == weight]
-        known = [o for o in allowed if o.room is not None] or allowed
+        known = [o for o in allowed if o.template.shape.allocatable is not None] or allowed
         takes = self._takes(pod, queue.left, known)
         most = max(takes.values())
         return min((o for o in known if takes[id(o)] == most), key=lambda o: o.size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.plan import GROWN, TODAY, Plan, Verdict, listed
@@ -28,15 +28,32 @@ def pool_notes(world: World) -> Iterator[str]:
     if zoneless:
         names = plural(len(zoneless), "names", "name")
         yield f"{_names(zoneless)} {names} no zones: assumed are those of today's nodes and any that a pod selects"
-    unknown = [pool.name for pool in pools if is_open(pool)]
-    if unknown:
-        yield f"{_names(unknown)} may use machine types of unknown size: on those every request fits"
+    yield from _unknown_sizes(pools)
     nodes = () if world.cluster is None else world.cluster.inventory.nodes
     for pool, count in ((pool, sum(stands_in(node, pool) for node in nodes)) for pool in pools):
         if count:
             are = f"{count} {plural(count, 'node of it counts', 'nodes of it count')} as there"
             yield f"pool {pool.name} has at least {pool.minimum} nodes: {are}, though none is listed"
     yield from growth_notes(growth_plan(world))
+
+
+def _unknown_sizes(pools: Sequence[NodePool]) -> Iterator[str]:
+    """Yield what is assumed about machine types that the table does not list, one line per bound."""
+    found: dict[str, list[str]] = {}
+    for pool in pools:
+        if is_open(pool):
+            found.setdefault(_bound(pool), []).append(pool.name)
+    for bound, names in found.items():
+        yield f"{_names(names)} may use machine types of unknown size: {bound}"
+
+
+def _bound(pool: NodePool) -> str:
+    unlisted = [shape.most for shape in shapes(pool) if shape.allocatable is None]
+    known = [most for most in unlisted if most is not None]
+    if len(known) < len(unlisted):
+        return "on those every request fits"
+    cpu, memory = (show(name, max(most[name] for most in known)) for name in ("cpu", "memory"))
+    return f"assumed is that none has more than {cpu} CPU and {memory} memory, the most that its cloud sells"
 
 
 def growth_notes(plan: Plan) -> Iterator[str]:

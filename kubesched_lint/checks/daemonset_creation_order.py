@@ -154,7 +154,7 @@ def _too_small(it: Member, daemon: Workload) -> str | None:
     for position, most in copies(pod, ClusterState(index), fitting, it.replicas):
         template, room = kinds[position].template, rooms[position]
         where = f"a new {template.shape.name} of pool {template.pool.name}"
-        if room is None:
+        if room is None or template.shape.allocatable is None:
             return f"what {where} offers is unknown"
         taken = {"pods": most, **{name: most * amount for name, amount in pod.requests.items()}}
         for name, amount in (("pods", 1), *itself.requests.items()):

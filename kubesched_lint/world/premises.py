@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kubesched_lint.cluster.nodepools.templates import is_open
 from kubesched_lint.world.staying import staying
 from kubesched_lint.world.world import Member, World, once_per_world
 
@@ -20,7 +21,8 @@ def node_premise(world: World) -> str:
     if world.pools:
         names = ", ".join(pool.name for pool in world.pools)
         room = " (their DaemonSets deducted)" if any(o.daemons for o in world.potential.offers) else ""
-        return f"the nodes of the snapshot stay, and others come only from the pools {names}{room}"
+        size = ", on no larger machines than their cloud sells" if any(map(is_open, world.pools)) else ""
+        return f"the nodes of the snapshot stay, and others come only from the pools {names}{room}{size}"
     return "the nodes stay as in the snapshot"
 
 

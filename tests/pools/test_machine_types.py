@@ -82,9 +82,10 @@ def test_every_machine_offers_less_than_it_has() -> None:
 
 
 def test_sources_are_named_for_every_cloud() -> None:
-    assert set(TABLE) == {"about", "sources", *CLOUDS}
+    assert set(TABLE) == {"about", "sources", "largest", *CLOUDS}
     for cloud in CLOUDS:
-        assert all(source.startswith("https://") for source in TABLE["sources"][cloud])
+        for sources in (TABLE["sources"], TABLE["largest"]["sources"]):
+            assert all(source.startswith("https://") for source in sources[cloud])
 
 
 def test_a_name_tells_the_cores() -> None:

@@ -10,6 +10,7 @@ from kubesched_lint.model.node import stable_key
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import record
 
+_COMMON = ("cpu", "memory", "pods", "ephemeral-storage")
 _OF_THE_SYSTEM = ("kubernetes.io", "k8s.io", "cloud.google.com", "gke.io")
 
 
@@ -20,6 +21,8 @@ class LabelDemand:
     asked: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     separations: tuple[Labels, ...] = ()
     """Labels that a pod both selects and tolerates as taints: GKE Autopilot makes nodes with them."""
+    devices: tuple[str, ...] = ()
+    """Resources besides CPU, memory and pods that a pod requests."""
 
     def mentions(self, key: str) -> bool:
         return key in self.asked
@@ -32,6 +35,7 @@ def wishes_of(pods: Iterable[Pod], topologies: Iterable[tuple[str, tuple[str, ..
     """Return the label demand of pods; ``topologies`` are further keys with values, such as the zones of volumes."""
     asked: dict[str, dict[str, None]] = {}
     apart: dict[tuple[tuple[str, str], ...], Labels] = {}
+    devices: dict[str, None] = {}
     for key, values in topologies:
         asked.setdefault(stable_key(key), {}).update(dict.fromkeys(values))
     for pod in pods:
@@ -42,7 +46,8 @@ def wishes_of(pods: Iterable[Pod], topologies: Iterable[tuple[str, tuple[str, ..
         separation = dict(_separation(pod))
         if separation:
             apart[tuple(sorted(separation.items()))] = separation
-    return LabelDemand({key: tuple(values) for key, values in asked.items()}, tuple(apart.values()))
+        devices |= dict.fromkeys(name for name in pod.requests if name not in _COMMON)
+    return LabelDemand({key: tuple(values) for key, values in asked.items()}, tuple(apart.values()), tuple(devices))
 
 
 def _requirements(pod: Pod) -> Iterator[Requirement]:

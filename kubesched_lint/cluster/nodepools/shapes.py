@@ -47,7 +47,8 @@ def cloud_of(names: Sequence[str]) -> str:
 
 
 @cache
-def _data() -> Mapping[str, Any]:
+def machine_data() -> Mapping[str, Any]:
+    """Return ``data/machines.json``."""
     import json
 
     from kubesched_lint.files import shipped
@@ -62,7 +63,7 @@ def _shapes(cloud: str) -> Mapping[str, Shape]:
 
 
 def _made(cloud: str) -> Iterator[Shape]:
-    for family, entry in (_data()[cloud] if cloud in CLOUDS else {}).items():
+    for family, entry in (machine_data()[cloud] if cloud in CLOUDS else {}).items():
         for size, (cores, gib, pods, *gpus) in entry["sizes"].items():
             sold = int(gib * 1024)
             seen = _seen_by_linux(cloud, sold, entry["arch"])

@@ -13,6 +13,7 @@ from itertools import islice, product
 from kubesched_lint.cluster.cluster import NODE_POOL
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.cluster.nodepools.shapes import ARCH, INSTANCE_TYPE, cloud_of, shape_named, shapes_of
+from kubesched_lint.cluster.nodepools.unknown import OTHER, other_types, unlisted_type, with_devices
 from kubesched_lint.model.labels import Labels, Requirement, go_int
 from kubesched_lint.model.node import (
     AUTOPILOT,
@@ -46,7 +47,6 @@ _CLOUDS = (
     "kubernetes.azure.com/",
     "node.kubernetes.io/windows-build",
 )
-OTHER = "other machine types"
 _MOST_CHOICES = 256
 DISK = "ephemeral-storage"
 _ANY_DISK = 64 << 40
@@ -79,8 +79,11 @@ class NodeTemplate:
 
     @property
     def offered(self) -> Resources | None:
-        """What its nodes offer; node classes define disks, so if no disk is written any request fits."""
-        return _with_disk(self.shape.allocatable)
+        """What its nodes offer, for an unknown type at most.
+
+        Node classes define disks, so if no disk is written any request fits.
+        """
+        return _with_disk(self.shape.allocatable or self.shape.most)
 
     @property
     def bound(self) -> Resources | None:
@@ -110,7 +113,7 @@ def templates(pool: NodePool, wishes: LabelDemand, seen_zones: Sequence[str]) ->
     ``seen_zones``, with the zones that pods ask for, replace the zones of a pool that lists none.
     """
     for zone in _zones(pool, wishes, seen_zones):
-        for shape in shapes(pool):
+        for shape in (with_devices(shape, wishes.devices) for shape in shapes(pool)):
             for labels, taints, chosen in _choices(pool, shape, wishes):
                 yield NodeTemplate(pool, zone, shape, {**labels, **_place(pool, zone)}, taints, chosen)
 
@@ -129,13 +132,13 @@ def shapes(pool: NodePool) -> tuple[Shape, ...]:
         return tuple(known[name] for name in _AUTOPILOT_SIZES)
     listed = _listed(pool.requirements, INSTANCE_TYPE)
     if listed:
-        named = (shape_named(name) or Shape(name, labels={INSTANCE_TYPE: name}) for name in listed)
+        named = (shape_named(name) or unlisted_type(name, pool.cloud) for name in listed)
         return tuple(s for s in named if _meets(s, pool.requirements))
     known = shapes_of(pool.cloud or cloud_of(()))
     found = tuple(s for s in known.values() if _meets(s, pool.requirements))
     families = {s.labels.get(_FAMILY) for s in known.values()}
     wanted = _listed(pool.requirements, _FAMILY)
-    return found if found and wanted and set(wanted) <= families else (*found, Shape(OTHER))
+    return found if found and wanted and set(wanted) <= families else (*found, other_types(pool.cloud, pool.requirements))
 
 
 def _listed(requirements: Iterable[Requirement], key: str) -> tuple[str, ...]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubesched_lint.cluster.cluster import NODE_POOL
-from kubesched_lint.cluster.nodepools.shapes import CLOUDS, INSTANCE_TYPE, shape_named
+from kubesched_lint.cluster.nodepools.shapes import CLOUDS, shape_named
+from kubesched_lint.cluster.nodepools.unknown import unlisted_type
 from kubesched_lint.cluster.sketch import DEFAULT_PODS, MOST_NODES, known, taints_of
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.fields import (
@@ -20,7 +21,7 @@ from kubesched_lint.model.decode.fields import (
     words,
     wrong,
 )
-from kubesched_lint.model.decode.nodepools import decode_requirements, zones_of
+from kubesched_lint.model.decode.nodepools import cloud_of_keys, decode_requirements, zones_of
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import AUTOPILOT, CLUSTER_AUTOSCALER, KARPENTER, ZONE, NodePool, Shape
 from kubesched_lint.record import replace
@@ -69,7 +70,7 @@ def written_pools(sketch: Value) -> Iterator[NodePool]:
             taints=tuple(taints_of(entry, here)),
             requirements=wanted,
             shapes=_shapes(entry, here, maker),
-            cloud=cloud,
+            cloud=cloud or cloud_of_keys(wanted),
             limits=limits,
             minimum=minimum,
             weight=integer(entry, "weight", here) or 0,
@@ -167,14 +168,14 @@ def _shapes(entry: Value, here: Path, maker: str) -> tuple[Shape, ...]:
 def _shape(item: object, at: Path) -> Shape:
     """Return a machine type given by name or with its amounts; a known type fills in what is not written."""
     if isinstance(item, str):
-        return shape_named(item) or Shape(item, labels={INSTANCE_TYPE: item})
+        return shape_named(item) or unlisted_type(item)
     if not isinstance(item, dict):
         raise wrong(at, "a machine type, a name or {name, allocatable}", item)
     known(item, SHAPE_FIELDS, at)
     name = text(item, "name", at)
     if not name:
         raise DecodeError(at, f"{words(at)}: a shape needs a name")
-    shape = shape_named(name) or Shape(name, labels={INSTANCE_TYPE: name})
+    shape = shape_named(name) or unlisted_type(name)
     if item.get("allocatable") is not None:
         amounts = resources(item, "allocatable", at)
         amounts.setdefault("pods", DEFAULT_PODS)

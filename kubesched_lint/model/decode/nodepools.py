@@ -6,7 +6,7 @@ has that many nodes and adds none for a pod. Startup taints are removed before p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.model.decode.fields import (
@@ -24,7 +24,13 @@ from kubesched_lint.model.decode.fields import requirement as decode_requirement
 from kubesched_lint.model.labels import Requirement, go_int
 from kubesched_lint.model.node import KARPENTER, KEPT_LIKE, PLACE_LIKE, ZONE, NodePool, Taint
 
-_CLOUDS = {"karpenter.k8s.aws": "aws", "karpenter.azure.com": "azure", "karpenter.k8s.gcp": "gcp"}
+_CLOUDS = {
+    "karpenter.k8s.aws": "aws",
+    "eks.amazonaws.com": "aws",
+    "karpenter.azure.com": "azure",
+    "karpenter.k8s.gcp": "gcp",
+}
+_NODE_CLASSES = {"EC2NodeClass": "aws", "AKSNodeClass": "azure", "GCENodeClass": "gcp"}
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
 # Karpenter replaces these labels by their stable names (NormalizedLabels).
 _RENAMED = {**PLACE_LIKE, **KEPT_LIKE, "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type"}
@@ -43,7 +49,6 @@ def decode_node_pool(value: Value, source: Source | None = None) -> NodePool:
     if integer(spec, "replicas", ("spec",)) is not None:
         limits = {"nodes": 0}
     name = text(meta, "name", ("metadata",))
-    group = text(mapping(inner, "nodeClassRef", at), "group", (*at, "nodeClassRef"))
     own = {
         "karpenter.sh/nodepool": name,
         "karpenter.sh/registered": "true",
@@ -61,11 +66,22 @@ def decode_node_pool(value: Value, source: Source | None = None) -> NodePool:
             for t, here in items(inner, "taints", at)
         ),
         requirements=wanted,
-        cloud=_CLOUDS.get(group, ""),
+        cloud=_cloud(mapping(inner, "nodeClassRef", at), (*at, "nodeClassRef")) or cloud_of_keys(wanted),
         limits=limits,
         weight=integer(spec, "weight", ("spec",)) or 0,
         source=source,
     )
+
+
+def _cloud(node_class: Value, at: Path) -> str:
+    """Return the cloud of a node class; empty if unknown. Older versions of the API have no group."""
+    by_group = _CLOUDS.get(text(node_class, "group", at), "")
+    return by_group or _NODE_CLASSES.get(text(node_class, "kind", at), "")
+
+
+def cloud_of_keys(requirements: Iterable[Requirement]) -> str:
+    """Return the cloud whose labels the requirements name; empty if there is none."""
+    return next((cloud for r in requirements if (cloud := _CLOUDS.get(r.key.partition("/")[0], ""))), "")
 
 
 def decode_requirements(value: Value, key: str, path: Path) -> Iterator[Requirement]:

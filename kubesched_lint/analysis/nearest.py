@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint import work
 from kubesched_lint.model.labels import Labels, Requirement
+from kubesched_lint.model.node import ARCH, KEPT_LIKE, OS
 from kubesched_lint.record import record
 from kubesched_lint.text import closest, plural
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from kubesched_lint.world.world import Member, World
 
 
+FIXED = frozenset((ARCH, OS, *KEPT_LIKE))
+"""Labels whose values are no words to misspell: arm64 resembles amd64 and means another machine."""
+
+
 @record
 class Miss:
     """``wanted``: the user's condition; ``at``: path of the condition that fails; ``nearest``: a sentence or empty."""
@@ -25,10 +30,15 @@ class Miss:
     at: Path
     wanted: str
     nearest: str = ""
+    key: str = ""
+    """The label key of the condition, if it is one about a label that no node has."""
 
 
-def node_miss(pod: Pod, nodes: Sequence[Node]) -> Miss:
-    """Return why no node matches nodeSelector and required node affinity, by the condition closest to being met."""
+def node_miss(pod: Pod, nodes: Sequence[Node], existing: int | None = None) -> Miss:
+    """Return why no node matches nodeSelector and required node affinity, by the condition closest to being met.
+
+    Only the first ``existing`` of the nodes exist (default: all); the others are those that pools could add.
+    """
     selector = [Requirement(k, "In", (v,), (*pod.path, "nodeSelector", k)) for k, v in pod.node_selector.items()]
     terms = pod.required_node_terms
     if terms is not None and not any(t.expressions or t.fields for t in terms):
@@ -41,27 +51,30 @@ def node_miss(pod: Pod, nodes: Sequence[Node]) -> Miss:
     alone = [c for c in conditions if not any(c.matches(n.labels) for n in nodes)]
     if alone:
         worst = alone[0]
-        return Miss(worst.path, _words(worst), nearest_label(worst, nodes))
+        return Miss(worst.path, _words(worst), nearest_label(worst, nodes, existing), worst.key)
     if fields and not conditions:
         names = ", ".join(v for f in fields for v in f.values)
         return Miss(fields[0].path, f"metadata.name {names}", _nearest_name(fields, nodes))
     if fields:
         return Miss(fields[0].path, "the pinned node with these labels")
     wanted = " and ".join(_words(c) for c in conditions)
-    return Miss(conditions[-1].path, wanted, _best_node(conditions, nodes))
+    return Miss(conditions[-1].path, wanted, _best_node(conditions, nodes[:existing]))
 
 
-def nearest_label(wanted: Requirement, nodes: Sequence[Node]) -> str:
-    """Return a sentence about another spelling of the key or value that nodes carry: ``3 nodes have disktype=ssd``."""
+def nearest_label(wanted: Requirement, nodes: Sequence[Node], existing: int | None = None) -> str:
+    """Return a sentence about another spelling of the key or value that nodes carry: ``3 nodes have disktype=ssd``.
+
+    Only the first ``existing`` of the nodes are counted.
+    """
     counts: dict[tuple[str, str], int] = {}
-    for node in nodes:
+    for number, node in enumerate(nodes):
         for pair in node.labels.items():
-            counts[pair] = counts.get(pair, 0) + 1
+            counts[pair] = counts.get(pair, 0) + (existing is None or number < existing)
     values = {v for k, v in counts if k == wanted.key}
     if values:
         if wanted.operator not in ("In", "Gt", "Lt"):
             return ""
-        close = _closest(wanted.values[0], values) if wanted.values else None
+        close = _closest(wanted.values[0], values) if wanted.values and wanted.key not in FIXED else None
         if close:
             return f"{_nodes(counts[wanted.key, close])} {wanted.key}={close}"
         shown = ", ".join(sorted(values)[:5]) + (", …" if len(values) > 5 else "")
@@ -91,12 +104,15 @@ def nearest_resource(resource: str, nodes: Iterable[Node]) -> str:
     return _closest(resource, {name for name in offered if "/" in name}) or ""
 
 
-def nearest_taint(toleration: Toleration, taints: Mapping[Taint, int]) -> str:
-    """A taint of the nodes that a toleration nearly matches; empty without one. ``taints`` as ``NodeIndex.taints``."""
+def nearest_taint(toleration: Toleration, taints: Mapping[Taint, int], today: int) -> str:
+    """A taint of the nodes that a toleration nearly matches; empty without one.
+
+    ``taints`` as ``NodeIndex.taints``; ``today`` are the nodes that exist.
+    """
     close = _closest(toleration.key, {t.key for t in taints})
     for taint, nodes in taints.items():
         if taint.key == close:
-            return f"{_nodes(nodes.bit_count())} the taint {taint}"
+            return f"{_nodes((nodes & today).bit_count())} the taint {taint}"
     return ""
 
 
@@ -159,7 +175,7 @@ def _plain(word: str) -> str:
 
 
 def _nodes(count: int) -> str:
-    return f"{count} {plural(count, 'node has', 'nodes have')}"
+    return f"{count} {plural(count, 'node has', 'nodes have')}" if count else "new nodes of a pool have"
 
 
 def _words(r: Requirement) -> str:
@@ -173,7 +189,7 @@ def _words(r: Requirement) -> str:
 
 def miss_of(it: Member) -> Miss:
     """Return why no node has the labels that a workload requires, and the nearest match."""
-    return node_miss(it.pod, it.world.nodes)
+    return node_miss(it.pod, it.world.nodes, it.world.today.bit_count())
 
 
 def nearest_key_of(world: World, key: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubesched_lint.analysis.nearest import nodes_carry
-from kubesched_lint.model.node import CSI_ZONES
+from kubesched_lint.model.node import CSI_ZONES, KEPT_LIKE
 from kubesched_lint.record import record
 from kubesched_lint.text import closest
 
@@ -32,6 +32,7 @@ _RENAMED = {
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
 }
 _BARE = {key.rpartition("/")[2]: key for key in WELL_KNOWN if key.endswith(("hostname", "zone", "region"))}
+_SYSTEMS = ("karpenter.", "eks.amazonaws.com", "cloud.google.com", "kubernetes.azure.com", "topology.")
 _DOMAINS = ("kubernetes.io", "k8s.io", "beta.kubernetes.io")
 
 
@@ -57,6 +58,12 @@ def untold_label(pod: Pod, world: World) -> str:
         return ""
     asked = {r.key for t in pod.required_node_terms or () for r in t.expressions} | pod.node_selector.keys()
     return next((key for key in SET_BY_KUBELETS if key in asked and not nodes_carry(world, key)), "")
+
+
+def is_set_by_system(key: str) -> bool:
+    """Return whether kubelets, cloud providers or autoscalers set this node label, so that no person should."""
+    domain = key.rpartition("/")[0]
+    return key in (*WELL_KNOWN, *SET_BY_KUBELETS, *KEPT_LIKE) or domain.startswith(_SYSTEMS)
 
 
 # https://kubernetes.io/docs/reference/labels-annotations-taints/

@@ -10,7 +10,7 @@ from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.manifests.changes import Append, Change, Put, Remove, Rename
 from kubesched_lint.manifests.classify import value_at
-from kubesched_lint.model.node import HOSTNAME, Node, Taint
+from kubesched_lint.model.node import ARCH, HOSTNAME, OS, Node, Taint, stable_key
 from kubesched_lint.model.pod import PodAffinityTerm
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.world.pod_labels import revision_label
@@ -63,6 +63,8 @@ def spell_as_nodes_do(workload: Workload, at: Path, nodes: Sequence[Node]) -> It
         here = (*at, "values", 0)
     else:
         return
+    if stable_key(key) in (ARCH, OS):
+        return  # another architecture is another program
     values = {node.labels[key] for node in nodes if key in node.labels}
     if values:
         meant = nearest_name(value, values)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import hint, miss_of
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.well_known import untold_label
+from kubesched_lint.analysis.well_known import is_set_by_system, untold_label
 from kubesched_lint.checks._remedies import spell_as_nodes_do
 from kubesched_lint.findings import Hazard, UncheckedError, proof
 from kubesched_lint.world.premises import node_premises
@@ -33,6 +33,7 @@ def check(it: Member) -> Iterator[Hazard]:
             "wanted": miss.wanted,
             "nearest": hint(miss.nearest),
         },
+        variant="system" if is_set_by_system(miss.key) else "near" if miss.nearest else "default",
     )
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.model.quantity import show
 from kubesched_lint.model.resources import is_extended, request_path
-from kubesched_lint.world.premises import node_premises
-from kubesched_lint.world.room import shortage_on, too_small
-from kubesched_lint.world.world import Member, World
+from kubesched_lint.world.potential import room_beside
+from kubesched_lint.world.premises import count_existing, node_premises, told
+from kubesched_lint.world.room import daemons_on, shortage_on, too_small
+from kubesched_lint.world.world import Member
+
+if TYPE_CHECKING:
+    from kubesched_lint.world.potential import Offer
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -23,13 +28,16 @@ def check(it: Member) -> Iterator[Hazard]:
     if shortage is None:
         return  # cordons, not resources, are the cause
     name, wanted, largest, where = shortage.resource, shortage.wanted, shortage.largest, shortage.node
-    usual = _usual(it.world, where, name)
+    offer = it.world.potential.by_name.get(where) if it.world.pools else None
+    usual = None if offer is None else _usual(offer, name)
+    where = where if offer is None else str(offer.template)
+    taken = 0 if offer is not None else sum(pod.requests.get(name, 0) for pod in daemons_on(it.world, where))
     called = "largest allocatable" if usual is None else "most that could be allocatable"
     yield Hazard(
         at=request_path(it.workload, name),
         evidence=proof(
             f"{name} {show(name, wanted)} > {show(name, largest)}, the {called} of "
-            f"{reach.tolerated.bit_count()} nodes ({where})",
+            f"{told(it.world, reach.tolerated)} ({where})",
             demand=wanted,
             supply=largest,
             assumes=node_premises(it),
@@ -39,11 +47,14 @@ def check(it: Member) -> Iterator[Hazard]:
             "wanted": show(name, wanted),
             "largest": show(name, largest),
             "node": where,
+            "nodes": told(it.world, reach.tolerated),
             "replicas": it.replicas,
-            "count": reach.tolerated.bit_count(),
-            "usual": "" if usual is None else show(name, usual),
+            "count": count_existing(it.world, reach.tolerated),
+            "fits": show(name, max(0, largest - taken)),
+            "beside": " beside the DaemonSets there" if taken else "",
+            "usual": show(name, largest if usual is None else usual),
         },
-        variant="absent" if largest == 0 else "" if usual is None else "estimated",
+        variant="absent" if largest == 0 else "" if offer is None else "estimated",
     )
 
 
@@ -84,10 +95,9 @@ def _of_daemons(it: Member) -> Iterator[Hazard]:
         )
 
 
-def _usual(world: World, node: str, resource: str) -> int | None:
-    """The usual amount on a machine of that type, if a pool would make it and only a bound is certain; else None."""
-    offer = world.potential.by_name.get(node) if world.pools else None
-    if offer is None or offer.template.shape.most is None:
+def _usual(offer: Offer, resource: str) -> int | None:
+    """The usual amount on a machine of that type, if only a bound is certain and the table has it; else None."""
+    if offer.template.shape.most is None:
         return None
-    usual = (offer.template.shape.allocatable or {}).get(resource)
+    usual = (room_beside(offer.template.shape.allocatable, offer.daemons) or {}).get(resource)
     return None if usual == offer.template.shape.most.get(resource) else usual

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.analysis.nearest import hint, nearest_key_of
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
+from kubesched_lint.world.premises import told
 from kubesched_lint.world.world import Member
 
 
@@ -14,7 +15,7 @@ def check(it: Member) -> Iterator[Hazard]:
     usable = it.usable & it.world.distinct
     if not usable:
         return  # without nodes there are no labels to check; other rules report that cause
-    pod, count = it.pod, usable.bit_count()
+    pod = it.pod
     wishes: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [
         (c, "spread constraint") for c in pod.spread if not c.is_hard
     ]
@@ -25,10 +26,10 @@ def check(it: Member) -> Iterator[Hazard]:
         if key and not usable & it.world.index.with_key(key):
             yield Hazard(
                 at=(*wish.path, "topologyKey"),
-                evidence=pattern(f"0 of {count} usable nodes carry the label {key}"),
+                evidence=pattern(f"0 of {told(it.world, usable, 'usable')} carry the label {key}"),
                 values={
                     "key": key,
-                    "count": count,
+                    "nodes": told(it.world, usable),
                     "what": what,
                     "nearest": hint(nearest_key_of(it.world, key), "perhaps "),
                 },

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.model.pod import Volume
 from kubesched_lint.world.claims import bound_volume, nodes_of_volume, told_ordinals
-from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.premises import node_premises, told
 from kubesched_lint.world.world import Member
 
 
@@ -28,7 +28,7 @@ def check(it: Member) -> Iterator[Hazard]:
             yield Hazard(
                 at=(*template.path, "metadata", "name"),
                 evidence=proof(
-                    f"volume {volume.name} of {name} is reachable from 0 of {it.usable.bit_count()} usable nodes",
+                    f"volume {volume.name} of {name} is reachable from 0 of {told(it.world, it.usable, 'usable')}",
                     demand=1,
                     supply=0,
                     assumes=node_premises(it),

@@ -33,7 +33,7 @@ def check(it: Member) -> Iterator[Hazard]:
             for t in it.world.index.taints
         ):
             continue
-        near = nearest_taint(toleration, it.world.index.taints)
+        near = nearest_taint(toleration, it.world.index.taints, it.world.today)
         if not near:
             continue  # a toleration for nodes of another cluster does no harm; only an almost correct one is a mistake
         wanted = f"{toleration.key}={toleration.value}:{toleration.effect or '*'}"

@@ -12,7 +12,7 @@ from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.world.premises import node_premises
+from kubesched_lint.world.premises import node_premises, told
 from kubesched_lint.world.world import Member
 
 
@@ -20,7 +20,8 @@ def check(it: Member) -> Iterator[Hazard]:
     usable = it.usable & it.world.distinct
     if not usable:
         return  # without nodes there are no labels to check; other rules report that cause
-    count = usable.bit_count()
+    nodes = told(it.world, usable)
+    carry = f"0 of {told(it.world, usable, 'usable')} carry the label"
     pod = it.pod
     demanding: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [(t, "affinity") for t in pod.required_affinity]
     demanding += [(c, "spread") for c in pod.spread if c.is_hard]
@@ -29,12 +30,12 @@ def check(it: Member) -> Iterator[Hazard]:
             yield Hazard(
                 at=(*wish.path, "topologyKey"),
                 evidence=proof(
-                    f"0 of {count} usable nodes carry the label {wish.topology_key}",
+                    f"{carry} {wish.topology_key}",
                     demand=1,
                     supply=0,
                     assumes=node_premises(it),
                 ),
-                values=_values(it, wish.topology_key, count),
+                values=_values(it, wish.topology_key, nodes),
                 # Pods of a DaemonSet that the scheduler refuses stay Pending too.
                 variant=variant,
             )
@@ -42,8 +43,8 @@ def check(it: Member) -> Iterator[Hazard]:
         if not usable & it.world.index.with_key(term.topology_key):
             yield Hazard(
                 at=(*term.path, "topologyKey"),
-                evidence=pattern(f"0 of {count} usable nodes carry the label {term.topology_key}"),
-                values=_values(it, term.topology_key, count),
+                evidence=pattern(f"{carry} {term.topology_key}"),
+                values=_values(it, term.topology_key, nodes),
                 severity=Severity.WARNING,
                 variant="inert",
             )
@@ -58,8 +59,8 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         yield Remedy(f"write {meant}, which nodes carry", safe=certain, changes=(Put(hazard.at, meant),))
 
 
-def _values(it: Member, key: str, count: int) -> dict[str, object]:
-    return {"key": key, "count": count, "nearest": hint(_nearest_usable(it, key), "perhaps ")}
+def _values(it: Member, key: str, nodes: str) -> dict[str, object]:
+    return {"key": key, "nodes": nodes, "nearest": hint(_nearest_usable(it, key), "perhaps ")}
 
 
 def _nearest_usable(it: Member, key: str) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.world.world import Member
+from kubesched_lint.world.premises import told
+from kubesched_lint.world.world import Member, World
 
 
 def check(it: Member) -> Iterator[Hazard]:
@@ -23,14 +25,20 @@ def check(it: Member) -> Iterator[Hazard]:
             yield Hazard(
                 at=(*wish.path, "topologyKey"),
                 evidence=pattern(
-                    f"{lacking.bit_count()} of {usable.bit_count()} usable nodes lack {wish.topology_key}: "
+                    f"{_share(it.world, lacking, usable, 'usable')} lack {wish.topology_key}: "
                     + ", ".join(it.world.names(lacking)[:6])
                 ),
                 values={
                     "key": wish.topology_key,
-                    "lacking": lacking.bit_count(),
-                    "count": usable.bit_count(),
-                    "nodes": it.world.names(lacking),
+                    "share": _share(it.world, lacking, usable),
+                    "nodes": it.world.names(lacking & it.world.today or lacking),
                 },
                 variant=variant,
             )
+
+
+def _share(world: World, lacking: NodeSet, usable: NodeSet, kind: str = "") -> str:
+    """Return ``1 of the 4 nodes``, or with new nodes of pools both in words."""
+    if usable & ~world.today:
+        return f"{told(world, lacking)}, of the {told(world, usable)}"
+    return f"{lacking.bit_count()} of {'' if kind else 'the '}{told(world, usable, kind)}"

@@ -81,7 +81,7 @@ def potential_of(pools: Sequence[NodePool], live: Inventory, asked: Asked) -> Po
     real = live.nodes
     wishes = _wishes(asked)
     zones = tuple(dict.fromkeys(n.labels[ZONE] for n in real if ZONE in n.labels))
-    daemons = tuple(daemon_pods(asked, live))
+    daemons = tuple(daemon_pods(asked.daemons, live))
     every: list[Offer] = []
     groups: list[list[Offer]] = []
     complete = True
@@ -125,10 +125,10 @@ def _wishes(asked: Asked) -> LabelDemand:
 # --- DaemonSets -----------------------------------------------------------------------------------------------------
 
 
-def daemon_pods(asked: Asked, live: Inventory) -> Iterator[Pod]:
-    """Yield a pod of every known DaemonSet: of the manifests, of the snapshot, or inferred from its running pods."""
-    yield from map(with_daemon_tolerations, asked.daemons.values())
-    yield from _running_daemons(live, asked.daemons.keys())
+def daemon_pods(known: Mapping[tuple[str, str], Pod], live: Inventory) -> Iterator[Pod]:
+    """Yield a pod of every DaemonSet: of the ``known`` ones, and of those inferred from running pods."""
+    yield from map(with_daemon_tolerations, known.values())
+    yield from _running_daemons(live, known.keys())
 
 
 def _running_daemons(live: Inventory, known: Collection[tuple[str, str]]) -> Iterator[Pod]:

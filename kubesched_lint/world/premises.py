@@ -1,11 +1,14 @@
-"""The assumptions of proofs about a world, as sentences."""
+"""The assumptions of proofs about a world, as sentences; and sets of nodes in words."""
 
 from __future__ import annotations
 
 from kubesched_lint.cluster.nodepools.templates import is_open
+from kubesched_lint.cluster.nodeset import NodeSet
+from kubesched_lint.text import first_few, plural
 from kubesched_lint.world.staying import staying
 from kubesched_lint.world.world import Member, World, once_per_world
 
+_MOST = 3
 SET_PREMISES = ("no other pods are made than those of the manifests and the snapshot",)
 """The assumptions of a proof about other pods."""
 
@@ -42,3 +45,24 @@ def running_premises(it: Member) -> tuple[str, ...]:
     if len(stay) == len(it.world.other_pods):
         return (*premises, "the running pods of others stay where they are")
     return (*premises, "the running pods of others stay that it cannot preempt and that do not terminate")
+
+
+# --- nodes in words ---------------------------------------------------------------------------------------------------
+
+
+def count_existing(world: World, nodes: NodeSet) -> int:
+    """Return how many of ``nodes`` exist."""
+    return (nodes & world.today).bit_count()
+
+
+def told(world: World, nodes: NodeSet, kind: str = "") -> str:
+    """Return ``3 usable nodes``, ``3 usable nodes and new nodes of pool general``, or ``new nodes of pool general``."""
+    count = count_existing(world, nodes)
+    here = f"{count} {kind} {plural(count, 'node')}".replace("  ", " ")
+    if not nodes & ~world.today:
+        return here
+    names = dict.fromkeys(
+        world.potential.by_name[name].template.pool.name for name in world.names(nodes & ~world.today)
+    )
+    new = f"new nodes of {plural(len(names), 'pool')} {first_few(list(names), _MOST)}"
+    return f"{here} and {new}" if count else new

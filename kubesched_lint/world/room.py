@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint import work
 from kubesched_lint.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.model.node import Taint
-from kubesched_lint.model.pod import PodAffinityTerm
+from kubesched_lint.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.record import record
 from kubesched_lint.world.neighbours import answering, answers_itself, held_domains, is_answered_by_waiting, nodes_near
 from kubesched_lint.world.running import RunningPods, all_running_pods, empty_state, pods_of_others
@@ -112,6 +112,19 @@ def most_free(it: Member, resource: str, among: NodeSet) -> int:
     """
     free = staying(it).state.ledger.free(resource)
     return int(max(0, *(free[i] for i in positions(among))))
+
+
+def daemons_on(world: World, node: str) -> Iterator[Pod]:
+    """Yield the pod of each known DaemonSet that runs on a node of the cluster."""
+    from kubesched_lint.controllers.daemonset import targets
+    from kubesched_lint.model.inventory import Inventory
+    from kubesched_lint.world.potential import daemon_pods
+
+    live = Inventory() if world.cluster is None else world.cluster.inventory
+    position = world.index.positions[node]
+    for pod in daemon_pods(world.daemons, live):
+        if targets(pod, world.index)[0] >> position & 1:
+            yield pod
 
 
 def shortage_on(it: Member, nodes: NodeSet) -> Shortage | None:

@@ -257,15 +257,19 @@ class World:
 
         cluster = self.cluster
         assert cluster is not None, "a pool adds nodes to a cluster"
-        live = cluster.inventory.workloads
-        daemons = {w.ref: w for w in (*live, *self.manifests.workloads) if w.kind == "DaemonSet"}
         asked = Asked(
             tuple((m.pod, m.most) for w in self.manifests.workloads if w.kind != "DaemonSet" for m in [self.member(w)]),
-            {(w.namespace, w.name): self.member(w).pod for w in daemons.values()},
+            self.daemons,
             (*self.manifests.volumes, *cluster.inventory.volumes),
             (*self.manifests.storage_classes, *cluster.inventory.storage_classes),
         )
         return potential_of(self.pools, cluster.inventory, asked)
+
+    @cached_property
+    def daemons(self) -> Mapping[tuple[str, str], Pod]:
+        """(namespace, name) of each DaemonSet → its pod; the manifest's definition wins."""
+        found = {w.ref: w for w in self.objects.workloads if w.kind == "DaemonSet"}
+        return {(w.namespace, w.name): self.member(w).pod for w in found.values()}
 
     @property
     def is_elastic(self) -> bool:

@@ -138,7 +138,9 @@ def shapes(pool: NodePool) -> tuple[Shape, ...]:
     found = tuple(s for s in known.values() if _meets(s, pool.requirements))
     families = {s.labels.get(_FAMILY) for s in known.values()}
     wanted = _listed(pool.requirements, _FAMILY)
-    return found if found and wanted and set(wanted) <= families else (*found, other_types(pool.cloud, pool.requirements))
+    return (
+        found if found and wanted and set(wanted) <= families else (*found, other_types(pool.cloud, pool.requirements))
+    )
 
 
 def _listed(requirements: Iterable[Requirement], key: str) -> tuple[str, ...]:

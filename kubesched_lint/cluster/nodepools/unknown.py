@@ -1,7 +1,7 @@
 """Bounds for machine types that the table does not list: no more than the largest machine of their cloud.
 
 ``largest`` in ``data/machines.json`` holds the facts, for all of a cloud and for each group of its types: Karpenter's
-instance category on AWS, the machine family on Google Cloud, the SKU family on Azure. An extended resource is unbounded.
+instance category on AWS, the machine family on Google Cloud, the SKU family on Azure. Devices are unbounded.
 """
 
 from __future__ import annotations

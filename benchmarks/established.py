@@ -1,11 +1,11 @@
 """The share of cells of ``simulate`` that end in "not established", and why.
 
 ``python benchmarks/established.py [--manifests FOLDER] [--cpu N ...] [--families FILE]`` from the repository. The
-manifests of a folder (those of ``lifecycle.py`` unless given) are simulated on 100 nodes of N CPUs; each record of a
-file of families on the snapshot taken just before its files were applied. Cells that are not established since
-something is not modelled or not told are counted apart. So are cells that hang on the scheduler's scores: fine in each
-course of the default scheduler that was tried, bad in one that chooses other nodes. Beside the share stand what must
-not get fewer: cells with a single value, cells proven bad, and cells proven fine.
+manifests of a folder (default: those of ``lifecycle.py``) are simulated on 100 nodes of N CPUs; each record of a file
+of families on the snapshot from just before its files were applied. Two kinds of cells are counted separately: cells
+that are not established because something is unknown or not modelled, and cells that depend on the scheduler's scores
+(fine in each tried course of the default scheduler, bad in one that chooses other nodes). The output also has the
+numbers that must not fall: cells with a single value, cells proven bad and cells proven fine.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ POOLS = (
 
 
 def nodes(cpu: int) -> Cluster:
-    """100 nodes in three zones: 99 of the four pools and one more."""
+    """100 nodes in three zones: 99 in the four pools and one more."""
     zones = ["eu-west-1a", "eu-west-1b", "eu-west-1c"]
     groups = []
     for name, count, arch, kind, times in (*POOLS, ("spare", 1, "amd64", "m5.2xlarge", 1)):
@@ -116,7 +116,7 @@ def tell(name: str, found: Iterable[Cell]) -> None:
 
 
 def _reason(cell: Cell) -> str:
-    """What counting could not rule out, without numbers and names."""
+    """The outcome that counting could not exclude, without numbers and names."""
     told = cell.why.split(": ", 1)[-1]
     told = next((m for m in cell.missing if "preemption" in m or "quota" in m or "search" in m), told)
     return re.sub(r"\b[\w./-]*\d[\w./-]*\b", "#", re.sub(r"\b(domain|of) [\w.-]+-\S+", r"\1 X", told))[:110]

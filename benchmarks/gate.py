@@ -1,4 +1,4 @@
-"""Count the instructions of a few commands and compare them with a committed baseline: speed may not fall by 3 %.
+"""Counts the instructions of a few commands and compares them with a committed baseline; at most 3 % more are allowed.
 
 ``python benchmarks/gate.py [--write] [CASE…]`` from the repository. valgrind counts, so the load of the machine does
 not matter. The version of Python does: ``gate.json`` has a baseline for each. Exit code 1 when a case needs more than
@@ -42,7 +42,7 @@ def instructions(arguments: Sequence[str], folder: Path) -> int:
     words = [str(folder) if word == CORPUS else word for word in arguments]
     out = folder.with_name("cachegrind.out")
     valgrind = ("valgrind", "--tool=cachegrind", "--cache-sim=no", f"--cachegrind-out-file={out}")
-    # -B: whether bytecode is written must not depend on the run before.
+    # -B: no bytecode, so that the count does not depend on earlier runs.
     command = (*valgrind, sys.executable, "-B", "-m", "kubesched_lint", *words)
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -53,7 +53,7 @@ def instructions(arguments: Sequence[str], folder: Path) -> int:
 
 
 def key() -> str:
-    """Return what a baseline is good for: the interpreter and the processor's kind."""
+    """Return the key of a baseline: the interpreter and the kind of processor."""
     return f"{platform.python_implementation()} {platform.python_version()} {platform.machine()}"
 
 

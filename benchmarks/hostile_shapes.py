@@ -1,9 +1,9 @@
-"""How CPU grows with the size of inputs made to be slow: each shape at three sizes, each twice the last.
+"""How CPU time grows with the size of hostile inputs: each shape at three sizes, each twice the one before.
 
 ``python benchmarks/hostile_shapes.py [SHAPE…] [--command lint,simulate,why] [--cluster both|with|without]`` from the
-repository. For each shape and command one line: bytes of the largest, CPU at the three sizes, and the exponent by which
-CPU beyond that of a tiny file grows with bytes. A run that takes longer than ``--limit`` seconds of CPU is ended and
-shown as such. Exit code 1 when a run took more than 10 s of CPU or did not end.
+repository. It prints one line for each shape and command: bytes of the largest input, CPU at the three sizes, and the
+exponent with which CPU (minus that of a tiny file) grows with bytes. It ends a run after ``--limit`` seconds of CPU and
+says so. Exit code 1 if a run took more than 10 s of CPU or did not end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CODES = (0, 1, 2)
 
 
 class FailedError(Exception):
-    """A run that neither reported nor ran into its limit."""
+    """A run that neither reported nor reached its limit."""
 
 
 def arguments(command: str, files: Files, folder: Path) -> Iterator[str]:
@@ -45,7 +45,7 @@ def arguments(command: str, files: Files, folder: Path) -> Iterator[str]:
 
 
 def cpu(command: str, files: Files, folder: Path, limit: int) -> float | None:
-    """Seconds of CPU of one run; None when it did not end within the limit."""
+    """Seconds of CPU of one run; None if it did not end within the limit."""
     (folder / "m.yaml").write_text(files.manifests, encoding="utf-8")
     (folder / "c.yaml").write_text(files.cluster, encoding="utf-8")
 
@@ -83,7 +83,7 @@ def growth(sizes: Sequence[int], seconds: Sequence[float | None], tiny: float) -
 def measured(
     shape: str, command: str, with_cluster: bool, folder: Path, parts: Sequence[int], limit: int
 ) -> tuple[str, bool]:
-    """One line, and whether it keeps the goal."""
+    """One line, and whether it meets the goal."""
     largest, make = SHAPES[shape]
     sizes, seconds = [], []
     for part in parts:

@@ -1,8 +1,8 @@
 """The full matrix of ``simulate`` for 100 workloads on 1,000 nodes (goal: under 10 s of CPU).
 
-Beside it what cluster-capacity answers: how many pods of one spec fit on 12 and on 1,002 nodes, and whether 600 pods
-with hostname anti-affinity do (it took 0.7 s, 1.45 s and 8.7 s). Run from the repository:
-``python benchmarks/lifecycle.py``. Exit code 1 when the goal is missed.
+Also the questions of cluster-capacity: how many pods of one spec fit on 12 and on 1,002 nodes, and whether 600 pods
+with hostname anti-affinity fit (it took 0.7 s, 1.45 s and 8.7 s). Run from the repository: ``python
+benchmarks/lifecycle.py``. Exit code 1 if the goal is missed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What reading manifests costs, in CPU against ``yaml.CSafeLoader`` loading the same files in the same run.
+"""The CPU time of reading manifests, relative to ``yaml.CSafeLoader`` on the same files in the same run.
 
-Run from the repository: ``python benchmarks/loader.py [FOLDER]``; without a folder, 1,000 made files. Every figure is
-the best of three. Exit code 1 when a goal is missed.
+Run from the repository: ``python benchmarks/loader.py [FOLDER]``; without a folder, 1,000 generated files. Every figure
+is the best of three. Exit code 1 if a goal is missed.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def make(folder: Path, count: int) -> None:
 
 
 def cpu(work: Callable[[], object]) -> float:
-    """Seconds, the best of three, each with nothing remembered from before."""
+    """Seconds, the best of three, each with empty caches."""
     from kubesched_lint.manifests import fast_reader, places
 
     best = float("inf")

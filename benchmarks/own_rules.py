@@ -1,9 +1,8 @@
-"""What ten rules of one's own cost beside the shipped ones: per 1,000 workloads, and once for loading them.
+"""The cost of ten own rules next to the shipped ones: for 1,000 workloads, and for loading them.
 
-``python benchmarks/own_rules.py [--workloads N] [--rounds N]``. The rules are those of ``examples/rules``; the
-shipped ones run with and without them, in turn, in one process, on one manifest set and one cluster, and the least CPU
-of each counts. The ratio is what travels between machines. Exit code 1 when own rules cost more than ``GOAL`` times the
-shipped ones.
+``python benchmarks/own_rules.py [--workloads N] [--rounds N]``. The rules are those of ``examples/rules``; the shipped
+ones run alternately with and without them, in one process, on one manifest set and one cluster; the least CPU of each
+counts. Compare the ratio between machines. Exit code 1 if own rules cost more than ``GOAL`` times the shipped ones.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ _PLACEMENTS = (
 
 
 def manifests(count: int) -> ManifestSet:
-    """A platform's workloads, most of which keep to its rules."""
+    """A platform's workloads; most follow its rules."""
     random = Random(7)
     texts = []
     for number in range(count):

@@ -1,6 +1,6 @@
-"""How long 1,000 replicas of one workload take, placed one by one with scores on 1,000 nodes (goal: under 3 s of CPU).
+"""The time to place 1,000 replicas of one workload one by one, with scores, on 1,000 nodes (goal: under 3 s of CPU).
 
-Run from the repository: ``python benchmarks/placement.py``. Exit code 1 when the goal is missed.
+Run from the repository: ``python benchmarks/placement.py``. Exit code 1 if the goal is missed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def pod(app: str, cpu: int, memory: int, **more: object) -> Pod:
 
 
 def running() -> Iterator[BoundPod]:
-    """Pods of many applications; every tenth prefers its own kind near or far."""
+    """Pods of many applications; every tenth prefers to be near or far from its own kind."""
     for number in range(CLASSES):
         app = f"app-{number}"
         term = WeightedPodAffinityTerm(50, PodAffinityTerm(ZONE if number % 20 else HOSTNAME, selector(app)))

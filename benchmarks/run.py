@@ -1,11 +1,10 @@
-"""Every figure of speed as a ratio to a reference run beside it, then all other benchmarks of this folder.
+"""Measures speed relative to reference runs, then runs all other benchmarks of this folder.
 
 ``python benchmarks/run.py [--corpus FOLDER | --generator SCRIPT] [--rounds N] [--lint-only]`` from the repository. The
-manifests are those of a folder, or those that a script makes when called with a folder and a count: unless told
-otherwise ``scripts/make_corpus.py``, the same bytes on every machine. A bare ``python -c pass`` is the reference of
-start-up, ``yaml.CSafeLoader`` merely loading the same files that of throughput; both run in turn with what is measured,
-and the least CPU of each counts: walls do not travel between machines, and neighbours only ever add. Exit code 1 when a
-goal is missed.
+manifests come from a folder, or from a script that takes a folder and a count (default: ``scripts/make_corpus.py``, the
+same bytes on every machine). The reference for start-up is ``python -c pass``; for throughput it is
+``yaml.CSafeLoader`` on the same files. Both alternate with the measured runs, and the least CPU of each counts: other
+load only adds time, and wall clocks are not comparable between machines. Exit code 1 if a goal is missed.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def cpu_of(command: Sequence[str], given: str = "") -> tuple[float, float]:
 
 
 def together(ours: Sequence[str], rounds: int) -> None:
-    """Prints what a second process saves of the wall clock, and costs."""
+    """Prints the wall-clock time that a second process saves, and its cost."""
     runs: dict[str, list[tuple[float, float]]] = {"1": [], "2": []}
     for _ in range(rounds):
         for jobs, measured in runs.items():
@@ -69,14 +68,14 @@ def together(ours: Sequence[str], rounds: int) -> None:
 
 
 def beside(ours: Sequence[str], reference: Sequence[str], given: str, rounds: int) -> tuple[float, float, float]:
-    """CPU of ours and of the reference, and our peak of memory: the least of some rounds in turn."""
+    """CPU of our run and of the reference, and our peak memory: the least of some alternating rounds."""
     cpu_of(ours)  # bytecode is written, files are in the page cache
     runs = [(cpu_of(ours), cpu_of(reference, given)) for _ in range(rounds)]
     return min(o[0] for o, _ in runs), min(r[0] for _, r in runs), min(o[1] for o, _ in runs)
 
 
 def figures(files: Sequence[Path], folder: Path, rounds: int) -> Iterator[bool]:
-    """Prints one line a figure and tells of each whether its goal is met."""
+    """Prints one line for each figure, with whether it meets its goal."""
     lint = (*PYTHON, "-m", "kubesched_lint", "lint", "--profile", "ci")
     yield _told(
         "--version", *beside((*PYTHON, "-m", "kubesched_lint", "--version"), BARE, "", _OFTEN), "python", GOAL_VERSION
@@ -87,7 +86,7 @@ def figures(files: Sequence[Path], folder: Path, rounds: int) -> Iterator[bool]:
         if len(some) < count:
             print(f"only {len(files):,} files: {count:,} not measured")
             continue
-        # Folders as far as they go: ten thousand names are more than a command line holds.
+        # Folders where possible: ten thousand names are too many for a command line.
         paths = [str(folder)] if count == len(files) else list(map(str, some))
         ours = (*lint, "--no-cache", "-c", str(SKETCH), *paths)
         loading = (*PYTHON, "-c", LOADING)
@@ -96,7 +95,7 @@ def figures(files: Sequence[Path], folder: Path, rounds: int) -> Iterator[bool]:
         yield _told(f"{count:,} file{'' if count == 1 else 's'}, three zones", *measured, "CSafeLoader", goal)
         if goal is not None:
             together(ours, rounds)
-            again = beside((*lint, "-c", str(SKETCH), *paths), ours, "", rounds)  # its first run is not counted
+            again = beside((*lint, "-c", str(SKETCH), *paths), ours, "", rounds)  # the first run does not count
             yield _told("   a second time", *again, "--no-cache", GOAL_AGAIN)
 
 
@@ -112,7 +111,7 @@ def _told(name: str, ours: float, reference: float, peak: float, beside_what: st
 
 
 def others() -> Iterator[bool]:
-    """The other benchmarks, each in a process of its own, with what they print."""
+    """The other benchmarks, each in its own process, with their output."""
     for script in sorted(Path(__file__).parent.glob("*.py")):
         if script.name != Path(__file__).name:
             print(f"\n{script.name}", flush=True)

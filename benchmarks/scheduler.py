@@ -1,6 +1,6 @@
 """One pod against 5,000 nodes and 150,000 running pods in some 3,000 classes: CPU time to filter, printed.
 
-Run from the repository: ``python benchmarks/scheduler.py``. Exit code 1 when the goal, under 5 ms, is missed.
+Run from the repository: ``python benchmarks/scheduler.py``. Exit code 1 if the goal (under 5 ms) is missed.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def app(number: int, namespaces: int) -> Pod:
 
 
 def incoming(number: int, namespaces: int) -> dict[str, Pod]:
-    """Pods that ask ever more of the filters."""
+    """Pods that use more and more filters."""
     plain = replace(app(number, namespaces), required_anti_affinity=(), spread=())
     own = selecting(app=f"app-{number}")
     return {
@@ -123,10 +123,10 @@ def main() -> int:
     start = time.process_time()
     state = ClusterState(index, Inventory(pods=tuple(bound)))
     print(f"state of {chosen.pods:,} pods in {len(state.classes):,} classes: {time.process_time() - start:.2f} s CPU")
-    diagnose(app(0, 60), state)  # labels are indexed when first asked for
+    diagnose(app(0, 60), state)  # builds the index of labels
     worst = 0.0
     for name in incoming(6, 60):
-        # Pods of many workloads, so that nothing known of one serves another.
+        # Pods of many workloads, so that no cached result of one serves another.
         pods = [incoming(n, 60)[name] for n in range(6, 306, 6)]
         pods = [replace(p, requests={r: a + n for r, a in p.requests.items()}) for n, p in enumerate(pods)]
         spent = cpu(lambda pods=pods: [diagnose(p, state) for p in pods], 1) / len(pods)  # type: ignore[misc]

@@ -1,9 +1,9 @@
-"""What a large cluster costs: to read it, and to lint 100 workloads against it, beside ``json.loads`` of the file.
+"""The cost of reading a large cluster and of linting 100 workloads against it, relative to ``json.loads`` of the file.
 
-Run from the repository: ``python benchmarks/snapshot.py [PODS NODES]``; else for 100, 1,000 and 5,000 nodes of 30 pods
-each. The pods are what kubectl prints of real ones: managed fields, environment, token volumes, daemons pinned to their
-nodes; on 5,000 nodes they are lean, as ``kubesched-lint snapshot`` keeps them. Exit code 1 when reading what kubectl
-prints of 1,000 nodes costs more than half of ``json.loads`` in CPU, or a third in memory.
+Run from the repository: ``python benchmarks/snapshot.py [PODS NODES]``; default: 100, 1,000 and 5,000 nodes with 30
+pods each. The pods look like kubectl's output for real ones: managed fields, environment, token volumes, daemons pinned
+to their nodes; on 5,000 nodes they are trimmed as by ``kubesched-lint snapshot``. Exit code 1 if reading kubectl's
+output for 1,000 nodes takes more than half the CPU of ``json.loads``, or a third of its memory.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ print(cost, peak, {result})
 
 
 def plain_manifests(folder: Path, count: int) -> None:
-    """Files of a Deployment and its Service each, a hundred to a folder; the same for the same count."""
+    """Files with a Deployment and its Service each, a hundred in a folder; equal counts give equal files."""
     for number in range(count):
         random = Random(number)
         name, team = f"app-{number:05}", f"team-{number // 100:03}"
@@ -145,7 +145,7 @@ def nodes(count: int) -> Iterator[dict[str, Any]]:
 
 
 def lean(pod: dict[str, Any]) -> dict[str, Any]:
-    """Without what no scheduler reads."""
+    """Without the fields that no scheduler reads."""
     del pod["metadata"]["managedFields"], pod["spec"]["volumes"]
     for container in pod["spec"]["containers"]:
         del container["env"], container["volumeMounts"]
@@ -153,7 +153,7 @@ def lean(pod: dict[str, Any]) -> dict[str, Any]:
 
 
 def pods(count: int, on: list[str]) -> Iterator[dict[str, Any]]:
-    """Every tenth is a daemon's; the others belong to Deployments of some thirty replicas."""
+    """Every tenth belongs to a DaemonSet, the others to Deployments of some thirty replicas."""
     for i in range(count):
         node = on[i % len(on)]
         daemon = i % 10 == 0
@@ -215,7 +215,7 @@ def pods(count: int, on: list[str]) -> Iterator[dict[str, Any]]:
 
 
 def write(file: Path, pod_count: int, node_count: int) -> None:
-    """As kubectl lays it out."""
+    """In kubectl's layout."""
     made = list(nodes(node_count))
     trimmed = lean if pod_count > KUBECTLS else lambda pod: pod
     names = [node["metadata"]["name"] for node in made]
@@ -274,7 +274,7 @@ def figures(pod_count: int, node_count: int) -> bool:
 
 def main() -> int:
     sizes = ((int(sys.argv[1]), int(sys.argv[2])),) if len(sys.argv) == 3 else SIZES
-    met = [figures(*size) for size in sizes]  # all of them, also when one misses
+    met = [figures(*size) for size in sizes]  # all of them, even if one misses its goal
     return int(not all(met))
 
 

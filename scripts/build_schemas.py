@@ -1,12 +1,12 @@
-"""Strip the published Kubernetes schemas to what strict decoding needs: which fields a type has, and their Go types.
+"""Reduces the published Kubernetes schemas to what strict decoding needs: the fields of each type, and their Go types.
 
     pip download --no-deps kubernetes-validate==1.36.0
     python scripts/build_schemas.py kubernetes_validate-1.36.0-py3-none-any.whl
 
-writes one file for every version of VERSIONS to ``kubesched_lint/validation/data``: zlib over JSON, an object of type
-name to fields, a field being ``name=code`` and fields being apart by a space. The codes are explained in
-``kubesched_lint/validation/schema.py``. The schemas call every enumeration a string; the API server's messages name the
-Go type, so ``scripts/go_named_types.txt`` lists ``Type.field GoType`` for the fields whose Go type has a name.
+It writes one file for every version of VERSIONS to ``kubesched_lint/validation/data``: JSON, compressed with zlib, that
+maps each type to its fields, as ``name=code`` separated by spaces. ``kubesched_lint/validation/schema.py`` explains the
+codes. The schemas call every enumeration a string, but the API server's messages name the Go type. So
+``scripts/go_named_types.txt`` lists ``Type.field GoType`` for the fields whose Go type has a name.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def reference(schema: Schema) -> str | None:
 
 
 def code(schema: Schema, go_name: str) -> str:
-    """The code of a field; ``go_name`` is its Go type where that has a name of its own, else empty."""
+    """The code of a field; ``go_name`` is its Go type if that has a name, else empty."""
     suffix = f":{go_name}" if go_name else ""
     target = reference(schema)
     if target is not None:
@@ -100,7 +100,7 @@ def reachable(definitions: dict[str, Schema]) -> dict[str, Schema]:
 
 
 def strip(definitions: dict[str, Schema], go_types: dict[str, str]) -> dict[str, str]:
-    """Type name to its fields. Raises ValueError where two definitions would share a name."""
+    """Type name to its fields. Raises ValueError if two definitions would share a name."""
     tables: dict[str, str] = {}
     for definition, schema in sorted(reachable(definitions).items()):
         name = type_name(definition)

@@ -1,6 +1,6 @@
-"""Draws the README's pictures from what the commands really print on a terminal.
+"""Draws the README's pictures from the real terminal output of the commands.
 
-``python scripts/draw_pictures.py``, anywhere. No fonts, no scripts and no addresses are in the pictures.
+Run ``python scripts/draw_pictures.py`` in any folder. The pictures contain no fonts, scripts or addresses.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FONTS = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', 'Li
 
 @dataclass(frozen=True)
 class Picture:
-    """``until`` is how the first line begins that is left out."""
+    """``until`` is the start of the first line to leave out."""
 
     name: str
     arguments: tuple[str, ...]
@@ -49,7 +49,7 @@ ALL = (
 
 
 def printed(picture: Picture) -> list[str]:
-    """What the command prints on a terminal of COLUMNS columns, with its colours."""
+    """The output of the command on a terminal of COLUMNS columns, with its colours."""
     import pty
 
     ours, theirs = pty.openpty()
@@ -62,7 +62,7 @@ def printed(picture: Picture) -> list[str]:
     try:
         while more := os.read(ours, 1 << 16):
             data += more
-    except OSError:  # how Linux says that the other end is closed
+    except OSError:  # on Linux: the other end is closed
         pass
     os.close(ours)
     if process.wait() not in (0, 1):
@@ -78,7 +78,7 @@ def shown(picture: Picture) -> list[str]:
 
 
 def spans(line: str) -> Iterator[tuple[int, str, str]]:
-    """Column, attributes and text of each stretch of one look."""
+    """Column, attributes and text of each run of characters with equal attributes."""
     column, codes = 0, ""
     for part in re.split(r"(\x1b\[[\d;]*m)", line):
         if part.startswith("\x1b"):
@@ -93,7 +93,7 @@ def spans(line: str) -> Iterator[tuple[int, str, str]]:
 
 
 def svg(picture: Picture, lines: list[str]) -> str:
-    """Every stretch is set to its cells, so that columns stand under one another in any font."""
+    """Each run has the width of its cells, so columns align in any font."""
     width = round(COLUMNS * _CELL) + 2 * _MARGIN
     height = _BAR + (len(lines) + 2) * _LINE + _MARGIN
     rows = [_row(0, [(0, f' fill="{_COLOURS["32"]}"', "$"), (2, "", picture.command)])]
@@ -112,7 +112,7 @@ def _row(number: int, stretches: list[tuple[int, str, str]]) -> str:
     y = _BAR + number * _LINE + _SIZE
     row = []
     for column, look, text in stretches:
-        for words in re.finditer(r"\S+(?: \S+)*", text):  # runs of blanks would be drawn as one
+        for words in re.finditer(r"\S+(?: \S+)*", text):  # SVG would merge several blanks into one
             x, length = _MARGIN + (column + words.start()) * _CELL, len(words[0]) * _CELL
             row.append(
                 f'<text x="{x:.1f}" y="{y}" textLength="{length:.1f}" lengthAdjust="spacingAndGlyphs"{look}>'

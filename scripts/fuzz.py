@@ -3,16 +3,15 @@
     python -m venv /tmp/fuzzvenv && /tmp/fuzzvenv/bin/pip install atheris -e .
     nice -n 19 /tmp/fuzzvenv/bin/python scripts/fuzz.py manifests /tmp/fuzz -max_total_time=600
 
-Targets (``fuzz_targets.py``) are ``manifests`` (bytes → documents → decoded → validated, and where each error stands),
+Targets (``fuzz_targets.py``) are ``manifests`` (bytes → documents → decoded → validated, and the place of each error),
 ``clusters`` (kubectl's output, snapshots, sketches, node groups), ``texts`` (cards, baselines, waivers, configuration),
-``config`` (TOML alone), ``lint`` (manifests under every rule, on a small cluster), ``simulate`` (every event for valid
-sets that were changed), ``kustomizations`` (what they read), ``cel`` (expressions, and manifests under them) and
-``redaction`` (no word of anybody is left). Whatever follows the folder goes to libFuzzer. Seeds come from
-``fixtures/``.
+``config`` (TOML alone), ``lint`` (manifests under every rule, on a small cluster), ``simulate`` (every event for
+changed valid sets), ``kustomizations`` (the files that they read), ``cel`` (expressions, and manifests under them) and
+``redaction`` (no private word remains). Arguments after the folder go to libFuzzer. Seeds come from ``fixtures/``.
 
-What it finds lies in ``FOLDER/<target>-found``, one input for each place that raised or was slow, so that a run goes on
-after the first; its traceback lies beside it. libFuzzer's own log (``cov:`` and ``corp:``) tells how coverage grew. One
-input is tried again by ``scripts/fuzz.py TARGET FOLDER FILE``. What was mended is kept in ``tests/garbage/cases``.
+The fuzzer keeps one input, with its traceback, for each place that raised or was slow, in ``FOLDER/<target>-found``; a
+run continues after the first. libFuzzer's own log (``cov:`` and ``corp:``) shows how coverage grew. ``scripts/fuzz.py
+TARGET FOLDER FILE`` tries one input again. ``tests/garbage/cases`` has the inputs of fixed bugs.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ $patch: delete
 
 
 class SlowError(Exception):
-    """An input took more CPU time than any may."""
+    """An input took more CPU time than allowed."""
 
 
 # -- seeds -------------------------------------------------------------------------------------------------------------
@@ -131,7 +130,7 @@ def _as_is(file: Path) -> Iterator[bytes]:
 
 
 def _one_of_each(recorded: bytes) -> Iterator[bytes]:
-    """Each kind of kubectl's output by itself, as JSON."""
+    """Each kind in kubectl's output separately, as JSON."""
     met: set[str] = set()
     for item in json.loads(recorded)["items"]:
         if item["kind"] not in met:
@@ -141,14 +140,14 @@ def _one_of_each(recorded: bytes) -> Iterator[bytes]:
 
 
 def _trimmed(recorded: bytes) -> Iterator[bytes]:
-    """Each kind of kubectl's output, as the API server lists it."""
+    """Each kind in kubectl's output, as the API server lists it."""
     for found in _one_of_each(recorded):
         if b"ClusterSnapshot" not in found:
             yield json.dumps(json.loads(found)["items"][0]).encode()
 
 
 def _expressions(card: str) -> Iterator[bytes]:
-    """What a card asks, as the target takes it: what it looks at, which are meant, and what must hold."""
+    """The ``each``, ``where`` and ``require`` of cards, in the form that the target accepts."""
     import yaml
 
     head = yaml.safe_load(card.split("---")[1])
@@ -170,7 +169,7 @@ KUSTOMIZATIONS = (
 
 
 def changed(data: bytes, largest: int, seed: int) -> bytes:
-    """Lines moved, doubled, cut and indented, values replaced by odd ones: what bytes alone rarely come to."""
+    """Text with moved, doubled, cut and indented lines and odd values; changes of single bytes rarely produce these."""
     chance = random.Random(seed)
     lines = data.split(b"\n")
     for _ in range(chance.randint(1, 3)):
@@ -251,13 +250,13 @@ def main() -> None:
         (corpus / blake2b(seed, digest_size=8).hexdigest()).write_bytes(seed)
     watch = Watch(target, where)
     os.chdir(where)
-    TARGETS[target](b"")  # what is imported first is no input's fault
+    TARGETS[target](b"")  # imports count as no input's time
 
     def mutate(data: bytes, largest: int, seed: int) -> bytes:
         return changed(data, largest, seed) if seed % 2 else bytes(atheris.Mutate(data, largest))
 
     def run(data: bytes) -> None:
-        with atheris.instrument_imports(include=["kubesched_lint"]):  # what is imported within functions
+        with atheris.instrument_imports(include=["kubesched_lint"]):  # imports within functions
             watch(data)
 
     flags = [f"-max_len={LARGEST}", "-timeout=120", "-rss_limit_mb=3000", "-print_final_stats=1"]

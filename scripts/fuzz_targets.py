@@ -1,4 +1,4 @@
-"""What ``fuzz.py`` runs: bytes in, documented refusals out, and nothing else."""
+"""The targets of ``fuzz.py``: bytes in, documented refusals out, and nothing else."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class MisplacedError(AssertionError):
 
 
 def held(path: str, line: int, column: int, text: str) -> None:
-    """Raises MisplacedError unless the place is none, or one in the text."""
+    """Raises MisplacedError unless the place is empty or in the text."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.count("\n") + 1
     if not path or not (0 <= line <= lines) or column < 0:
@@ -135,7 +135,7 @@ def _card(text: str) -> None:
 
 
 def lint(data: bytes) -> None:
-    """Every rule over what the reader makes of it; a rule that raises is an error that names it."""
+    """Every rule on the documents that the reader returns; a rule that raises is an error that names it."""
     from kubesched_lint import library
 
     for cluster in (None, _small_cluster()):
@@ -155,14 +155,14 @@ def _small_cluster() -> Any:
 
 
 def simulate(data: bytes) -> None:
-    """Every event for whatever workloads are there; the work is bounded, whatever the numbers in them."""
+    """Every event for every workload; the work has a limit whatever the numbers in them."""
     from kubesched_lint import library
 
     library.simulate(text={"m.yaml": data.decode("utf-8", "surrogateescape")}, cluster=_small_cluster(), states=200)
 
 
 def kustomizations(data: bytes) -> None:
-    """What a kustomization is built from: nothing is rendered, nothing outside its repository is read or handed on."""
+    """The files of a kustomization; nothing is rendered, and nothing outside its repository is read or passed on."""
     from kubesched_lint.manifests.inputs import KUSTOMIZATIONS
     from kubesched_lint.manifests.kustomization import listing
     from kubesched_lint.manifests.kustomize_tree import tree_of
@@ -193,7 +193,7 @@ def config(data: bytes) -> None:
 
 
 def cel(data: bytes) -> None:
-    """A card with expressions: its faults have a place, and a rule that is sound runs."""
+    """A card with expressions: its faults have a place, and a rule without faults runs."""
     from kubesched_lint import library
     from kubesched_lint.rulebook.cel.language import require_cel
 
@@ -245,7 +245,7 @@ SECRET = "zqsecretqz"
 
 
 def redaction(data: bytes) -> None:
-    """An object under pseudonyms is still one of its type, and holds no word that somebody put into it."""
+    """An object under pseudonyms keeps its type and contains no private word."""
     import msgspec
 
     from kubesched_lint.cluster.capture.resources import RESOURCES
@@ -270,7 +270,7 @@ def redaction(data: bytes) -> None:
 
 
 def _marked(value: Any, depth: int = 0) -> Any:
-    """Every string with a word of ours behind it, so that none is one of Kubernetes' any more; keys of fields stay."""
+    """Adds a private word to every string, so that none is Kubernetes' own any more; field names stay."""
     if depth > 100:
         return None
     if isinstance(value, dict):

@@ -1,8 +1,8 @@
 """Writes manifests as teams write them: ``python scripts/make_corpus.py FOLDER COUNT [--seed N]``.
 
-File ``i`` of a seed is the same bytes on every machine, however many files are written: all draws rest on
-``random.random()``, the only one that Python promises to repeat in later versions. Each file is an application of one
-to three objects, in the layout of its team: how lists are indented, what is quoted, how much is commented.
+File ``i`` of a seed has the same bytes on every machine, whatever the number of files: all random choices use
+``random.random()``, the only function whose results Python promises to repeat in later versions. Each file is an
+application of one to three objects in its team's layout: the indent of lists, the quotes and the amount of comments.
 ``benchmarks/run.py`` measures on 10,000 of them, ``same_output.py`` compares reports on 500.
 """
 
@@ -35,7 +35,7 @@ _RESERVED = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
 
 
 class Dice:
-    """Draws of one file."""
+    """The random choices of one file."""
 
     def __init__(self, seed: int, number: int) -> None:
         self._random = Random(f"{seed}/{number}").random
@@ -44,7 +44,7 @@ class Dice:
         return self._random() < chance
 
     def between(self, least: int, most: int) -> int:
-        """A whole number; both ends are included."""
+        """A whole number, both ends included."""
         return least + int(self._random() * (most - least + 1))
 
     def of(self, *options: T) -> T:
@@ -52,7 +52,7 @@ class Dice:
 
 
 class Layout:
-    """YAML in the hand of one team."""
+    """YAML in the style of one team."""
 
     def __init__(self, dice: Dice) -> None:
         self.dash = dice.of("", "  ")
@@ -90,7 +90,7 @@ class Layout:
         for item in value:
             if isinstance(item, dict) and item:
                 first, *others = self._mapping(item, indent + "  ")
-                while first.lstrip().startswith("#"):  # a comment before the dash says the same
+                while first.lstrip().startswith("#"):  # a comment before the dash means the same
                     yield indent + first.lstrip()
                     first, *others = others
                 yield f"{indent}- {first[len(indent) + 2 :]}"
@@ -113,7 +113,7 @@ class Layout:
 
 
 class App:
-    """What the objects of one file have in common."""
+    """The common properties of the objects of one file."""
 
     def __init__(self, dice: Dice, number: int) -> None:
         self.team = dice.of(*_TEAMS)
@@ -210,7 +210,7 @@ def _pod(dice: Dice, app: App, kind: str) -> dict[str, Any]:
 
 
 def _constraints(dice: Dice, app: App, kind: str) -> dict[str, Any]:
-    """What says where the pods may run."""
+    """The fields that say where the pods may run."""
     spec: dict[str, Any] = {}
     if affinity := _affinity(dice, app):
         spec["affinity"] = affinity

@@ -1,6 +1,6 @@
-"""Begins a shipped rule: ``python scripts/new_rule.py SLUG`` writes its card and its module, and the index anew.
+"""Starts a shipped rule: ``python scripts/new_rule.py SLUG`` writes its card and its module, and updates the index.
 
-Both pass ``kubesched-lint rules test --only SLUG`` at once; then make them say what you mean (CONTRIBUTING.md).
+Both pass ``kubesched-lint rules test --only SLUG`` at once. Then replace the example by your rule (CONTRIBUTING.md).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def check(it: Member, *, least: int) -> Iterator[Hazard]:
 
 
 def files_of(slug: str, root: Path = ROOT) -> dict[Path, str]:
-    """The files of a new rule. Raises NewRuleError where the slug cannot be used or one of them is there."""
+    """The files of a new rule. Raises NewRuleError if the slug is invalid or one of them exists."""
     must_be_usable(slug)
     harm = "Say what happens then, with the real issue that it caused somebody."
     body = card_body(slug, finding="has 1 replica", harm=harm, limits=_LIMITS)

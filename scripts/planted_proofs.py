@@ -2,12 +2,11 @@
 
     python scripts/planted_proofs.py --most 200
 
-Modules that the runs themselves read are left alone.
-
-A change turns a comparison, an arithmetic sign, a constant or a condition in a check, or in what checks count with.
-Where the changed code calls something an error that the matrix proves to be fine, a wrong proof is planted; where a
-rule speaks of a whole set, all of it has to be fine. It is caught when the report shows it as not established. Prints
-what was planted and caught, and each that was not.
+A change turns a comparison, an arithmetic sign, a constant or a condition in a check, or in a module with which checks
+count. It does not change modules that the exact runs use. A wrong proof is planted if the changed code reports an error
+where the matrix proves that all is fine; for a rule about a whole set, all of the set must be fine. The proof is caught
+if the report shows it as not established. Prints the numbers of planted and caught proofs, and each that was not
+caught.
 """
 
 from __future__ import annotations
@@ -143,7 +142,7 @@ def errors(example: Example, rules: tuple[Rule, ...], book: Rulebook) -> Errors:
 
 
 def fine(example: Example) -> Well:
-    """The objects that the matrix proves to fare well in every event, and whether all objects do."""
+    """The objects that the matrix proves to be fine in every event, and whether that is all objects."""
     from tests.lifecycle.test_rules_and_matrix_agree import told
 
     outlook = told(example, *EVENTS)
@@ -156,13 +155,13 @@ def _is_fine(cell: Cell) -> bool:
 
 
 def is_wrong(key: tuple[str, ObjectRef], well: Well, book: Rulebook) -> bool:
-    """Whether an error of a rule on an object is not true."""
+    """Whether the error of a rule about an object is false."""
     (slug, object_), (objects, everything) = key, well
     return everything if book.get(slug).each == "set" else object_ in objects
 
 
 def mutants(book: Rulebook, random: Random) -> Iterator[tuple[ModuleType, ast.Module, tuple[Rule, ...]]]:
-    """Changed modules in any order, each with the rules that ask it."""
+    """Changed modules in random order, each with the rules that use it."""
     rules = tuple(r for r in book if r.severity is Severity.ERROR and r.each in ("workload", "set"))
     own = {f"checks.{module_name(rule.slug)}": (rule,) for rule in rules}
     asked = {**own, **dict.fromkeys(SHARED, rules)}
@@ -202,7 +201,7 @@ def main() -> None:
                 try:
                     said = errors(example, rules, trial.book)
                 except Exception:
-                    break  # the change made the code fail: nothing is planted
+                    break  # the changed code fails: nothing is planted
             wrong = {key: beaten for key, beaten in said.items() if is_wrong(key, well[str(example)], trial.book)}
             if not wrong:
                 continue

@@ -1,4 +1,4 @@
-"""What two versions say of recorded deployments: which right errors and which established cells the newer one lost.
+"""Compares two versions on recorded deployments: which right errors and which established cells the newer one lost.
 
 kubesched-lint verify fixtures/conformance/families.jsonl.gz --show 0 --predictions old.jsonl   # in the old version
 kubesched-lint verify fixtures/conformance/families.jsonl.gz --show 0 --predictions new.jsonl   # in the new one
@@ -37,7 +37,7 @@ def is_single(cell: Prediction) -> bool:
 
 
 def lost_errors(case: Deployment, old: Prediction, new: Prediction) -> Iterator[str]:
-    """Objects in trouble of which the old version said an error, and the new one says none."""
+    """Objects in trouble with an error from the old version and none from the new one."""
     told = {error["object"] for error in new["errors"]}
     troubled = {str(ref) for phase in case.phases for ref, seen in phase.workloads.items() if seen.in_trouble}
     for name in sorted({error["object"] for error in old["errors"]} - told):

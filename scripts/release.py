@@ -1,9 +1,9 @@
 """Makes a release: ``python scripts/release.py VERSION [--dry-run]``. It pushes nothing.
 
-In this order, and it ends at the first failure: the tree is clean, the version is new and CHANGELOG.md tells of it;
-the version and its date are written; ``.ci/run``; the gate of instruction counts, where there is one; a wheel is built,
-must hold what a run needs, and must lint after an installation into a fresh environment; then a commit and a tag. A dry
-run makes all checks that change nothing, and builds the wheel of the version that is there.
+It does this in order and stops at the first failure: check that the tree is clean, that the version is new and that
+CHANGELOG.md describes it; write the version and its date; run ``.ci/run`` and the gate of instruction counts, if there
+is one; build a wheel, check its files, install it into a fresh environment and lint with it; commit and tag. A dry run
+does all checks that change nothing, and builds the wheel of the current version.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ReleaseError(Exception):
 
 
 def must_be_new(version: str, tags: Iterable[str]) -> None:
-    """Raises ReleaseError for what is no version, or not later than all that are tagged."""
+    """Raises ReleaseError if it is no version, or not later than all tagged ones."""
     if not re.fullmatch(r"\d+\.\d+\.\d+", version):
         raise ReleaseError(f"{version} is no version: write MAJOR.MINOR.PATCH")
     told = [tag.removeprefix("v") for tag in tags if re.fullmatch(r"v\d+\.\d+\.\d+", tag)]
@@ -43,7 +43,7 @@ def _parts(version: str) -> tuple[int, ...]:
 
 
 def dated(changelog: str, version: str, day: datetime.date) -> str:
-    """The changelog with the date of the version. Raises ReleaseError when nothing is told of it."""
+    """The changelog with the date of the version. Raises ReleaseError if it does not describe the version."""
     first = re.search(r"^## (\S+)(?: \((.*)\))?\n+((?:(?!## ).*\n)*)", changelog, re.MULTILINE)
     if first is None or first[1] != version or first[2] != _UNRELEASED:
         raise ReleaseError(f"CHANGELOG.md must begin with `## {version} ({_UNRELEASED})`")
@@ -53,7 +53,7 @@ def dated(changelog: str, version: str, day: datetime.date) -> str:
 
 
 def missing_in(wheel: Path, cards: Iterable[str]) -> Iterator[str]:
-    """What a run needs and the wheel does not hold."""
+    """Files that a run needs and the wheel lacks."""
     with zipfile.ZipFile(wheel) as opened:
         names = set(opened.namelist())
         (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
@@ -98,7 +98,7 @@ def _git(*words: str) -> str:
 
 
 def release(version: str, dry: bool) -> None:
-    """Raises ReleaseError at the first thing that is not as it must be."""
+    """Raises ReleaseError at the first failed check."""
     if _git("status", "--porcelain") and not dry:
         raise ReleaseError("there are changes that are not committed")
     must_be_new(version, _git("tag", "--list").split())

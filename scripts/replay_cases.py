@@ -1,8 +1,8 @@
-"""The command lines that ``same_output.py`` runs, and the folder of inputs that they read.
+"""The command lines of ``same_output.py``, and the folder with their inputs.
 
-The inputs come from the checkout of this script, whatever versions are compared: examples of the cards, fixtures,
-``examples/shop-repo``, a corpus of 500 files, small worlds of ``tests/worlds`` and what a user of 0.1 has in a
-repository (``fixtures/compat-0.1``).
+The inputs come from the checkout of this script, whatever versions it compares: examples of the cards, fixtures,
+``examples/shop-repo``, a corpus of 500 files, small worlds of ``tests/worlds`` and the files of a user of 0.1
+(``fixtures/compat-0.1``).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _LARGE = {
 
 
 class Case(NamedTuple):
-    """One command line. ``path`` is put before ``sys.path``, relative to ``cwd``, which lies in the inputs."""
+    """One command line. ``path`` goes before ``sys.path``, relative to ``cwd``, a folder of the inputs."""
 
     group: str
     key: str
@@ -59,7 +59,7 @@ class Case(NamedTuple):
 
 
 class Set(NamedTuple):
-    """Manifests and their cluster. ``options`` are those of lint, ``shared`` those of simulate and why too."""
+    """Manifests and their cluster. ``options`` are for lint, ``shared`` also for simulate and why."""
 
     name: str
     paths: tuple[str, ...]
@@ -74,7 +74,7 @@ class Set(NamedTuple):
 
 
 def prepare(folder: Path) -> list[Case]:
-    """Fills ``folder`` with the inputs and returns the cases over them, in an order that never changes."""
+    """Fills ``folder`` with the inputs and returns the cases over them, always in the same order."""
     folder.mkdir(parents=True)
     for name in (*_MANIFESTS, *_CLUSTERS):
         shutil.copytree(ROOT / "fixtures" / name, folder / "fixtures" / name)
@@ -105,7 +105,7 @@ def _of_set(found: Set, folder: Path) -> Iterator[Case]:
 
 
 def _named(paths: Sequence[Path]) -> Iterator[str]:
-    """The workloads of manifests by kind, namespace and name, as far as PyYAML can read them; none twice."""
+    """The workloads of manifests by kind, namespace and name, if PyYAML can read them; without duplicates."""
     told: set[str] = set()
     for path in paths:
         for file in sorted(path.rglob("*.yaml")) if path.is_dir() else [path]:
@@ -131,7 +131,7 @@ def _objects(values: Iterable[Any]) -> Iterator[dict[str, Any]]:
 
 
 def _cards(folder: Path) -> Iterator[Set]:
-    """Every runnable fence of every card; read by our own expression, for the package may be any version."""
+    """Every runnable fence of every card; read with this script's own expression, as the package may be any version."""
     seen: set[str] = set()
     for card in sorted((ROOT / "rules").glob("*.md")):
         cluster: tuple[str, list[str]] | None = None
@@ -218,7 +218,7 @@ def _seeds(folder: Path) -> Iterator[Set]:
 
 
 def _worlds(folder: Path) -> Iterator[Set]:
-    """Small clusters with everything in them, where the tests' generator can be imported."""
+    """Small clusters with objects of every kind, if the tests' generator can be imported."""
     try:
         from tests.worlds.generator import seeded
     except ImportError as error:
@@ -272,7 +272,7 @@ def _commands() -> Iterator[Case]:
 
 
 def _compat(folder: Path) -> Iterator[Case]:
-    """What a repository of 0.1 holds: a configuration, a baseline, waivers, and a package of rules in Python."""
+    """The files of a repository of 0.1: a configuration, a baseline, waivers, and a package of rules in Python."""
     shutil.copytree(ROOT / "fixtures" / "compat-0.1", folder / "compat-0.1")
     shown = ("--format", "text", "--format", "json={out}/json", "--format", "sarif={out}/sarif", "--color", "never")
     argvs = {

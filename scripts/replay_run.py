@@ -1,8 +1,8 @@
 """Runs command lines of kubesched-lint, each in a fork of one warm process; ``same_output.py`` starts it.
 
-``python replay_run.py CASES RESULTS FOLDER`` with the interpreter and ``PYTHONPATH`` of the version that is to run. It
-reads one JSON list of cases and writes one line of JSON for each: exit code, both streams, the files that were written
-and the seconds of CPU. Only the standard library is imported here: everything else belongs to the version under test.
+``python replay_run.py CASES RESULTS FOLDER``, with the interpreter and ``PYTHONPATH`` of the version under test. It
+reads one JSON list of cases and writes one line of JSON for each: exit code, both streams, the written files and the
+seconds of CPU. It imports only the standard library, because everything else belongs to the version under test.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LATE = ("capture", "dask", "executors")
 
 
 def warm() -> str:
-    """Imports the package, so that no fork pays for it; returns where it lies."""
+    """Imports the package, so that no fork has to; returns its path."""
     import gc
 
     package = importlib.import_module("kubesched_lint")
@@ -33,14 +33,14 @@ def warm() -> str:
         if not module.name.endswith("__main__") and not any(word in module.name for word in _LATE):
             try:
                 importlib.import_module(module.name)
-            except ImportError:  # an extra that is not installed
+            except ImportError:  # an extra is not installed
                 continue
     gc.freeze()
     return str(Path(package.__file__ or "").parent)
 
 
 def run(case: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Runs one command in a fork; ``{out}`` among its arguments is a folder for the files that it writes."""
+    """Runs one command in a fork; ``{out}`` in its arguments is a folder for its files."""
     out = folder / "out"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
@@ -83,7 +83,7 @@ def _become(case: dict[str, Any], home: Path, out: Path, streams: list[Path]) ->
 
 
 def _text(file: Path, folder: Path) -> str:
-    """The bytes as text that can be encoded again; the folder of this version has a name of its own in them."""
+    """The bytes as text that can be encoded again; a placeholder replaces the folder of this version."""
     text = file.read_bytes().decode("utf-8", "surrogateescape")
     return text.replace(str(folder), "/replay")
 

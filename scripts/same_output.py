@@ -1,4 +1,4 @@
-"""Tells whether two versions of kubesched-lint say the same, byte by byte: ``python scripts/same_output.py OLD NEW``.
+"""Compares the output of two versions of kubesched-lint, byte by byte: ``python scripts/same_output.py OLD NEW``.
 
 OLD and NEW are each a source tree, a git revision of this repository, a virtual environment or a Python interpreter::
 
@@ -7,9 +7,9 @@ OLD and NEW are each a source tree, a git revision of this repository, a virtual
     python scripts/same_output.py HEAD~3 . --only lint,fix --quick
 
 Both run the command lines of ``replay_cases.py``: reports in every format, fixes, ``simulate``, ``why``, rules, exit
-codes. Each difference is printed as a short diff; one that stands in several outputs is printed once. The exit code is
-1 when anything differs, and 2 when a version cannot be run. Progress goes to standard error. What a revision answers is
-kept below ``~/.cache``, so that comparing with it again costs half.
+codes. It prints each difference as a short diff, and an equal difference of several outputs once. The exit code is 1 if
+anything differs, and 2 if a version does not run. Progress goes to standard error. It keeps the output of a revision
+below ``~/.cache``, so that a second comparison takes half the time.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class UnusableError(Exception):
 
 
 class Version(NamedTuple):
-    """``tree`` is put on the path of ``python``; None for one that is installed. ``commit`` is that of a revision."""
+    """``tree`` is put on the path of ``python``; None for an installed version. ``commit`` is set for a revision."""
 
     name: str
     python: str
@@ -65,12 +65,12 @@ class Difference(NamedTuple):
 
     @property
     def gist(self) -> tuple[str, ...]:
-        """What tells two differences apart, wherever they stand."""
+        """The lines that distinguish two differences, wherever they are."""
         return tuple(line.strip(" -+,") + line[:1] for line in self.lines if line[:1] in "+-")
 
 
 def version_of(word: str, scratch: Path) -> Version:
-    """The version that an argument means; a git revision is unpacked into ``scratch``."""
+    """The version of an argument; unpacks a git revision into ``scratch``."""
     path = Path(word).absolute()
     if (path / "kubesched_lint").is_dir():
         return Version(word, sys.executable, path)
@@ -92,7 +92,7 @@ def version_of(word: str, scratch: Path) -> Version:
 
 
 class Kept:
-    """What a revision has answered in earlier runs over the same inputs; of other versions nothing is kept."""
+    """The answers of a revision from earlier runs on the same inputs; other versions have none."""
 
     def __init__(self, version: Version, inputs: Path) -> None:
         digest = blake2b(Path(__file__).with_name("replay_run.py").read_bytes(), digest_size=12)
@@ -112,7 +112,7 @@ class Kept:
         return found
 
     def add(self, cases: Sequence[Case], answers: Mapping[str, dict[str, Any]]) -> None:
-        """Keeps answers beside those of before, and the files of the last few revisions."""
+        """Adds answers to the earlier ones, and keeps the files of the last few revisions."""
         if self.file is None:
             return
         self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -126,7 +126,7 @@ class Kept:
 
 
 class Run:
-    """A version at work on the cases, in a process of its own."""
+    """A version that runs the cases, in its own process."""
 
     def __init__(self, version: Version, folder: Path, inputs: Path, cases: Sequence[Case]) -> None:
         self.version, self.results, self.kept = version, folder / "results", Kept(version, inputs)
@@ -154,7 +154,7 @@ class Run:
         return len(self.known) + (self.results.read_bytes().count(b"\n") if self.results.exists() else 0)
 
     def answers(self) -> dict[str, dict[str, Any]]:
-        """What each case gave. Raises UnusableError when the version did not run, or another one did."""
+        """The answer of each case. Raises UnusableError if the version did not run, or another version did."""
         if self.process.wait() != 0:
             raise UnusableError(f"{self.version.name} cannot be run")
         first, *others = map(json.loads, self.results.read_text(encoding="ascii").splitlines())
@@ -190,7 +190,7 @@ def _diff(old: str | None, new: str | None) -> list[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """JSON on one line is laid out first, unless that hides what differs."""
+    """Indents JSON on one line first, unless that hides the difference."""
     if text[:1] in ("{", "[") and "\n" not in text.strip():
         try:
             text = json.dumps(json.loads(text), indent=1, ensure_ascii=False)
@@ -200,7 +200,7 @@ def _lines(text: str) -> list[str]:
 
 
 def tell(found: Sequence[Difference], cases: Sequence[Case], shown: int, lines: int) -> None:
-    """Prints the differences; those that say the same are one."""
+    """Prints the differences, equal ones once."""
     alike = Counter(one.gist for one in found)
     told: set[tuple[str, ...]] = set()
     for one in found:

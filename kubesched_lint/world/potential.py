@@ -12,7 +12,7 @@ from itertools import islice
 
 from kubesched_lint.cluster.index import NodeIndex
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand, wishes_of
-from kubesched_lint.cluster.nodepools.templates import NodeTemplate, limits_left, templates
+from kubesched_lint.cluster.nodepools.templates import MOST_KINDS, NodeTemplate, limits_left, templates
 from kubesched_lint.cluster.nodeset import EMPTY, positions
 from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
 from kubesched_lint.model.inventory import Inventory
@@ -22,7 +22,7 @@ from kubesched_lint.model.storage import PersistentVolume, StorageClass
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.framework import static_feasible
 
-_MOST_OFFERS = 4_000
+_MOST_OFFERS = MOST_KINDS
 """For all pools together; this many of each pool are considered."""
 _MOST_NODES = 4_000
 
@@ -95,7 +95,7 @@ def potential_of(pools: Sequence[NodePool], live: Inventory, asked: Asked) -> Po
     by_name: dict[str, Offer] = {}
     first: list[int] = []
     chosen = [offer for group in groups for offer in _largest(group)]
-    for offer, count in zip(chosen, _counts(asked, chosen), strict=True):
+    for offer, count in zip(chosen, _counts(asked, chosen, wishes), strict=True):
         first.append(len(nodes))
         for number in range(1, min(count, _MOST_NODES + 1 - len(nodes)) + 1):  # one too many shows that it is not all
             node = offer.node(number)
@@ -176,13 +176,17 @@ def room_beside(allocatable: Resources | None, daemons: Iterable[Pod]) -> Resour
 
 def _alike(offers: Sequence[Offer], wishes: LabelDemand) -> Iterator[list[Offer]]:
     """Yield groups of offers that pods cannot distinguish by label or taint, the largest first."""
-    alike: dict[tuple[object, ...], list[Offer]] = {}
+    alike: dict[object, list[Offer]] = {}
     for offer in offers:
-        labels = offer.template.labels
-        told = tuple((key, labels.get(key)) for key in sorted({*wishes.asked, ZONE} - {HOSTNAME}))
-        alike.setdefault((offer.template.pool.name, offer.template.taints, told), []).append(offer)
+        alike.setdefault(_looks(offer, wishes), []).append(offer)
     for group in alike.values():
         yield sorted(group, key=lambda o: o.size, reverse=True)
+
+
+def _looks(offer: Offer, wishes: LabelDemand) -> object:
+    """Return what pods can tell about a kind of node, besides its room."""
+    labels = offer.template.labels
+    return offer.template.taints, tuple((key, labels.get(key)) for key in sorted({*wishes.asked, ZONE} - {HOSTNAME}))
 
 
 def _largest(group: Sequence[Offer]) -> Sequence[Offer]:
@@ -218,13 +222,23 @@ def _outdoes(one: Offer, other: Offer) -> bool:
     return all(one.room.get(name, 0) >= amount for name, amount in other.room.items())
 
 
-def _counts(asked: Asked, offers: Sequence[Offer]) -> Iterator[int]:
-    """Return enough nodes of each kind that every workload could have all its pods there, each on nodes of its own."""
+def _counts(asked: Asked, offers: Sequence[Offer], wishes: LabelDemand) -> Iterator[int]:
+    """Return enough nodes of each kind that every workload could have all its pods there, each on nodes of its own.
+
+    Of kinds that pods cannot distinguish, whatever their pools, one node is enough of those that another exceeds.
+    """
+    alike: dict[object, list[Offer]] = {}
+    for offer in sorted(offers, key=lambda o: o.size, reverse=True):
+        group = alike.setdefault(_looks(offer, wishes), [])
+        if not any(_outdoes(other, offer) for other in group):
+            group.append(offer)
+    largest = {id(offer) for group in alike.values() for offer in group}
     index = NodeIndex([offer.node(1) for offer in offers])
     counts = [0] * len(offers)
     for pod, most in asked.pods:
         for position in positions(static_feasible(pod, index)):
-            counts[position] += -(-most // _each(pod, offers[position], most))
+            if id(offers[position]) in largest:
+                counts[position] += -(-most // _each(pod, offers[position], most))
     # One more: so the loss of one of them proves nothing, and an unusable kind still shows what excludes the pod.
     return (count + 1 for count in counts)
 

@@ -47,7 +47,9 @@ _CLOUDS = (
     "kubernetes.azure.com/",
     "node.kubernetes.io/windows-build",
 )
-_MOST_CHOICES = 256
+MOST_KINDS = 4_000
+"""Most kinds of nodes of one pool that are worth comparing."""
+_MOST_CHOICES = MOST_KINDS + 96
 DISK = "ephemeral-storage"
 _ANY_DISK = 64 << 40
 
@@ -112,10 +114,42 @@ def templates(pool: NodePool, wishes: LabelDemand, seen_zones: Sequence[str]) ->
 
     ``seen_zones``, with the zones that pods ask for, replace the zones of a pool that lists none.
     """
-    for zone in _zones(pool, wishes, seen_zones):
-        for shape in (with_devices(shape, wishes.devices) for shape in shapes(pool)):
+    zones = _zones(pool, wishes, seen_zones)
+    made = [with_devices(shape, wishes.devices) for shape in shapes(pool)]
+    choices = max((sum(1 for _ in _choices(pool, shape, wishes)) for shape in made[-1:]), default=1)
+    made = _worth_making(made, wishes, MOST_KINDS // max(1, len(zones) * choices))
+    for zone in zones:
+        for shape in made:
             for labels, taints, chosen in _choices(pool, shape, wishes):
                 yield NodeTemplate(pool, zone, shape, {**labels, **_place(pool, zone)}, taints, chosen)
+
+
+def _worth_making(made: list[Shape], wishes: LabelDemand, most: int) -> list[Shape]:
+    """Return the shapes; from more than ``most``, the largest of those that pods cannot distinguish, and some others.
+
+    Whether a pod finds room depends only on the largest; which machine a plan names depends on the others as well.
+    """
+    if len(made) <= most:
+        return made
+    alike: dict[tuple[str | None, ...], list[Shape]] = {}
+    for shape in sorted(made, key=_bulk, reverse=True):
+        kept = alike.setdefault(tuple(shape.labels.get(key) for key in wishes.asked), [])
+        if not any(_outdoes(other, shape) for other in kept):
+            kept.append(shape)
+    largest = {id(shape) for group in alike.values() for shape in group}
+    step = -(-len(made) // max(1, most - len(largest)))
+    return [shape for number, shape in enumerate(made) if id(shape) in largest or number % step == 0]
+
+
+def _bulk(shape: Shape) -> tuple[bool, int, int]:
+    most = shape.most or shape.allocatable
+    return (True, 0, 0) if most is None else (False, most.get("cpu", 0), most.get("memory", 0))
+
+
+def _outdoes(one: Shape, other: Shape) -> bool:
+    """Return whether a shape offers at least as much of everything, so far as known."""
+    more, less = one.most or one.allocatable, other.most or other.allocatable
+    return more is None or (less is not None and all(more.get(name, 0) >= n for name, n in less.items()))
 
 
 def is_open(pool: NodePool) -> bool:

@@ -210,6 +210,8 @@ class Finding:
     """The finding's path inside its object; baselines identify it by that, whatever its line."""
     if_fixed: Severity | None = None
     """Its severity if no autoscaler made nodes; None if that makes no difference."""
+    if_complete: Severity | None = None
+    """Its severity if there were no node groups besides those that are known; None if that makes no difference."""
     preview: bool = False
     """Whether its rule is in preview: new, and at most a warning for now."""
 
@@ -258,6 +260,8 @@ class Summary:
     """Further lines for the footer: skipped Helm sources and Kustomize patches, transient taints, assumptions."""
     unreadable_cluster: str = ""
     """The path of a cluster that the user named and that could not be read."""
+    undecided: str = ""
+    """Which decision about the node groups the user owes, as one sentence; empty if none."""
     configuration: str = ""
     """The active configuration, and what makes the gate weaker; empty if nothing does."""
 

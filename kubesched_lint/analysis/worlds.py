@@ -64,6 +64,25 @@ def surviving(
 
 
 @once_per_world
+def with_groups(world: World) -> World | None:
+    """The world with the node groups that only nodes show as pools; None if there are none.
+
+    These are all node groups only if ``cluster.has_all_groups``.
+    """
+    groups = () if world.cluster is None else world.cluster.groups_beside(world.manifests.node_pools)
+    if world.cluster is None or not groups:
+        return None
+    return world.on(replace(world.cluster.with_pools(groups), pools_written=True, node_groups=""))
+
+
+def with_known_growth(world: World) -> World:
+    """``with_groups`` if there are no other node groups, else the same world."""
+    if world.cluster is None or not world.cluster.has_all_groups(world.manifests.node_pools):
+        return world
+    return with_groups(world) or world
+
+
+@once_per_world
 def without_suspended(world: World) -> World:
     """The world without paused and suspended workloads: they get no pods, so pools add no nodes for them."""
     held = [w for w in world.manifests.workloads if w.held]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.analysis.spread import spread_room
+from kubesched_lint.analysis.worlds import with_groups
 from kubesched_lint.findings import Hazard, Path, Place, proof
 from kubesched_lint.manifests.changes import Put
 from kubesched_lint.model.policy import Autoscaler
@@ -16,9 +17,19 @@ from kubesched_lint.world.world import Member
 
 
 def check(it: Member) -> Iterator[Hazard]:
+    """Report what no further node would cure: on an autoscaled cluster, room for the maximum comes with the demand."""
+    if it.autoscaler is not None and it.world.is_elastic:
+        grown = with_groups(it.world)
+        if grown is None:
+            return
+        it = grown.member(it.workload)
+    yield from _found(it)
+
+
+def _found(it: Member) -> Iterator[Hazard]:
     scaler = it.autoscaler
     usable = it.usable
-    if scaler is None or not it.workload.stays or not usable or it.world.is_elastic:
+    if scaler is None or not it.workload.stays or not usable:
         return
     now, most = it.replicas, scaler.max_replicas
     if not 0 < now < most:

@@ -161,7 +161,7 @@ def _run(paths: list[str], settings: Settings, baseline: str | None) -> LintRun:
     request = Request(
         tuple(paths),
         settings.maybe("cluster"),
-        settings.elastic,
+        settings.autoscaling,
         render=settings.flag("render"),
         baseline=baseline,
     )

@@ -77,7 +77,7 @@ def fleet(
                 settings.options,
                 rulebook,
                 executor=chosen,
-                elastic=settings.elastic,
+                autoscaling=settings.autoscaling,
                 render=settings.flag("render"),
                 lost=lambda reason: tell(f"warning: {reason}"),
             )

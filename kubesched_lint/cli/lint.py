@@ -78,6 +78,13 @@ def lint(
             help="With --diff or --fix: apply fixes, too, that may change where pods run or weaken a guarantee.",
         ),
     ] = False,
+    require_node_groups: Annotated[
+        bool,
+        typer.Option(
+            "--require-node-groups",
+            help="Exit with 2 as long as nobody has decided whether the node groups are complete (for hooks and CI).",
+        ),
+    ] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ignore the cache and do not write to it.")] = False,
     jobs: Annotated[
         int,
@@ -133,7 +140,7 @@ def lint(
         request = Request(
             paths=tuple(paths),
             cluster=settings.maybe("cluster"),
-            elastic=settings.elastic,
+            autoscaling=settings.autoscaling,
             changed=changed,
             force_exclude=force_exclude,
             render=settings.flag("render"),
@@ -165,10 +172,12 @@ def lint(
         )
         if quiet:
             _tell_of_missing_cluster(run.report)
+        if require_node_groups and run.report.summary.undecided:
+            tell(f"error: {run.report.summary.undecided}")
     except (BaselineError, ChangedError, FormatError, OutputError, UnknownRuleError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None
-    raise typer.Exit(max(least, exit_code(run.report, failing, settings.flag("strict-skips"))))
+    raise typer.Exit(max(least, exit_code(run.report, failing, settings.flag("strict-skips"), require_node_groups)))
 
 
 def _tell_of_missing_cluster(report: "Report") -> None:

@@ -23,6 +23,11 @@ class ApplyOrder(StrEnum):
     ARGOCD = "argocd"
 
 
+class NodeGroups(StrEnum):
+    COMPLETE = "complete"
+    OPEN = "open"
+
+
 class FailOn(StrEnum):
     ERROR = "error"
     WARNING = "warning"
@@ -140,6 +145,13 @@ _SHARED = {
         "Whether an autoscaler adds and removes nodes.  [default: read from node labels]",
         "--elastic/--fixed",
     ),
+    "node_groups": _option(
+        NodeGroups | None,
+        None,
+        INPUT,
+        "Whether the nodes show every node group of the cluster.  [default: undecided: proofs on nodes are warnings]",
+        "--node-groups",
+    ),
     "kubernetes_version": _option(
         str, "1.36", INPUT, "Kubernetes version of the scheduler.", "--kubernetes-version", metavar="VERSION"
     ),
@@ -173,7 +185,8 @@ _SHARED = {
 """(type, default) of each shared option, in help order; ``settle`` reads their values."""
 
 READING = (
-    "namespace", "apply_order", "elastic", "kubernetes_version", "exclude", "render", "config_file", "no_config",
+    "namespace", "apply_order", "elastic", "node_groups", "kubernetes_version", "exclude", "render", "config_file",
+    "no_config",
 )  # fmt: skip
 """Options that change how manifests and clusters are read."""
 JUDGING = (*READING, "profile", "select", "ignore", "rule_folders", "partial", "sets")

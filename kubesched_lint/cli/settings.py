@@ -6,19 +6,23 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from enum import Enum
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import typer
 
+from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import KUBERNETES_VERSIONS, Options
 from kubesched_lint.printing import tell
-from kubesched_lint.project.config import KEYS, OWN_RULES, Config, ConfigError, Given
+from kubesched_lint.project.config import DECLARED, KEYS, OWN_RULES, Config, ConfigError, Given
 from kubesched_lint.project.config_file import find_config, read_config
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
+
+if TYPE_CHECKING:
+    from kubesched_lint.model.node import NodePool
 
 DEFAULT = "default"
 
@@ -47,8 +51,12 @@ class Settings:
         return cast("tuple[str, ...]", self.values[name].value)
 
     @property
-    def elastic(self) -> bool | None:
-        return cast("bool | None", self.values["elastic"].value)
+    def autoscaling(self) -> Autoscaling:
+        return Autoscaling(
+            cast("bool | None", self.values["elastic"].value),
+            self.maybe("node-groups") or "",
+            cast("tuple[NodePool, ...]", self.values[DECLARED].value),
+        )
 
     @property
     def in_force(self) -> str:

@@ -69,7 +69,7 @@ def simulate(
 
     from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
     from kubesched_lint.cluster.cluster import ClusterError
-    from kubesched_lint.cluster.read import read_cluster
+    from kubesched_lint.cluster.read import read_stated
     from kubesched_lint.commands.lint.run import read_manifests
     from kubesched_lint.commands.simulate.run import simulate as simulated
     from kubesched_lint.lifecycle.courses import Effort
@@ -81,7 +81,7 @@ def simulate(
     tell_configuration(settings)
     chosen = tuple(e.strip() for e in events.split(",") if e.strip())
     try:
-        nodes = read_cluster(cluster_of(context, settings), elastic=settings.elastic)
+        nodes = read_stated(cluster_of(context, settings), settings.autoscaling)
         manifests = read_manifests(paths, options, render=settings.flag("render"))
         outlook = simulated(
             manifests,

@@ -63,7 +63,7 @@ def why(
 
     from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
     from kubesched_lint.cluster.cluster import ClusterError
-    from kubesched_lint.cluster.read import read_cluster
+    from kubesched_lint.cluster.read import read_stated
     from kubesched_lint.commands.lint.run import read_manifests
     from kubesched_lint.commands.why.ask import Question, answer
     from kubesched_lint.commands.why.naming import NamingError
@@ -73,7 +73,7 @@ def why(
     settings = settle(context, paths or ())
     tell_configuration(settings)
     try:
-        live = read_cluster(cluster_of(context, settings), elastic=settings.elastic)
+        live = read_stated(cluster_of(context, settings), settings.autoscaling)
         manifests = read_manifests(paths or (), settings.options, render=settings.flag("render"))
         question = Question(
             name,

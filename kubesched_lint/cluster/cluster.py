@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from kubesched_lint.cluster.elastic import COMPLETE, is_of_known, known_groups
 from kubesched_lint.cluster.transient import Passing, passing_of, settled_node
 from kubesched_lint.findings import one_line
 from kubesched_lint.model.inventory import Inventory
@@ -16,13 +17,13 @@ from kubesched_lint.text import first_few, joined, many, plural
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from kubesched_lint.cluster.elastic import Autoscaling
     from kubesched_lint.cluster.running import Running
     from kubesched_lint.findings import Source
     from kubesched_lint.model.node import NodePool
     from kubesched_lint.model.pod import BoundPod
 
 ASKED = "--elastic"
-NODE_POOL = "karpenter.sh/nodepool"
 
 # Kinds whose absence changes a verdict, in the order of the footer.
 _WANTED = (
@@ -79,7 +80,7 @@ class Cluster:
     """The evidence that an autoscaler creates and removes nodes: a label, a field of the sketch, or --elastic."""
     unread_kinds: Mapping[str, int] = field(default_factory=dict)
     pools_written: bool = False
-    """A user listed the pools (a sketch, NodeGroups), so there are no others."""
+    """There are no pools besides those of the inventory: a user listed them (a sketch, NodeGroups)."""
     node_groups: str = ""
     """``complete``: every node group is known, also those without a node now; ``open``: not so; empty: undecided."""
     source: Source | None = field(default=None, compare=False)
@@ -112,10 +113,62 @@ class Cluster:
         nodes = self.inventory.nodes
         if self.elastic_because.startswith(ASKED):
             return any(node.elastic for node in nodes)
-        if self.pools_written:
+        if self.pools_written and not self.node_groups:
             return False
-        known = {pool.name for pool in (*self.inventory.node_pools, *pools)}
-        return any(node.elastic and node.labels.get(NODE_POOL) not in known for node in nodes)
+        known = known_groups((*self.inventory.node_pools, *pools))
+        return any(node.elastic and not is_of_known(node, known) for node in nodes)
+
+    def decision_beside(self, pools: Sequence[NodePool]) -> str:
+        """Return what the user has to decide about the node groups, as a sentence; empty if nothing."""
+        if not self.is_undecided_beside(pools):
+            return ""
+        names = [group.name for group in self.groups_beside(pools)]
+        count = f"{len(names)} " if len(names) > 1 else ""
+        seen = f"the {count}{plural(len(names), 'node group')} seen ({first_few(names, 5)})" if names else "these nodes"
+        are = "is" if len(names) == 1 else "are"
+        return (
+            f'{are} {seen} all there {are}? Add `node-groups = "complete"` to kubesched.toml, or "open" if pods may '
+            "land on other groups; until then every error about nodes is a warning"
+        )
+
+    # -- node groups -------------------------------------------------------------------------------------------------
+
+    def as_stated(self, autoscaling: Autoscaling) -> Cluster:
+        """Return the cluster with the node groups that the user declares, and his word on whether they are all."""
+        said = autoscaling.node_groups or self.node_groups
+        if said == self.node_groups and not autoscaling.declared:
+            return self
+        declared = () if autoscaling.elastic is False else autoscaling.declared
+        return replace(self.with_pools(declared), node_groups=said)
+
+    def with_pools(self, pools: Iterable[NodePool]) -> Cluster:
+        """Return the cluster with further pools; a pool replaces one of the same name."""
+        found = {pool.name: pool for pool in (*self.inventory.node_pools, *pools)}
+        return replace(self, inventory=replace(self.inventory, node_pools=tuple(found.values())))
+
+    def groups_beside(self, pools: Iterable[NodePool]) -> tuple[NodePool, ...]:
+        """Return the node groups that only nodes show, besides the known ``pools``; none under ``--elastic``."""
+        if self.elastic_because.startswith(ASKED):
+            return ()
+        from kubesched_lint.cluster.nodepools.groups import inferred_groups
+
+        return inferred_groups(self.inventory.nodes, (*self.inventory.node_pools, *pools))
+
+    def has_all_groups(self, pools: Iterable[NodePool]) -> bool:
+        """Return whether there is no node group besides ``pools`` and those that nodes show: stated or established."""
+        if self.node_groups:
+            return self.node_groups == COMPLETE
+        return False
+
+    def is_undecided_beside(self, pools: Sequence[NodePool]) -> bool:
+        """Return whether proofs about nodes wait for the user's word on whether all node groups are known."""
+        return (
+            not self.node_groups
+            and self.knows_nodes
+            and self.is_elastic_beside(pools)
+            and not self.elastic_because.startswith(ASKED)
+            and not self.has_all_groups(pools)
+        )
 
     @property
     def resources_known(self) -> bool:
@@ -175,7 +228,14 @@ class Cluster:
                 f"({_listed(map(str, self.passing))}): errors do not rest on it"
             )
         if self.is_elastic_beside(pools):
-            yield f"nodes count as elastic: {self.elastic_because}; proofs about today's nodes are warnings (--fixed)"
+            groups = [group.name for group in self.groups_beside(pools)]
+            if groups and self.has_all_groups(pools):
+                yield (
+                    f"nodes may come from {many(len(groups), 'node group')} ({first_few(groups, 5)}): an error holds "
+                    "for any number of their nodes"
+                )
+            else:
+                yield f"nodes count as elastic: {self.elastic_because}; proofs about nodes are warnings (--fixed)"
 
     def describe(self, now: datetime) -> str:
         """Return one sentence for the footer: the source, its age at ``now`` (timezone-aware), and what is missing."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.elastic import elastic_because
+from kubesched_lint.cluster.elastic import maker_of
 from kubesched_lint.cluster.pods import PodReader
 from kubesched_lint.findings import Source
 from kubesched_lint.model.decode.fields import Value, items, labels, mapping, text
@@ -116,7 +116,8 @@ class Collector:
     def _node_value(self, value: Value, source: Source | None) -> None:
         meta = mapping(value, "metadata", ())
         node = decode_node(value, source)
-        self.node(node, elastic_because(node.labels, labels(meta, "annotations", ("metadata",))))
+        maker = maker_of(node.labels, labels(meta, "annotations", ("metadata",)))
+        self.node(*((node, "") if maker is None else (replace(node, group=maker.group), maker.because)))
         stamps = [text(meta, "creationTimestamp", ("metadata",))]
         stamps += [text(c, "lastHeartbeatTime", at) for c, at in _conditions(value)]
         self._newest = max(self._newest, *stamps)

@@ -1,13 +1,42 @@
-"""Detect nodes that an autoscaler may have made, by labels and annotations.
+"""Detect nodes that an autoscaler may have made, and their node groups, by labels and annotations.
 
 A label of Karpenter or of a cluster-autoscaler proves an autoscaler. A managed pool's label proves only that the cloud
 could scale it; the snapshot does not show whether it does. An error must not rest on that, so pool nodes count as
-elastic until the user gives ``--fixed``.
+elastic until the user gives ``--fixed``. No autoscaler adds a control-plane node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from kubesched_lint.model.node import KARPENTER
+from kubesched_lint.record import frozen_record, record
+
+if TYPE_CHECKING:
+    from kubesched_lint.model.node import Node, NodePool
+
+NODE_POOL = "karpenter.sh/nodepool"
+
+CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
+
+COMPLETE, OPEN = "complete", "open"
+"""Whether every node group of the cluster is known, also those without a node now."""
+
+
+@frozen_record
+class Autoscaling:
+    """It overrides what the cluster's files say. ``elastic`` None: the labels of the nodes decide.
+
+    ``node_groups``: ``complete`` if there is no node group besides those that the nodes show and ``declared`` names,
+    ``open`` if there may be others, ``""`` if the user does not say.
+    """
+
+    elastic: bool | None = None
+    node_groups: str = ""
+    declared: tuple[NodePool, ...] = ()
+    """Node groups that may have no node now."""
+
 
 # Strongest evidence first: the first match is reported.
 _LABELS = {
@@ -33,19 +62,63 @@ _ANNOTATIONS = {
     "cluster.x-k8s.io/machine": "a Cluster API machine",
     "machine.openshift.io/machine": "an OpenShift machine",
 }
+_OWNER = "cluster.x-k8s.io/owner-name"
+"""The annotation of a Cluster API node with the name of its MachineSet."""
+
+
+@record
+class Maker:
+    """The evidence that an autoscaler may have made a node, and the node group that the node belongs to.
+
+    ``because`` completes "carries the": ``label karpenter.sh/nodepool: Karpenter``. ``group`` is ``""`` if the node
+    belongs to no group that could add another one like it, else ``key=name``.
+    """
+
+    because: str
+    group: str = ""
+
+
+def maker_of(labels: Mapping[str, str], annotations: Mapping[str, str]) -> Maker | None:
+    """Return the maker of a node; None if nothing shows one."""
+    kind = labels.get("eks.amazonaws.com/compute-type", "")
+    if kind == "hybrid" or any(key in labels for key in CONTROL_PLANE):  # hybrid nodes are the customer's own machines
+        return None
+    if kind == "fargate":  # Fargate creates a node for one pod
+        return Maker(f"label eks.amazonaws.com/compute-type={kind}")
+    for key, maker in _LABELS.items():
+        if key in labels:
+            return Maker(f"label {key}: {maker}", f"{key}={labels[key]}")
+    if kind == "auto":  # Auto Mode uses Karpenter
+        return Maker(f"label eks.amazonaws.com/compute-type={kind}")
+    for key, maker in _ANNOTATIONS.items():
+        if key in annotations:
+            return Maker(f"annotation {key}: {maker}", f"{key}={_machine_set(annotations, key)}")
+    return None
+
+
+def known_groups(pools: Iterable[NodePool]) -> Collection[tuple[bool, str]]:
+    """Return what ``is_of_known`` asks for: of each pool whether Karpenter is its maker, and its name."""
+    return {(pool.maker == KARPENTER, pool.name) for pool in pools}
+
+
+def is_of_known(node: Node, known: Collection[tuple[bool, str]]) -> bool:
+    """Return whether a known pool makes nodes like this one."""
+    key, _, name = node.group.partition("=")
+    return (False, name) in known or (key == NODE_POOL and (True, name) in known)
 
 
 def elastic_because(labels: Mapping[str, str], annotations: Mapping[str, str]) -> str:
     """Return why an autoscaler may have made the node, as ``label karpenter.sh/nodepool: Karpenter``; empty if none."""
-    kind = labels.get("eks.amazonaws.com/compute-type", "")
-    if kind == "hybrid":  # EKS Hybrid Nodes are the customer's own machines
-        return ""
-    if kind in ("fargate", "auto"):  # Fargate creates a node per pod; Auto Mode uses Karpenter
-        return f"label eks.amazonaws.com/compute-type={kind}"
-    for key, maker in _LABELS.items():
-        if key in labels:
-            return f"label {key}: {maker}"
-    for key, maker in _ANNOTATIONS.items():
-        if key in annotations:
-            return f"annotation {key}: {maker}"
-    return ""
+    maker = maker_of(labels, annotations)
+    return "" if maker is None else maker.because
+
+
+def _machine_set(annotations: Mapping[str, str], key: str) -> str:
+    """Return the name of the MachineSet, or of the pool itself.
+
+    A MachineSet names its machines after itself, with a hyphen and a random suffix.
+    """
+    value = annotations[key]
+    if not key.endswith("/machine"):
+        return value
+    return annotations.get(_OWNER) or value.rpartition("/")[2].rpartition("-")[0]

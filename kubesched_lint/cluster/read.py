@@ -8,6 +8,7 @@ from itertools import chain
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.collect import Collector
+from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.files import opened, whole
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
@@ -29,6 +30,11 @@ def read_cluster(path: str, *, elastic: bool | None = None) -> Cluster:
     collector = Collector(elastic, path)
     met = [_read_file(name, collector) for name in _names(path)]
     return _finished(collector, path, met)
+
+
+def read_stated(path: str, autoscaling: Autoscaling) -> Cluster:
+    """Return ``read_cluster`` with what the user says about the nodes that may come. Raises ClusterError."""
+    return read_cluster(path, elastic=autoscaling.elastic).as_stated(autoscaling)
 
 
 def contents(path: str) -> tuple[tuple[str, bytes], ...] | None:

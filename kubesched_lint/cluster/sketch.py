@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.cluster.elastic import elastic_because
+from kubesched_lint.cluster.elastic import COMPLETE, OPEN, Maker, maker_of
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.fields import (
     DecodeError,
@@ -60,8 +60,6 @@ NODE_FIELDS = frozenset(
 )
 _TAINT_FIELDS = frozenset(["key", "value", "effect"])
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-COMPLETE, OPEN = "complete", "open"
-"""Whether every node group of the cluster is known, also those without a node now (``nodeGroups``)."""
 DEFAULT_PODS = 110  # the kubelet's --max-pods
 
 
@@ -127,11 +125,26 @@ def _entry(entry: Value, here: Path, whole: bool | None) -> Iterator[tuple[Node,
         for number in range(1, count + 1):
             name = node_name(base, zone, number, count, len(zones))
             labels = with_kept_labels({k: v for k, v in _filled(written, name, zone).items() if v is not None})
-            because = elastic_because(labels, {})
+            maker = maker_of(labels, {})
             if elastic is not None:
-                because = "the sketch says so" if elastic else ""
-            node = Node(name, labels, taints, unschedulable, allocatable, ready, bool(because), images, features, here)
-            yield node, because
+                maker = Maker("the sketch says so", maker.group if maker else f"sketch={base}") if elastic else None
+            because, group = (maker.because, maker.group) if maker else ("", "")
+            yield (
+                Node(
+                    name,
+                    labels,
+                    taints,
+                    unschedulable,
+                    allocatable,
+                    ready,
+                    bool(because),
+                    images,
+                    features,
+                    here,
+                    group,
+                ),
+                because,
+            )
 
 
 def node_name(base: str, zone: str | None, number: int, count: int, zones: int) -> str:

@@ -56,7 +56,13 @@ def assuming(judged: Judged, premise: str) -> Judged:
     evidence = replace(evidence, assumes=(*evidence.assumes, premise))
     return replace(
         judged,
-        finding=replace(finding, evidence=evidence, severity=min(finding.severity, Severity.WARNING), if_fixed=None),
+        finding=replace(
+            finding,
+            evidence=evidence,
+            severity=min(finding.severity, Severity.WARNING),
+            if_fixed=None,
+            if_complete=None,
+        ),
     )
 
 

@@ -313,7 +313,7 @@ class _Run:
             return judged
         from kubesched_lint.linter.what_if import OF_ERRORS
 
-        return surviving(judged, world, OF_ERRORS) or judged
+        return surviving(judged, world, OF_ERRORS, self._again) or judged
 
 
 def _not_ignored(judged: Iterable[Judged], options: Options) -> Iterator[Judged]:

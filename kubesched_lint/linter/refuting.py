@@ -74,7 +74,8 @@ def _not_established(one: Judged, run: str) -> Judged:
     said = one.finding.evidence
     text = f"not established: {said.text}; yet {run}. Please report this bug in kubesched-lint"
     evidence = pattern(text, assumes=said.assumes)
-    return replace(one, finding=replace(one.finding, severity=Severity.WARNING, evidence=evidence, if_fixed=None))
+    lowered = replace(one.finding, severity=Severity.WARNING, evidence=evidence, if_fixed=None, if_complete=None)
+    return replace(one, finding=lowered)
 
 
 class _Attempts:

@@ -14,6 +14,7 @@ from kubesched_lint.analysis.worlds import (
     WhatIf,
     resumed_premise,
     resumed_premise_of_others,
+    with_groups,
     without_suspended,
     without_workloads,
 )
@@ -23,6 +24,7 @@ from kubesched_lint.linter.duplicate_definitions import DuplicateDefinitions
 from kubesched_lint.linter.judged import Judged, assuming, identity_of
 from kubesched_lint.model.pod import DEFAULT_SCHEDULER
 from kubesched_lint.record import replace
+from kubesched_lint.world.premises import groups_premise
 
 if TYPE_CHECKING:
     from kubesched_lint.findings import Source
@@ -87,17 +89,38 @@ def _may_get_nodes(error: Judged, world: World) -> bool:
     return is_error and rests_on_nodes(error.rule) and world.cluster is not None and world.is_elastic
 
 
-def _unless_nodes_come(error: Judged, world: World, again: object) -> Judged:
-    """The error as a warning; with pools, ``--fixed`` alone would not make it an error."""
-    assert world.cluster is not None
-    lowered = assuming(error, world.cluster.elastic_premise)
-    return replace(lowered, finding=replace(lowered.finding, if_fixed=None if world.pools else Severity.ERROR))
+def _with_groups(error: Judged, world: World) -> Sequence[World]:
+    return tuple(filter(None, (with_groups(world),)))
+
+
+def _unless_nodes_come(error: Judged, world: World, again: Sequence[Judged | None]) -> Judged:
+    """The error as it is with any number of further nodes of every group, if all groups are known; else a warning."""
+    cluster = world.cluster
+    assert cluster is not None
+    grown = next(iter(again), None)
+    if grown is None or grown.finding.severity is not Severity.ERROR:
+        lowered = assuming(error, cluster.elastic_premise)
+        # With pools, --fixed alone would not make it an error.
+        return replace(lowered, finding=replace(lowered.finding, if_fixed=None if world.pools else Severity.ERROR))
+    groups = cluster.groups_beside(world.manifests.node_pools)
+    if cluster.has_all_groups(world.manifests.node_pools):
+        return _of_any_number(grown, [group.name for group in groups])
+    lowered = assuming(error, groups_premise(groups))
+    return replace(lowered, finding=replace(lowered.finding, if_complete=Severity.ERROR))
+
+
+def _of_any_number(error: Judged, groups: Sequence[str]) -> Judged:
+    """The error of the world with all node groups; its proof says that no number of their nodes helps."""
+    evidence = error.finding.evidence
+    which = f"the node group {groups[0]}" if len(groups) == 1 else f"any of the {len(groups)} node groups"
+    text = f"{evidence.text}; no further node of {which} changes that"
+    return replace(error, finding=replace(error.finding, evidence=replace(evidence, text=text)))
 
 
 OF_ERRORS = (
     _row("another scheduler decided otherwise", _has_own_scheduler, _own_scheduler),
     _row("its pods ran on as they are", _stands_already, lambda error, world: _MADE_ANEW),
-    WhatIf("an autoscaler added a node", _may_get_nodes, _unless_nodes_come),
+    WhatIf("an autoscaler added a node", _may_get_nodes, _unless_nodes_come, _with_groups),
 )
 """Conditions that an error may depend on in every world."""
 

@@ -78,6 +78,8 @@ class Node:
     """Image name → size in bytes, from ``status.images``."""
     declared_features: tuple[str, ...] = ()
     path: Path = field(default=(), compare=False)
+    group: str = ""
+    """The node group that could add nodes like it, as ``eks.amazonaws.com/nodegroup=general``; empty if none."""
 
 
 # --- A pool: the nodes that an autoscaler may add, before any of them exists
@@ -119,6 +121,8 @@ class NodePool:
     cloud: str = ""
     limits: Mapping[str, int] = field(default_factory=dict)
     """Resource → maximum over all nodes of the pool; ``nodes`` is a number of nodes."""
+    inferred: bool = False
+    """Only its nodes show it: nobody wrote it down."""
     minimum: int = 0
     """The number of its nodes that always exist."""
     weight: int = 0

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from kubesched_lint.cluster.elastic import COMPLETE, OPEN
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import KUBERNETES_VERSIONS, PROFILES, Override
@@ -14,6 +15,7 @@ from kubesched_lint.record import record
 if TYPE_CHECKING:
     from kubesched_lint.rulebook.library import Rulebook
 
+DECLARED = "declared-groups"
 OWN_RULES = "rule-folders"
 """The key with folders of own rules. ``--rules`` adds to it, because other keys may name rules of these folders."""
 
@@ -22,8 +24,8 @@ OWN_RULES = "rule-folders"
 class ConfigKey:
     """A top-level key of the configuration; the flag of the same name overrides it.
 
-    ``kind`` is ``string``, ``boolean``, ``choice``, ``path``, ``rules``, ``formats``, ``globs`` or ``folders``; the
-    last four are lists of strings.
+    ``kind`` is ``string``, ``boolean``, ``choice``, ``path``, ``groups`` (a list of tables), ``rules``, ``formats``,
+    ``globs`` or ``folders``; the last four are lists of strings.
     """
 
     name: str
@@ -53,6 +55,14 @@ KEYS = (
     ),
     ConfigKey("kubernetes-version", "choice", "Kubernetes version of the scheduler.", "1.36", KUBERNETES_VERSIONS),
     ConfigKey("elastic", "boolean", "Whether an autoscaler adds and removes nodes; read from node labels when absent."),
+    ConfigKey(
+        "node-groups",
+        "choice",
+        "Whether the nodes and declared-groups show every node group of the cluster; undecided when absent.",
+        None,
+        (COMPLETE, OPEN),
+    ),
+    ConfigKey(DECLARED, "groups", "Node groups that have no node now: name, labels, taints, machine and zones.", ()),
     ConfigKey("render", "boolean", "Render kustomizations with kubectl, and named charts with helm.", True),
     ConfigKey("partial", "boolean", "The paths are part of a larger set; missing objects may exist elsewhere.", False),
     ConfigKey(

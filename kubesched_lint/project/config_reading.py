@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError, Path, Severity
@@ -36,6 +36,9 @@ from kubesched_lint.record import record
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.rulebook.own import rulebook_with
 from kubesched_lint.text import did_you_mean
+
+if TYPE_CHECKING:
+    from kubesched_lint.model.node import NodePool
 
 
 @record
@@ -100,12 +103,30 @@ class _Reading:
                 return None
             shaped = {"formats": self._format, "folders": self._beside}.get(key.kind, str)
             return tuple(map(shaped, items))
+        if key.kind == "groups":
+            return self._groups(value, path)
         if key.kind == "path" and isinstance(value, str) and value:
             return self._path(key, value, path)
         problem = _misfit(key, value)
         if problem:
             self._wrong(path, problem)
         return None if problem else value
+
+    def _groups(self, value: object, path: Path) -> tuple[NodePool, ...] | None:
+        """The declared node groups; None when they are invalid, after recording the problem."""
+        from kubesched_lint.cluster.nodepools.written import DECLARED_FIELDS, declared_groups
+        from kubesched_lint.cluster.sketch import UnknownFieldError
+        from kubesched_lint.model.decode.fields import DecodeError
+
+        try:
+            return tuple(declared_groups({str(path[-1]): value}, str(path[-1])))
+        except UnknownFieldError as error:
+            name = str(error.path[-1])
+            self._wrong(error.path, f"unknown key `{name}`{did_you_mean(name, DECLARED_FIELDS)}", key=True)
+        except DecodeError as error:
+            message = error.message.partition(": ")[2] or error.message
+            self._wrong(error.path, message)
+        return None
 
     def _path(self, key: ConfigKey, value: str, path: Path) -> str | None:
         if key.name == "cluster" and (value == "live" or value.startswith("live:")):

@@ -15,6 +15,18 @@ from kubesched_lint.rulebook.settings_schema import schema_text, with_rules
 
 ID = "https://json-schema.org/draft/2020-12/schema"
 _STRINGS = {"type": "array", "items": {"type": "string", "minLength": 1}}
+_GROUP = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string", "minLength": 1},
+        "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+        "taints": {**_STRINGS, "description": "Each as key=value:Effect."},
+        "machine": {"description": "A machine type, or {name, allocatable}.", "type": ["string", "object"]},
+        "zones": {**_STRINGS, "description": "When absent, those of the nodes, and any that a pod asks for."},
+    },
+}
 _NAMES = {"type": "array", "items": {"$ref": "#/$defs/name"}}
 
 
@@ -68,6 +80,8 @@ def _key(key: ConfigKey) -> dict[str, Any]:
         shape["type"] = "boolean"
     elif key.kind == "rules":
         shape |= _NAMES
+    elif key.kind == "groups":
+        shape |= {"type": "array", "items": _GROUP}
     elif key.is_list:
         shape |= _STRINGS
     elif key.choices:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from kubesched_lint.findings import Report, Severity, one_line
-from kubesched_lint.project.config import BY_NAME, OWN_RULES, Config, Given
+from kubesched_lint.project.config import BY_NAME, DECLARED, OWN_RULES, Config, Given
 from kubesched_lint.project.rule_settings import shown
 from kubesched_lint.text import first_few, plural
 
@@ -22,11 +22,12 @@ _WEAKER: Mapping[str, tuple[object, ...]] = {
     "fail-on": ("never",),
     "profile": ("editor",),
     "elastic": (True,),
+    "node-groups": ("open",),
     "partial": (True,),
     "render": (False,),
 }
 """Key → its values that are weaker than the default."""
-_ANY = ("cluster", OWN_RULES, "select", "ignore", "kubernetes-version", "baseline", "exclude")
+_ANY = ("cluster", DECLARED, OWN_RULES, "select", "ignore", "kubernetes-version", "baseline", "exclude")
 """Keys that may make the check weaker with any value."""
 _LONGEST = 60
 """Maximum number of characters of a name."""

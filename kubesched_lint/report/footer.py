@@ -62,7 +62,9 @@ def footer(report: Report, most_names: int = _MOST_NAMES) -> Iterator[tuple[str,
         kinds = sorted(summary.unread_kinds.items(), key=lambda pair: (-pair[1], pair[0]))
         yield "not read", _named([f"{count:,} {kind}" for kind, count in kinds])
     yield from (("note", note) for note in summary.notes)
-    yield "result", f"{verdict(report)}{_unread(report)}{_if_fixed(report)}"
+    if summary.undecided:
+        yield "decide", summary.undecided
+    yield "result", f"{verdict(report)}{_unread(report)}{_softened(report)}"
 
 
 def _no_cluster(summary: Summary) -> str:
@@ -74,17 +76,22 @@ def _unread(report: Report) -> str:
     return f", {many(len(report.errors), 'problem')} with the input" if report.errors else ""
 
 
-def _if_fixed(report: Report) -> str:
-    """``; 2 of the warnings would be errors if no autoscaler made nodes (--fixed)``."""
-    number = sum(1 for finding in open_findings(report) if finding.if_fixed is Severity.ERROR)
-    if not number:
-        return ""
-    warnings = counts(open_findings(report))[Severity.WARNING]
-    if number == warnings:
-        which = "it would be an error" if number == 1 else "all of the warnings would be errors"
-    else:
-        which = f"{number} of the warnings would be {plural(number, 'an error', 'errors')}"
-    return f"; {which} if no autoscaler made nodes (--fixed)"
+def _softened(report: Report) -> str:
+    """``; 2 would be errors if the node groups were complete (--node-groups complete)``, and so for --fixed."""
+    found = list(open_findings(report))
+    complete = sum(1 for finding in found if finding.if_complete is Severity.ERROR)
+    fixed = sum(1 for finding in found if finding.if_fixed is Severity.ERROR)
+    parts = []
+    if complete:
+        parts.append(f"{_errors(complete)} if the node groups were complete (--node-groups complete)")
+    if fixed:
+        more = " more" if complete else ""
+        parts.append(f"{_errors(fixed, more)} if no autoscaler made nodes (--fixed)")
+    return "".join(f"; {part}" for part in parts)
+
+
+def _errors(number: int, more: str = "") -> str:
+    return f"{number}{more} would be {plural(number, 'an error', 'errors')}"
 
 
 def skips(report: Report, most_names: int = _MOST_NAMES) -> Iterator[str]:
@@ -164,12 +171,18 @@ def _named(names: list[str], most: int = _MOST_NAMES) -> str:
     return first_few(names, most if len(names) <= most else most - 1)
 
 
-def exit_code(report: Report, fail_on: Severity | None = Severity.ERROR, strict_skips: bool = False) -> int:
+def exit_code(
+    report: Report,
+    fail_on: Severity | None = Severity.ERROR,
+    strict_skips: bool = False,
+    require_node_groups: bool = False,
+) -> int:
     """Return 0 for a clean run, 1 for findings of at least ``fail_on``, 2 for input errors.
 
-    Suppressed and known findings never count; skipped rules count only when ``strict_skips``.
+    Suppressed and known findings never count; skipped rules count only when ``strict_skips``. With
+    ``require_node_groups``, it is an input error that the user has not decided whether the node groups are complete.
     """
-    if report.errors:
+    if report.errors or (require_node_groups and report.summary.undecided):
         return 2
     if fail_on is not None and any(finding.severity >= fail_on for finding in open_findings(report)):
         return 1

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from kubesched_lint.cluster.nodepools.templates import is_open
 from kubesched_lint.cluster.nodeset import NodeSet
 from kubesched_lint.text import first_few, plural
 from kubesched_lint.world.staying import staying
 from kubesched_lint.world.world import Member, World, once_per_world
 
+if TYPE_CHECKING:
+    from kubesched_lint.model.node import NodePool
+
 _MOST = 3
+"""Most nodes that a sentence names."""
+_MOST_POOLS = 6
+"""Most pools that a premise names."""
+
 SET_PREMISES = ("no other pods are made than those of the manifests and the snapshot",)
 """The assumptions of a proof about other pods."""
 
@@ -18,15 +28,28 @@ def proves_absence(world: World) -> bool:
     return world.knows_running_pods and world.premises.set_is_complete
 
 
+def groups_premise(groups: Sequence[NodePool]) -> str:
+    """Return the assumption of a proof that holds for any number of nodes of these node groups."""
+    seen = _named([group.name for group in groups], "node group")
+    return f'there are no others than the {seen} (node-groups = "complete" states that)'
+
+
 @once_per_world
 def node_premise(world: World) -> str:
     """Return the assumption about nodes in every proof that counts nodes."""
     if world.pools:
-        names = ", ".join(pool.name for pool in world.pools)
+        names = _named([pool.name for pool in world.pools if not pool.inferred], "pool")
+        groups = _named([pool.name for pool in world.pools if pool.inferred], "node group")
+        makers = " and ".join(filter(None, [names, groups]))
         room = " (their DaemonSets deducted)" if any(o.daemons for o in world.potential.offers) else ""
         size = ", on no larger machines than their cloud sells" if any(map(is_open, world.pools)) else ""
-        return f"the nodes of the snapshot stay, and others come only from the pools {names}{room}{size}"
+        return f"the nodes of the snapshot stay, and others come only from the {makers}{room}{size}"
     return "the nodes stay as in the snapshot"
+
+
+def _named(names: Sequence[str], noun: str) -> str:
+    """Return ``node groups general and gpu``; empty without names."""
+    return f"{plural(len(names), noun)} {first_few(names, _MOST_POOLS)}" if names else ""
 
 
 def node_premises(it: Member) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ def test_with_pools_a_proof_is_an_error_again(findings_of: Findings, deployment:
     assert findings_of(manifests, nodes)["resource-exceeds-any-node"].severity.word == "warning"
     finding = findings_of(manifests, nodes + POOLS)["resource-exceeds-any-node"]
     assert finding.severity.word == "error"
-    assert any("the pools general" in premise for premise in finding.evidence.assumes)
+    assert any("the pool general" in premise for premise in finding.evidence.assumes)
 
 
 def test_a_karpenter_pool_tells_nothing_of_nodes_that_others_make(findings_of: Findings, deployment: Writer) -> None:

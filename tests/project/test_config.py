@@ -33,6 +33,8 @@ ignore = ["spread-single-domain"]
 apply-order = "helm"
 kubernetes-version = "1.34"
 elastic = true
+node-groups = "complete"
+declared-groups = [{name = "gpu", labels = {pool = "gpu"}, taints = ["gpu=yes:NoSchedule"], machine = "g5.xlarge"}]
 render = false
 partial = true
 fail-on = "warning"
@@ -82,6 +84,8 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "apply-order": "helm",
         "kubernetes-version": "1.34",
         "elastic": True,
+        "node-groups": "complete",
+        "declared-groups": told["declared-groups"],
         "render": False,
         "partial": True,
         "fail-on": "warning",
@@ -90,13 +94,20 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
         "baseline": "known.json",
         "exclude": ("legacy/**", "*.gen.yaml"),
     }
-    assert config.values["fail-on"].origin == "kubesched.toml:13"
+    assert config.values["fail-on"].origin == "kubesched.toml:15"
+    (group,) = config.values["declared-groups"].value  # type: ignore[misc]
+    assert (group.name, group.labels, [str(taint) for taint in group.taints]) == (
+        "gpu",
+        {"pool": "gpu"},
+        ["gpu=yes:NoSchedule"],
+    )
+    assert group.shapes[0].allocatable["nvidia.com/gpu"] == 1
     most = config.params["deploy-leaves-pending"]["most_pods"]
-    assert (most.value, most.origin) == (500, "kubesched.toml:20")
+    assert (most.value, most.origin) == (500, "kubesched.toml:22")
     assert config.params["toleration-blanket"]["system_namespaces"].value == ("infra-*",)
     assert config.severities["toleration-blanket"].value is Severity.NOTE
     (override,) = config.overrides
-    assert override.origin == "kubesched.toml:26"
+    assert override.origin == "kubesched.toml:28"
     assert "untolerated-taints" in override.ignore
     assert override.severities == {"anti-affinity-exceeds-domains": Severity.WARNING}
 
@@ -104,6 +115,16 @@ def test_every_key_is_read_and_remembers_its_line(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("written", "fault"),
     [
+        (
+            'declared-groups = [{name = "gpu", machin = "g5.xlarge"}]',
+            "1:35: unknown key `machin`; did you mean `machine`?",
+        ),
+        (
+            'declared-groups = [{name = "gpu", taints = ["gpu"]}]',
+            "1:45: declared-groups[0].taints[0]: 'gpu' is no taint",
+        ),
+        ("declared-groups = 3", "1:19: declared-groups: expected a list, found the number 3"),
+        ('node-groups = "all"', '1:15: node-groups: expected one of complete, open, found "all"'),
         ('\nclutser = "x"', "2:1: unknown key `clutser`; did you mean `cluster`?"),
         (
             'profile = "strikt"',

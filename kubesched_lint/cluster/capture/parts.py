@@ -49,6 +49,7 @@ class Annotations(Part):
     # Annotations by which cluster/elastic.py detects that a node belongs to a pool.
     oke_pool: str | None = field(default=None, name="oci.oraclecloud.com/node-pool-id")
     capi_machine: str | None = field(default=None, name="cluster.x-k8s.io/machine")
+    capi_owner: str | None = field(default=None, name="cluster.x-k8s.io/owner-name")
     openshift_machine: str | None = field(default=None, name="machine.openshift.io/machine")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.cluster.nodepools.shapes import INSTANCE_TYPE, shape_named
+from kubesched_lint.cluster.nodepools.templates import NAMELESS
 from kubesched_lint.cluster.nodepools.written import WRITTEN, karpenters_labels
 from kubesched_lint.cluster.sketch import DEFAULT_PODS
 from kubesched_lint.cluster.sketch_text import amount, flow, listing, mapping, scalar, taint
@@ -80,7 +81,7 @@ def _body(pool: NodePool) -> Iterator[str]:
     if pool.requirements:
         yield "  requirements:"
         yield from (f"  - {_requirement(found)}" for found in pool.requirements)
-    if pool.shapes and pool.shapes != (Shape("node"),):
+    if pool.shapes and pool.shapes != (Shape(NAMELESS),):
         shapes = [_shape(shape) for shape in pool.shapes]
         if any("{" in shape for shape in shapes):
             yield "  shapes:"

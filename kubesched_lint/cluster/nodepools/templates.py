@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import islice, product
 
-from kubesched_lint.cluster.cluster import NODE_POOL
+from kubesched_lint.cluster.elastic import NODE_POOL
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.cluster.nodepools.shapes import ARCH, INSTANCE_TYPE, cloud_of, shape_named, shapes_of
 from kubesched_lint.cluster.nodepools.unknown import OTHER, other_types, unlisted_type, with_devices
@@ -47,6 +47,8 @@ _CLOUDS = (
     "kubernetes.azure.com/",
     "node.kubernetes.io/windows-build",
 )
+NAMELESS = "node"
+"""The name of a shape whose machine type is not known."""
 MOST_KINDS = 4_000
 """Most kinds of nodes of one pool that are worth comparing."""
 _MOST_CHOICES = MOST_KINDS + 96
@@ -71,9 +73,10 @@ class NodeTemplate:
 
     def named(self, name: str, allocatable: Resources | None) -> Node:
         """Return a node of this kind."""
+        any_value = {r.key: name for r in self.pool.requirements if r.operator == "Exists"}
         return Node(
             name=name,
-            labels=with_kept_labels(with_place_names({HOSTNAME: name, **self.labels})),
+            labels=with_kept_labels(with_place_names({HOSTNAME: name, **any_value, **self.labels})),
             taints=self.taints,
             allocatable=allocatable,
             elastic=True,
@@ -195,7 +198,7 @@ def _zones(pool: NodePool, wishes: LabelDemand, seen: Sequence[str]) -> tuple[st
 
 
 def _place(pool: NodePool, zone: str | None) -> Labels:
-    if zone is None:
+    if not zone:
         return {}
     region = region_of(zone)
     return {ZONE: zone, REGION: region} if region and REGION not in pool.labels else {ZONE: zone}
@@ -213,7 +216,7 @@ def _choices(
     pool: NodePool, shape: Shape, wishes: LabelDemand
 ) -> Iterator[tuple[Labels, tuple[Taint, ...], tuple[str, ...]]]:
     """Yield labels, taints and chosen keys for each choice among the values that the pool leaves open."""
-    fixed = {} if shape.name == OTHER else {INSTANCE_TYPE: shape.name}
+    fixed = {} if shape.name in (OTHER, NAMELESS) else {INSTANCE_TYPE: shape.name}
     if not any(r.key == OS for r in pool.requirements):
         fixed[OS] = "linux"
     fixed.update({**shape.labels, **pool.labels})
@@ -247,21 +250,21 @@ def _values(pool: NodePool, key: str, wishes: LabelDemand) -> tuple[str | None, 
     listed = _listed(wanted, key) or _WELL_KNOWN.get(key, ())
     if any(r.operator == "DoesNotExist" for r in wanted):
         return (None,)
-    every = listed or (*_generic(wanted), *wishes.values(key))
-    found = tuple(dict.fromkeys(v for v in every if all(r.matches({key: v}) for r in wanted)))
+    every: tuple[str | None, ...] = listed or (*_generic(wanted), *wishes.values(key))
+    found = tuple(dict.fromkeys(v for v in every if v is None or all(r.matches({key: v}) for r in wanted)))
     if not wishes.mentions(key):
         return found[:1]
     return found
 
 
-def _generic(wanted: Sequence[Requirement]) -> Iterator[str]:
-    """Yield a value within the bounds that no pod asked for, as Karpenter picks one."""
+def _generic(wanted: Sequence[Requirement]) -> Iterator[str | None]:
+    """Yield a value within the bounds that no pod asked for, as Karpenter picks one; None if each node has its own."""
     for r in wanted:
         bound = go_int(r.values[0]) if r.operator in ("Gt", "Lt") and r.values else None
         if bound is not None:
             yield str(bound + (1 if r.operator == "Gt" else -1))
     if not any(r.operator in ("Gt", "Lt") for r in wanted):
-        yield "any"
+        yield None if any(r.operator == "Exists" for r in wanted) else "any"
 
 
 def fits_limits(template: NodeTemplate, left: Mapping[str, int]) -> int | None:
@@ -302,6 +305,11 @@ def _is_of(node: Node, pool: NodePool) -> bool:
     own = {key: value for key, value in pool.labels.items() if not key.startswith("karpenter.sh/")}
     in_zones = pool.zones is None or node.labels.get(ZONE) in pool.zones
     return bool(own) and own.items() <= node.labels.items() and in_zones
+
+
+def is_of_cloud(key: str) -> bool:
+    """Return whether a cloud or Karpenter sets a label with this key, on more nodes than these."""
+    return key in _WELL_KNOWN or key.startswith(_CLOUDS)
 
 
 def _slug(name: str) -> str:

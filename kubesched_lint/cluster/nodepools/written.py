@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubesched_lint.cluster.cluster import NODE_POOL
+from kubesched_lint.cluster.elastic import NODE_POOL
 from kubesched_lint.cluster.nodepools.shapes import CLOUDS, shape_named
+from kubesched_lint.cluster.nodepools.templates import NAMELESS
 from kubesched_lint.cluster.nodepools.unknown import unlisted_type
 from kubesched_lint.cluster.sketch import DEFAULT_PODS, MOST_NODES, known, taints_of
 from kubesched_lint.findings import Path
@@ -33,6 +34,7 @@ POOL_FIELDS = frozenset(
 SHAPE_FIELDS = frozenset(["name", "allocatable", "capacity", "labels"])
 GROUPS_FIELDS = frozenset(["apiVersion", "kind", "groups"])
 GROUP_FIELDS = frozenset(["name", "zones", "min", "max", "labels", "taints", "shape"])
+DECLARED_FIELDS = frozenset(["name", "zones", "labels", "taints", "machine"])
 MAKERS = (KARPENTER, CLUSTER_AUTOSCALER, AUTOPILOT)
 WRITTEN = "pool"  # unlike Karpenter's own, such a pool sets only the labels written in it
 
@@ -96,9 +98,25 @@ def written_groups(value: Value) -> Iterator[NodePool]:
             zones=_zones(entry, here),
             labels=labels(entry, "labels", here),
             taints=tuple(taints_of(entry, here)),
-            shapes=(Shape("node"),) if found is None else (_shape(found, (*here, "shape")),),
+            shapes=(Shape(NAMELESS),) if found is None else (_shape(found, (*here, "shape")),),
             limits={"nodes": most},
             minimum=minimum,
+            path=here,
+        )
+
+
+def declared_groups(table: Value, key: str) -> Iterator[NodePool]:
+    """Yield the node groups that a configuration declares under ``key``. Raises DecodeError."""
+    for entry, here in _once(items(table, key, ())):
+        known(entry, DECLARED_FIELDS, here)
+        machine = entry.get("machine")
+        yield NodePool(
+            name=_named(entry, here),
+            maker=CLUSTER_AUTOSCALER,
+            zones=_zones(entry, here),
+            labels=labels(entry, "labels", here),
+            taints=tuple(taints_of(entry, here)),
+            shapes=(Shape(NAMELESS),) if machine is None else (_shape(machine, (*here, "machine")),),
             path=here,
         )
 
@@ -158,7 +176,7 @@ def _zones(entry: Value, here: Path) -> tuple[str, ...] | None:
 def _shapes(entry: Value, here: Path, maker: str) -> tuple[Shape, ...]:
     found = entry.get("shapes")
     if found is None:
-        return () if maker in (KARPENTER, AUTOPILOT) else (Shape("node"),)
+        return () if maker in (KARPENTER, AUTOPILOT) else (Shape(NAMELESS),)
     here = (*here, "shapes")
     if not isinstance(found, list):
         raise wrong(here, "a list of machine types, each a name or {name, allocatable}", found)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.linter.options import Options
@@ -46,7 +48,7 @@ class Work:
     clusters: tuple[ClusterFiles, ...]
     options: Options
     rulebook: Rulebook
-    elastic: bool | None = None
+    autoscaling: Autoscaling = field(default_factory=Autoscaling)
     paths: tuple[str, ...] = ()
     """What the manifests were named by."""
     version: str = __version__
@@ -115,7 +117,7 @@ def lint_fleet(
     rulebook: Rulebook,
     *,
     executor: FleetExecutor | None = None,
-    elastic: bool | None = None,
+    autoscaling: Autoscaling | None = None,
     render: bool = True,
     lost: Callable[[str], None] = lambda reason: None,
 ) -> tuple[FleetOutcome, ...]:
@@ -131,7 +133,10 @@ def lint_fleet(
     if executor.warning:
         lost(executor.warning)
     manifests = tuple(files_of(paths, options, render=render))
-    tasks = (Work(manifests, part, options, rulebook, elastic, tuple(paths)) for part in _parts(clusters, executor))
+    tasks = (
+        Work(manifests, part, options, rulebook, autoscaling or Autoscaling(), tuple(paths))
+        for part in _parts(clusters, executor)
+    )
     if executor.pool is None:
         outcomes = [outcome for task in tasks for outcome in lint_clusters(task)]
     else:
@@ -178,7 +183,7 @@ def lint_clusters(work: Work) -> tuple[FleetOutcome, ...]:
         FleetOutcome(
             c.name,
             c.path,
-            report_on(manifests, *_opened(c, work.elastic), work.options, work.rulebook, work.paths),
+            report_on(manifests, *_opened(c, work.autoscaling), work.options, work.rulebook, work.paths),
         )
         for c in work.clusters
     )
@@ -208,15 +213,16 @@ def _from_data(data: object, work: Work) -> tuple[FleetOutcome, ...]:
     return outcomes
 
 
-def _opened(cluster: ClusterFiles, elastic: bool | None) -> tuple[Cluster | None, tuple[InputError, ...]]:
+def _opened(cluster: ClusterFiles, autoscaling: Autoscaling) -> tuple[Cluster | None, tuple[InputError, ...]]:
     from kubesched_lint.cluster.cluster import ClusterError
     from kubesched_lint.cluster.read import cluster_from
     from kubesched_lint.commands.lint.run import open_cluster
 
     if cluster.files is None:
-        return open_cluster(cluster.path, elastic)
+        return open_cluster(cluster.path, autoscaling)
     try:
-        return cluster_from(cluster.files, cluster.path, elastic=elastic), ()
+        found = cluster_from(cluster.files, cluster.path, elastic=autoscaling.elastic)
+        return found.as_stated(autoscaling), ()
     except ClusterError as error:
         return None, (InputError(error.path, error.message, error.line, error.column),)
 
@@ -269,7 +275,7 @@ def _here(task: Work, error: BaseException, lost: Callable[[str], None]) -> Iter
     why = why if len(why) <= _LONGEST_REASON else f"{why[:_LONGEST_REASON]} …"
     lost(f"{names}: done here, for a worker failed with {type(error).__name__}: {why}")
     for cluster in task.clusters:
-        alone = Work(task.manifests, (cluster,), task.options, task.rulebook, task.elastic)
+        alone = Work(task.manifests, (cluster,), task.options, task.rulebook, task.autoscaling)
         try:
             yield from lint_clusters(alone)
         except Exception as again:

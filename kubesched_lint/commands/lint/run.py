@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.cluster.elastic import Autoscaling
 from kubesched_lint.findings import InputError, ObjectRef, Report, Skip
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -34,7 +36,7 @@ _MOST_NAMED = 3
 
 @record
 class Request:
-    """What to read. ``elastic`` None: seen from the nodes' labels.
+    """What to read.
 
     ``changed`` names a commit: only findings that a change since then touches are told. ``baseline`` names a file:
     findings that it holds are known.
@@ -42,7 +44,7 @@ class Request:
 
     paths: tuple[str, ...]
     cluster: str | None = None
-    elastic: bool | None = None
+    autoscaling: Autoscaling = field(default_factory=Autoscaling)
     changed: str | None = None
     force_exclude: bool = False
     """Whether ``Options.exclude`` holds also for paths that are named, as pre-commit names each file."""
@@ -92,7 +94,7 @@ class Inputs:
 
     @cached_property
     def opened(self) -> tuple[Cluster | None, tuple[InputError, ...]]:
-        return open_cluster(self.request.cluster, self.request.elastic)
+        return open_cluster(self.request.cluster, self.request.autoscaling)
 
 
 @record
@@ -202,7 +204,7 @@ def _kept_or_made(material: Inputs, files: Sequence[InputFile | Skipped | InputE
     nodes = files_of_cluster(material.request.cluster) if place else None
     if place is None or nodes is None:
         return _made(material, rulebook)
-    asked = (material.request.cluster, material.request.elastic, material.request.paths)
+    asked = (material.request.cluster, material.request.autoscaling, material.request.paths)
     key = key_of(files, nodes, material.options, rulebook, asked)
     if key is None:
         return _made(material, rulebook)
@@ -230,10 +232,13 @@ def report_on(
     rules = rulebook.select(options.profile, options.select, options.ignore)
     report, _ = lint(manifests, cluster, options, rules)
     report = suppress(report, manifests, rulebook, rules, options)
-    of_cluster = cluster.notes_beside(manifests.inventory.node_pools) if cluster else ()
+    pools = manifests.inventory.node_pools
+    of_cluster = cluster.notes_beside(pools) if cluster else ()
+    undecided = cluster.decision_beside(pools) if cluster and manifests.inventory.workloads else ""
     notes = (*_set_notes(manifests), *_version_notes(options), *of_cluster, *report.summary.notes)
     unreadable = problem[0].path if problem and cluster is None else ""
     summary = replace(report.summary, cluster=_sentence(cluster), notes=notes, unreadable_cluster=unreadable)
+    summary = replace(summary, undecided=undecided)
     unchecked = (*_skipped_documents(manifests), *report.skipped)
     unusable = tuple(InputError(fault.path, fault.message, fault.line) for fault in rulebook.faults)
     nothing = () if options.partial or not manifests.is_empty else (_nothing(manifests, options, paths),)
@@ -335,14 +340,14 @@ def entries_of(files: Iterable[InputFile | Skipped | InputError]) -> Iterator[Do
             yield found
 
 
-def open_cluster(path: str | None, elastic: bool | None) -> tuple[Cluster | None, tuple[InputError, ...]]:
+def open_cluster(path: str | None, autoscaling: Autoscaling) -> tuple[Cluster | None, tuple[InputError, ...]]:
     """Return (cluster of ``--cluster`` or None, errors of reading it)."""
     if path is None:
         return None, ()
-    from kubesched_lint.cluster.read import read_cluster
+    from kubesched_lint.cluster.read import read_stated
 
     try:
-        return read_cluster(path, elastic=elastic), ()
+        return read_stated(path, autoscaling), ()
     except ClusterError as error:
         return None, (InputError(error.path, error.message, error.line, error.column),)
 

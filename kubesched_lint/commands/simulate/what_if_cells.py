@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kubesched_lint.analysis.worlds import WhatIf, with_spares
+from kubesched_lint.analysis.worlds import WhatIf, with_known_growth, with_spares
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, words
 from kubesched_lint.record import replace
 from kubesched_lint.text import first_few
+from kubesched_lint.world.premises import groups_premise
 from kubesched_lint.world.world import World
 
 MEANWHILE = "the pools add nodes while this happens"
@@ -28,7 +29,7 @@ def of_cluster(cluster: Cluster) -> tuple[WhatIf[Cell], ...]:
     return (
         WhatIf("the pools added nodes meanwhile", lambda cell, world: bool(world.pools), _with_more, _with_spares),
         WhatIf("what is passing today lasted", is_passing, lambda cell, world, again: _assuming(cell, passed)),
-        WhatIf("an autoscaler added a node", _may_get_nodes, _unless_nodes_come),
+        WhatIf("an autoscaler added a node", _may_get_nodes, _unless_nodes_come, _with_groups),
     )
 
 
@@ -66,9 +67,21 @@ def _may_get_nodes(cell: Cell, world: World) -> bool:
     return cell.verdict == BAD and world.is_elastic and not world.pools
 
 
-def _unless_nodes_come(cell: Cell, world: World, again: object) -> Cell:
-    assert world.cluster is not None
-    return _doubted(_assuming(cell, world.cluster.elastic_premise))
+def _with_groups(cell: Cell, world: World) -> Sequence[World]:
+    """The world with more nodes of every node group, if there are no other groups."""
+    grown = with_known_growth(world)
+    spare = None if grown is world else with_spares(grown)
+    return () if spare is None else (spare,)
+
+
+def _unless_nodes_come(cell: Cell, world: World, again: Sequence[Cell | None]) -> Cell:
+    cluster = world.cluster
+    assert cluster is not None
+    grown = next(iter(again), None)
+    if grown is not None and grown.verdict == BAD and grown.proven:
+        groups = cluster.groups_beside(world.manifests.node_pools)
+        return _assuming(grown, groups_premise(groups))
+    return _doubted(_assuming(cell, cluster.elastic_premise))
 
 
 def _with_spares(cell: Cell, world: World) -> Sequence[World]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint.analysis.beside import MOST_PODS, Turn, place_rest
 from kubesched_lint.analysis.growth import growth_plan
 from kubesched_lint.analysis.lacks import lacks_of
+from kubesched_lint.analysis.worlds import with_known_growth
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.state import ClusterState
 from kubesched_lint.commands.why.explain import Explanation, explain, place_earlier
@@ -81,7 +82,7 @@ def _copy(
     pod = world.member(workload).pod
     notes = [f"unknown: {what}; assumed to be fine" for what in decision.unknown]
     notes += _notes(workload, pod, running, question)
-    notes += _of_pools(world.member(workload))
+    notes += _of_pools(with_known_growth(world).member(workload))
     notes += [f"not known: {lack.text}" if lack.unknown else f"assumed: {lack.text}" for lack in lacks]
     if workload.kind == "DaemonSet":
         return _daemon(str(subject), world.member(workload), state, question, notes)

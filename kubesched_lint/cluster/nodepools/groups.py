@@ -1,0 +1,159 @@
+"""Node groups inferred from nodes: what the nodes of a group have in common is the shape of the next one.
+
+cluster-autoscaler predicts a new node of a group from one that exists (``simulator/node_info_utils.go`` of
+kubernetes/autoscaler: a copy with another hostname). A label that only some nodes of a group have is no promise of the
+group, so a new node lacks it. A label that all have with different values may take any value on a new node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from kubesched_lint.cluster.elastic import NODE_POOL, is_of_known, known_groups
+from kubesched_lint.cluster.nodepools.shapes import ARCH, INSTANCE_TYPE, cloud_of
+from kubesched_lint.cluster.nodepools.templates import NAMELESS, is_of_cloud
+from kubesched_lint.model.labels import Labels, Requirement
+from kubesched_lint.model.node import (
+    AUTOPILOT,
+    CLUSTER_AUTOSCALER,
+    HOSTNAME,
+    KARPENTER,
+    KEPT_LIKE,
+    OS,
+    PLACE_LIKE,
+    REGION,
+    ZONE,
+    Node,
+    NodePool,
+    Shape,
+    Taint,
+)
+from kubesched_lint.model.pod import Resources
+
+_BY_MACHINE = (INSTANCE_TYPE, "beta.kubernetes.io/instance-type", ARCH)
+"""Labels that tell machine types of one group apart."""
+_PLACES = (HOSTNAME, ZONE, *PLACE_LIKE, *KEPT_LIKE)
+_AUTOPILOT_NAMES = "gk3-"
+"""The first letters of the name of a GKE Autopilot node."""
+_MEMORY_SLACK = 100
+"""Nodes of one machine type differ in memory by less than one part in so many, so a further node may have more."""
+
+
+def inferred_groups(nodes: Sequence[Node], pools: Iterable[NodePool]) -> tuple[NodePool, ...]:
+    """Return the node groups of elastic nodes that none of the known ``pools`` makes, in the order of the nodes."""
+    known = known_groups(pools)
+    members: dict[str, list[Node]] = {}
+    for node in nodes:
+        if node.elastic and node.group and not is_of_known(node, known):
+            members.setdefault(_AUTOPILOT_NAMES if _is_autopilot(node) else node.group, []).append(node)
+    zones = tuple(sorted({node.labels[ZONE] for node in nodes if ZONE in node.labels}))
+    names = _names(members, {name for _, name in known})
+    return tuple(_group(names[mark], mark, found, zones) for mark, found in members.items())
+
+
+def _is_autopilot(node: Node) -> bool:
+    return node.name.startswith(_AUTOPILOT_NAMES) and node.group.startswith("cloud.google.com/")
+
+
+def _names(marks: Iterable[str], taken: set[str]) -> Mapping[str, str]:
+    """Return mark → a name that no other pool has."""
+    found: dict[str, str] = {}
+    for mark in marks:
+        key, _, name = mark.partition("=")
+        name = "autopilot" if mark == _AUTOPILOT_NAMES else name
+        found[mark] = name if name not in taken else f"{name} ({key})"
+        taken.add(found[mark])
+    return found
+
+
+def _group(name: str, mark: str, nodes: Sequence[Node], zones: tuple[str, ...]) -> NodePool:
+    """Return a group as a pool. The group may use every zone of the cluster; "" stands for no zone."""
+    places = zones if any(ZONE in node.labels for node in nodes) else ("",)
+    if mark == _AUTOPILOT_NAMES:
+        return NodePool(name, AUTOPILOT, zones=places, cloud="gcp", inferred=True)
+    if mark.startswith(f"{NODE_POOL}="):
+        return _karpenters(name, nodes, places)
+    machines = _machines(nodes)
+    shared = _shared(nodes)
+    return NodePool(
+        name,
+        CLUSTER_AUTOSCALER,
+        zones=places,
+        labels=shared,
+        taints=_taints(nodes),
+        requirements=tuple(_open(nodes, shared)),
+        shapes=tuple(_shape(machine, found, shared) for machine, found in machines.items()),
+        inferred=True,
+    )
+
+
+def _karpenters(name: str, nodes: Sequence[Node], zones: tuple[str, ...]) -> NodePool:
+    """Return a NodePool that only its nodes show: of its requirements nothing is known, of its template the labels."""
+    shared = {key: value for key, value in _shared(nodes).items() if not is_of_cloud(key) or key == NODE_POOL}
+    return NodePool(
+        name,
+        KARPENTER,
+        zones=zones,
+        labels=shared,
+        taints=_taints(nodes),
+        requirements=tuple(_open(nodes, shared)),
+        cloud=cloud_of([node.labels[INSTANCE_TYPE] for node in nodes if INSTANCE_TYPE in node.labels]),
+        inferred=True,
+    )
+
+
+def _shared(nodes: Sequence[Node]) -> Labels:
+    """Return the labels that all nodes have with the same value, except those of a place and of a machine."""
+    first, *others = nodes
+    return {
+        key: value
+        for key, value in first.labels.items()
+        if key not in _PLACES and key not in _BY_MACHINE and all(node.labels.get(key) == value for node in others)
+    }
+
+
+def _open(nodes: Sequence[Node], shared: Labels) -> Iterator[Requirement]:
+    """Yield ``key Exists`` for labels that every node has, with values that differ: a further node may have any."""
+    by_machine = {key for found in _machines(nodes).values() for key in _shared(found)}
+    for key in nodes[0].labels:
+        if key in _PLACES or key in _BY_MACHINE or key in shared or key in by_machine or key == REGION:
+            continue
+        if all(key in node.labels for node in nodes):
+            yield Requirement(key, "Exists", ())
+
+
+def _machines(nodes: Iterable[Node]) -> Mapping[tuple[str, ...], list[Node]]:
+    found: dict[tuple[str, ...], list[Node]] = {}
+    for node in nodes:
+        found.setdefault(tuple(node.labels.get(key, "") for key in (*_BY_MACHINE, OS)), []).append(node)
+    return found
+
+
+def _shape(machine: tuple[str, ...], nodes: Sequence[Node], shared: Labels) -> Shape:
+    own = {key: value for key, value in zip(_BY_MACHINE, machine, strict=False) if value}
+    own |= {key: value for key, value in _shared(nodes).items() if key not in shared}
+    allocatable = _largest(nodes)
+    return Shape(machine[0] or NAMELESS, allocatable, labels=own, most=_with_slack(allocatable))
+
+
+def _largest(nodes: Iterable[Node]) -> Resources | None:
+    """Return the most of each resource that any of the nodes offers; None if that is unknown for one."""
+    found: dict[str, int] = {}
+    for node in nodes:
+        if node.allocatable is None:
+            return None
+        for name, amount in node.allocatable.items():
+            found[name] = max(amount, found.get(name, 0))
+    return found
+
+
+def _with_slack(allocatable: Resources | None) -> Resources | None:
+    if allocatable is None:
+        return None
+    memory = allocatable.get("memory", 0)
+    return {**allocatable, "memory": memory + memory // _MEMORY_SLACK}
+
+
+def _taints(nodes: Sequence[Node]) -> tuple[Taint, ...]:
+    first, *others = nodes
+    return tuple(taint for taint in first.taints if all(taint in node.taints for node in others))

@@ -35,8 +35,15 @@ from kubesched_lint.record import record
 _FAMILY = "karpenter.k8s.aws/instance-family"
 # Keys that Karpenter accepts on every pool; the first value is for pods that ask for none.
 _WELL_KNOWN = {"karpenter.sh/capacity-type": ("on-demand", "spot")}
-# Keys that a nodeSelector alone may request from Autopilot.
-_AUTOPILOT_KEYS = ("cloud.google.com/compute-class", "cloud.google.com/gke-spot")
+# Keys by which a nodeSelector alone requests other machines from Autopilot than those for general purposes.
+_AUTOPILOT_MACHINES = (
+    "cloud.google.com/compute-class",
+    "cloud.google.com/gke-accelerator",
+    "cloud.google.com/machine-family",
+    ARCH,
+)
+_GOOGLES_ARCHITECTURES = ("amd64", "arm64")
+_AUTOPILOT_KEYS = (*_AUTOPILOT_MACHINES, "cloud.google.com/gke-spot")
 _AUTOPILOT_SIZES = tuple(f"e2-standard-{n}" for n in (2, 4, 8, 16, 32))
 _CLOUDS = (
     "karpenter.k8s.",
@@ -166,7 +173,7 @@ def shapes(pool: NodePool) -> tuple[Shape, ...]:
         return tuple(s for s in pool.shapes if _meets(s, pool.requirements))
     if pool.maker == AUTOPILOT:
         known = shapes_of("gcp")
-        return tuple(known[name] for name in _AUTOPILOT_SIZES)
+        return (*(known[name] for name in _AUTOPILOT_SIZES), other_types("gcp", pool.requirements))
     listed = _listed(pool.requirements, INSTANCE_TYPE)
     if listed:
         named = (shape_named(name) or unlisted_type(name, pool.cloud) for name in listed)
@@ -233,15 +240,24 @@ def _choices(
         untold = (key for key in wishes.asked if key not in fixed and key not in values and key.startswith(_CLOUDS))
         values |= {key: (None, *wishes.values(key)) for key in untold}
     if pool.separates:
-        values |= {key: (None, *wishes.values(key)) for key in _AUTOPILOT_KEYS if wishes.values(key)}
+        values |= {key: (None, *found) for key, found in _asked_of_autopilot(wishes) if key not in fixed}
     chosen = tuple(key for key, found in values.items() if len(found) > 1)
     for choice in islice(product(*values.values()), _MOST_CHOICES):
         labels = fixed | {key: value for key, value in zip(values, choice, strict=True) if value is not None}
+        if pool.separates and shape.name == OTHER and not any(key in labels for key in _AUTOPILOT_MACHINES):
+            continue
         if all(r.matches(labels) for r in pool.requirements if r.key not in (ZONE, HOSTNAME) and r.key in labels):
             yield labels, pool.taints, chosen
             for apart in wishes.separations if pool.separates else ():
                 taints = tuple(Taint(key, value) for key, value in apart.items())
                 yield {**labels, **apart}, (*pool.taints, *taints), (*chosen, *apart)
+
+
+def _asked_of_autopilot(wishes: LabelDemand) -> Iterator[tuple[str, Sequence[str]]]:
+    for key in _AUTOPILOT_KEYS:
+        found = [value for value in wishes.values(key) if key != ARCH or value in _GOOGLES_ARCHITECTURES]
+        if found:
+            yield key, found
 
 
 def _values(pool: NodePool, key: str, wishes: LabelDemand) -> tuple[str | None, ...]:

@@ -71,7 +71,7 @@ def test_a_field_that_cannot_be_changed_is_left_and_the_title_says_why(text: str
     every = mended(text, tmp_path, unsafe=True)
     (fix,) = every.fixes.values()
     assert not fix.safe
-    assert fix.title.endswith(f"(the API server refuses it for a {kind} that exists: delete that one first)")
+    assert fix.title.endswith(f"(the API server refuses this for an existing {kind}: delete that one first)")
 
 
 def test_the_same_in_a_cron_job_is_safe(tmp_path: Path) -> None:

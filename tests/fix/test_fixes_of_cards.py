@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.cluster.read import cluster_from
-from kubesched_lint.commands.fix.proposals import told
+from kubesched_lint.commands.fix.proposals import subject_of
 from kubesched_lint.commands.fix.search import Mended, mend
 from kubesched_lint.findings import Finding
 from kubesched_lint.linter.lint import lint
@@ -150,10 +150,10 @@ def test_the_hazard_is_gone_and_none_has_come(slug: str, tmp_path: Path) -> None
     gone = {False: 0, True: 0}
     for example in cases(slug):
         desk = Workspace(example, tmp_path)
-        before = Counter(map(told, desk.findings(example.manifest.encode())))
+        before = Counter(map(subject_of, desk.findings(example.manifest.encode())))
         for unsafe in (False, True):
             mended = desk.mended(unsafe=unsafe)
-            after = Counter(told(finding) for sheet in mended.sheets for finding in desk.findings(sheet.data))
+            after = Counter(subject_of(finding) for sheet in mended.sheets for finding in desk.findings(sheet.data))
             if mended.sheets:
                 assert after < before, "less of what there was, and nothing else"
                 assert sum(before.values()) - sum(after.values()) == mended.fixed
@@ -196,4 +196,4 @@ def test_what_unsafe_fixes_would_mend_is_counted_at_a_bounded_cost(
     monkeypatch.setattr("kubesched_lint.commands.fix.search.MOST_TRIALS", 1)
     mended = Workspace(example, tmp_path).mended(unsafe=True)
     assert mended.fixed == 0
-    assert mended.refused == ("after 1 trials the rest is left as it is: fix again to go on",)
+    assert mended.refused == ("stopped after 1 trials: run --fix again to continue",)

@@ -103,18 +103,18 @@ def other_names(honest: Any, work: Work) -> bytes:
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (lambda honest, work: lint_clusters(work), "it brought back no report but a tuple"),
-        (lambda honest, work: None, "it brought back no report but a NoneType"),
-        (lambda honest, work: b"", "it brought back no report"),
-        (lambda honest, work: honest(work)[:-20], "it brought back no report"),
-        (lambda honest, work: honest(work) + b"\x00", "it brought back no report"),
-        (lambda honest, work: msgspec.msgpack.encode([1, 2]), "it brought back no report"),
+        (lambda honest, work: lint_clusters(work), "its result is not a report but a tuple"),
+        (lambda honest, work: None, "its result is not a report but a NoneType"),
+        (lambda honest, work: b"", "its result is not a report"),
+        (lambda honest, work: honest(work)[:-20], "its result is not a report"),
+        (lambda honest, work: honest(work) + b"\x00", "its result is not a report"),
+        (lambda honest, work: msgspec.msgpack.encode([1, 2]), "its result is not a report"),
         (lambda honest, work: msgspec.msgpack.encode([{"name": "one", "path": "x", "report": {"findings": 3}}]),
-         "it brought back no report"),
-        (lambda honest, work: b"\x91" * 100_000, "it brought back no report"),
-        (lambda honest, work: b"\xdd\xff\xff\xff\xff", "it brought back no report"),
-        (lambda honest, work: msgspec.msgpack.encode(()), "it brought back reports of other clusters"),
-        (other_names, "it brought back reports of other clusters"),
+         "its result is not a report"),
+        (lambda honest, work: b"\x91" * 100_000, "its result is not a report"),
+        (lambda honest, work: b"\xdd\xff\xff\xff\xff", "its result is not a report"),
+        (lambda honest, work: msgspec.msgpack.encode(()), "its result is about other clusters"),
+        (other_names, "its result is about other clusters"),
         (raising(ValueError("a\x1b[31m\n::error::b\nc")), "ValueError: a\x1b[31m ::error::b c"),
         (raising(ValueError("x" * 5000)), "x" * 300 + " …"),
         (raising(SystemExit(0)), "SystemExit: 0"),
@@ -129,7 +129,7 @@ def test_whatever_else_comes_back_is_one_line_and_done_here(
     _, alone = run(place, None)
     told, outcomes = run(place, FleetExecutor(Worker(act), 1, is_remote=True))
     assert outcomes == alone
-    assert sorted(line.partition(": done here")[0] for line in told) == ["one", "two"]
+    assert sorted(line.partition(": linted in this process")[0] for line in told) == ["one", "two"]
     assert all(words in line and "\n" not in line and len(line) < 500 for line in told)
 
 
@@ -144,7 +144,7 @@ def test_bytes_are_never_unpickled_by_us(place: Path, tmp_path: Path) -> None:
 def test_a_report_without_end_is_not_decoded(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_LARGEST_RESULT", 1 << 20)
     told, _ = run(place, FleetExecutor(Worker(lambda honest, work: bytes((1 << 20) + 1)), 1, is_remote=True))
-    assert ["it brought back more than 1 MiB" in line for line in told] == [True, True]
+    assert ["its result is larger than 1 MiB" in line for line in told] == [True, True]
 
 
 # --- addresses ------------------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ def test_what_is_sent_in_clear_is_said_aloud(
     distributed = pytest.importorskip("distributed")
     monkeypatch.setattr(distributed, "Client", Client)
     with executor_of(name, 2) as executor:
-        assert ("sent in clear" in executor.warning, name in executor.warning) == (is_warned, is_warned)
+        assert ("sent unencrypted" in executor.warning, name in executor.warning) == (is_warned, is_warned)
     address, security = Client.asked
     assert address == target
     assert (security is not None and security.require_encryption) == is_secret

@@ -141,7 +141,7 @@ def test_what_is_passing_is_a_premise():
     cluster = cluster_from([("nodes.yaml", nodes.encode())], "nodes.yaml")
     text = as_text(told(cluster, workload("Deployment", "web", 1), events=("deploy",)))
     assert "1/1 ok" in text
-    assert "what is passing today has passed: " in text
+    assert "today's transient states are over: " in text
 
 
 def test_a_narrow_terminal_gets_the_events_in_blocks_and_no_line_beyond_its_edge(zones):

@@ -80,13 +80,13 @@ def handed_over(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     brought: list[bool] = []
 
     def noted(
-        self: read_parallel._Reading, number: int, real: Callable[..., object] = read_parallel._Reading._brought
+        self: read_parallel._Reading, number: int, real: Callable[..., object] = read_parallel._Reading._result
     ) -> object:
         read = real(self, number)
         brought.append(read is not None)
         return read
 
-    monkeypatch.setattr(read_parallel._Reading, "_brought", noted)
+    monkeypatch.setattr(read_parallel._Reading, "_result", noted)
     return brought
 
 

@@ -61,7 +61,7 @@ def test_a_picture_without_the_nodes_that_come_meanwhile_says_so(deployment: Wri
     found = manifest_set(documents("set.yaml", deployment(replicas=2).encode(), is_read), "default")
     told = simulate(found, known, Options(), ("deploy", "node-loss"), pictured="node-loss")
     assert verdicts(told) == {"deploy": "fine", "node-loss": "fine"}
-    assert "what waits after node-loss in the picture fits on nodes that the pools add meanwhile" in str(told.notes)
+    assert "pods that wait after node-loss in the picture fit on nodes that pools add" in str(told.notes)
     assert "meanwhile" not in str(simulate(found, known, Options(), ("deploy",), pictured="deploy").notes)
 
 

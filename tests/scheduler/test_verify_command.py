@@ -64,8 +64,8 @@ def test_a_difference_exits_with_one_and_is_explained(tmp_path: Path) -> None:
     result = verify(record(tmp_path / "c.jsonl", cluster(decisions=decisions)))
     assert result.exit_code == 1
     assert re.search(r"feasible +0 of 2", result.stdout)
-    assert "nothing is found against n0" in result.stdout
-    assert "n0 is turned away by NodeResourcesFit: Insufficient cpu" in result.stdout
+    assert "we accept n0" in result.stdout
+    assert "we reject n0: NodeResourcesFit: Insufficient cpu" in result.stdout
     assert "recorded   0/1 nodes are available: 1 Too many pods." in result.stdout
 
 
@@ -103,7 +103,7 @@ def test_json_has_the_same_account(tmp_path: Path) -> None:
     ("content", "said"),
     [
         (b"{", "not JSON"),
-        (b"[]", "a case is one JSON object a line"),
+        (b"[]", "not a JSON object"),
         (b'{"nodes": [], "namespaces": [], "decisions": [{}]}', "'pod' is missing"),
         (b'{"nodes": [{"metadata": 7}], "namespaces": [], "decisions": []}', "metadata: expected a mapping"),
         (b'{"nodes": [], "namespaces": [], "decisions": [], "kubernetes": "new"}', "not a Kubernetes version"),
@@ -132,7 +132,7 @@ def test_a_missing_file_is_named() -> None:
 @pytest.mark.parametrize(
     ("case", "said"),
     [
-        ({"id": "x", "something": "else"}, "an unknown kind of record (fields: id, something)"),
+        ({"id": "x", "something": "else"}, "unknown kind of record (fields: id, something)"),
         (cluster(decisions=[], schedulerProfiles=[{}]), "only the default configuration of the scheduler is modelled"),
     ],
 )

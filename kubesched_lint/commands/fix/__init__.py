@@ -1,1 +1,1 @@
-"""``lint --fix`` and ``--diff``: which changes of the files mend findings."""
+"""``lint --fix`` and ``--diff``: changes of the manifests that remove findings."""

@@ -1,4 +1,4 @@
-"""What the fixes of rules propose for findings, and each proposal as an edit of a file."""
+"""The remedies that the fixes of rules propose for findings, and each as an edit of a file."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from kubesched_lint.manifests.split import text_of
 from kubesched_lint.record import record, replace
 from kubesched_lint.world.world import World
 
-_PACE = (("spec", "strategy"), ("spec", "updateStrategy"))
+_STRATEGIES = (("spec", "strategy"), ("spec", "updateStrategy"))
 
 
-Told = tuple[str, ObjectRef]
-"""Rule and object of a finding: what survives moved lines."""
+Subject = tuple[str, ObjectRef]
+"""(rule, object) of a finding, which stays the same when lines move."""
 Placed = tuple[str, Location, str]
-"""Rule, place and message of a finding in the files as they were read."""
+"""(rule, location, message) of a finding in the files as they were read."""
 
 
-def told(finding: Finding) -> Told:
+def subject_of(finding: Finding) -> Subject:
     return finding.rule, finding.object
 
 
@@ -41,40 +41,41 @@ class Proposal:
     number: int
 
     @property
-    def key(self) -> tuple[Told, Path, str]:
+    def key(self) -> tuple[Subject, Path, str]:
         return key_of(self.judged, self.remedy)
 
     @property
     def shifts(self) -> bool:
-        """Whether paths of other remedies may mean something else when this one is through."""
+        """Whether this remedy may change the meaning of paths in other remedies."""
         return any(isinstance(change, Remove) for change in self.remedy.changes)
 
     def made(self, workspace: Workspace) -> Workspace:
-        """The workspace with the change. Raises ChangeError."""
+        """Return the workspace with the changes. Raises ChangeError."""
         return workspace.changed(self.path, self.number, self.remedy.changes)
 
     def size(self, workspace: Workspace) -> int:
-        """How many bytes are read to make it."""
+        """Return the number of bytes that its changes read."""
         sheet = workspace.sheets[self.path]
         return 0 if sheet is None else len(sheet.data) * len(self.remedy.changes)
 
 
 def rank(remedy: Remedy) -> tuple[bool, bool]:
-    paces = all(change.at[:2] in _PACE for change in remedy.changes)
-    return paces, not all(isinstance(change, Put | Rename) for change in remedy.changes)
+    """Return a sort key: rollout strategies last, corrected values and keys before additions and removals."""
+    is_strategy = all(change.at[:2] in _STRATEGIES for change in remedy.changes)
+    return is_strategy, not all(isinstance(change, Put | Rename) for change in remedy.changes)
 
 
-def key_of(judged: Judged, remedy: Remedy) -> tuple[Told, Path, str]:
-    return told(judged.finding), judged.hazard.at, remedy.title
+def key_of(judged: Judged, remedy: Remedy) -> tuple[Subject, Path, str]:
+    return subject_of(judged.finding), judged.hazard.at, remedy.title
 
 
 def remedies(judged: Judged, world: World) -> Iterator[Remedy]:
-    """What the fix of its rule proposes for a finding, the best first; what the API server may refuse is not safe."""
+    """Yield the remedies that the rule's fix proposes, the best first; one that the API server may refuse is unsafe."""
     for remedy in _proposed(judged, world):
         source = remedy.source or source_of(judged)
         kind = source.kind if isinstance(source, Document) else ""
         if not remedy.is_new and any(is_fixed(kind, change) for change in remedy.changes):
-            words = f"{remedy.title} (the API server refuses it for a {kind} that exists: delete that one first)"
+            words = f"{remedy.title} (the API server refuses this for an existing {kind}: delete that one first)"
             yield replace(remedy, title=words, safe=False)
         else:
             yield remedy
@@ -91,7 +92,7 @@ def source_of(judged: Judged) -> Source | None:
 
 
 def fix_of(proposal: Proposal, before: Workspace, after: Workspace) -> Fix | None:
-    """As a report has it: None in a file that was changed before, whose lines are no longer those of the report."""
+    """Return the fix for the report; None if the file was changed before, because the report's lines have moved."""
     sheet, made = before.sheets[proposal.path], after.sheets[proposal.path]
     if sheet is None or made is None or sheet.data != sheet.first:
         return None
@@ -105,10 +106,11 @@ def fix_of(proposal: Proposal, before: Workspace, after: Workspace) -> Fix | Non
 
 
 def _alike(one: str, other: str) -> int:
-    """How many characters the beginnings of two texts share."""
+    """Return the number of characters that the beginnings of two texts share."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _place(text: str, at: int) -> tuple[int, int]:
+    """Return (line, column), from 1, of the character ``at``."""
     return 1 + text.count("\n", 0, at), at - text.rfind("\n", 0, at)

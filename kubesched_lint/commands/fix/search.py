@@ -1,6 +1,7 @@
-"""What findings can be mended: a remedy is taken only when re-linting shows that its finding goes and none comes.
+"""Search for remedies: one is applied only if linting again shows that its finding is gone and no new one appears.
 
-Remedies are tried all at once; where that does not do, in halves. What one round leaves, the next one looks at anew.
+A round tries all remedies together; if that fails, it tries each half. The next round tries further remedies for the
+findings that remain.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.commands.fix.proposals import (
     Placed,
     Proposal,
-    Told,
+    Subject,
     fix_of,
     key_of,
     placed,
     rank,
     remedies,
     source_of,
-    told,
+    subject_of,
 )
 from kubesched_lint.commands.fix.workspace import OpenFile, Workspace
 from kubesched_lint.findings import Finding, Fix, Location, Path, Report, Severity
@@ -39,28 +40,28 @@ from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.world.world import World
 
 MOST_TRIALS = 200
-"""How often a set is linted anew, whatever there is to mend."""
+"""Number of times that a run may lint the set."""
 MOST_CHARACTERS = 20_000_000
-"""How many characters are read for edits in one run: each edit reads its whole file, and is tried more than once."""
+"""Characters that a run may read for edits: each edit reads its whole file, and may be tried several times."""
 _MOST_TO_COUNT = 10
-"""How often only to say how many more --unsafe-fixes would mend."""
+"""Trials that only count what --unsafe-fixes would fix."""
 _FEW = 3
 
 
 @record
 class Mended:
-    """``sheets`` are the files that would differ; ``fixes`` those taken for findings of the report as it was given."""
+    """The result of a search: the changed files, and the applied ``fixes`` for findings of the given report."""
 
     sheets: tuple[OpenFile, ...] = ()
     fixed: int = 0
     findings: int = 0
     """Open findings before."""
     unsafe: int = 0
-    """Findings that remain and that --unsafe-fixes would mend as well, or some of them."""
+    """Number of remaining findings that --unsafe-fixes would fix; a lower bound if not ``counted``."""
     counted: bool = True
-    """Whether ``unsafe`` is all of them: to find that out may cost too much."""
+    """Whether ``unsafe`` is exact; an exact count may cost too much."""
     refused: tuple[str, ...] = ()
-    """Why remedies found no place in the text, one sentence each."""
+    """Why remedies could not be written, one sentence each."""
     fixes: Mapping[Placed, Fix] = field(default_factory=dict)
 
 
@@ -73,14 +74,14 @@ def mend(
     *,
     unsafe: bool = False,
 ) -> Mended:
-    """Mends in memory what can be of the open findings of ``report``. Reads the files concerned once more.
+    """Return the files with fixes for open findings of ``report``, in memory; reads each of these files again.
 
-    Each changed file is held against another YAML reader. One that it takes for something else is left as it is.
+    A second YAML parser reads each changed file; a file that it reads differently stays unchanged.
     """
     wanted = [finding for finding in report.findings if finding.suppressed is None]
     closed: dict[str, str] = {}
     while True:
-        search = _FixSearch(cluster, options, rulebook, frozenset(map(told, wanted)), unsafe)
+        search = _FixSearch(cluster, options, rulebook, frozenset(map(subject_of, wanted)), unsafe)
         mended = _mended(search, Workspace(manifests, closed=closed), len(wanted), unsafe)
         objections = {sheet.path: words for sheet in mended.sheets if (words := sheet.objection())}
         if not objections:
@@ -89,9 +90,9 @@ def mend(
 
 
 def _mended(search: _FixSearch, workspace: Workspace, findings: int, unsafe: bool) -> Mended:
-    start = search.seen(workspace)
+    start = search.linted(workspace)
     result = search.mended(start, unsafe=unsafe)
-    taken = dict(search.fixes)
+    applied = dict(search.fixes)
     further = result if unsafe else search.mended(result, unsafe=True, most=_MOST_TO_COUNT)
     return Mended(
         sheets=result.workspace.differing,
@@ -100,21 +101,21 @@ def _mended(search: _FixSearch, workspace: Workspace, findings: int, unsafe: boo
         unsafe=search.count(result) - search.count(further),
         counted=not search.is_spent,
         refused=search.refused(result),
-        fixes=taken,
+        fixes=applied,
     )
 
 
 @record
 class _Refusal:
-    """Why a remedy found no place in the text; ``words`` stand before the reason."""
+    """Why a remedy could not be written; messages have ``words`` before the reason."""
 
     place: Location
     reason: str
     words: str = ""
 
 
-def _told_together(refusals: Sequence[_Refusal]) -> Iterator[str]:
-    """Several of one file for one reason, each by itself while they are few."""
+def _messages(refusals: Sequence[_Refusal]) -> Iterator[str]:
+    """Yield a message per refusal of one file for one reason; one message for more than ``_FEW``."""
     first = refusals[0]
     if len(refusals) > _FEW:
         yield f"{first.place.path}: {len(refusals):,} findings are not fixed: {first.reason}"
@@ -125,28 +126,28 @@ def _told_together(refusals: Sequence[_Refusal]) -> Iterator[str]:
 
 @record
 class _State:
-    """Files, and what the linter says of them."""
+    """Files, and the linter's results for them."""
 
     workspace: Workspace
     judged: tuple[Judged, ...]
     world: World
     open: tuple[Finding, ...]
     all_open: tuple[Finding, ...]
-    """Under every rule of the default profile as well, whatever was selected."""
+    """The open findings of the selected rules and of all rules of the default profile."""
     errors: int
     skipped: frozenset[str]
 
     @cached_property
-    def counts(self) -> Counter[Told]:
-        return Counter(map(told, self.open))
+    def counts(self) -> Counter[Subject]:
+        return Counter(map(subject_of, self.open))
 
     @cached_property
-    def worst(self) -> Mapping[Told, tuple[int, Severity]]:
-        """How often, and how badly at worst, each rule speaks of each object."""
-        found: dict[Told, tuple[int, Severity]] = {}
+    def worst(self) -> Mapping[Subject, tuple[int, Severity]]:
+        """(rule, object) → (number of findings, highest severity)."""
+        found: dict[Subject, tuple[int, Severity]] = {}
         for finding in self.all_open:
-            number, severity = found.get(told(finding), (0, Severity.NOTE))
-            found[told(finding)] = number + 1, max(severity, finding.severity)
+            number, severity = found.get(subject_of(finding), (0, Severity.NOTE))
+            found[subject_of(finding)] = number + 1, max(severity, finding.severity)
         return found
 
     def is_no_worse_than(self, before: _State) -> bool:
@@ -154,25 +155,26 @@ class _State:
             return False
         return not any(True for _ in self._worse_than(before))
 
-    def _worse_than(self, before: _State) -> Iterator[Told]:
-        """Of which objects a rule says more than before, or says it more gravely."""
+    def _worse_than(self, before: _State) -> Iterator[Subject]:
+        """Yield (rule, object) with more findings than ``before``, or with a higher severity."""
         nothing = (0, Severity.NOTE)
         for key, (number, severity) in self.worst.items():
             if number > before.worst.get(key, nothing)[0] or severity > before.worst[key][1]:
                 yield key
 
     def spares(self, finding: Finding, before: _State, gone: int) -> bool:
-        """Whether so many findings like this one are gone, and its object has no new one."""
-        if self.counts[told(finding)] > before.counts[told(finding)] - gone:
+        """Return whether ``gone`` findings like this one are gone, and its object has no new one."""
+        key = subject_of(finding)
+        if self.counts[key] > before.counts[key] - gone:
             return False
         return all(subject != finding.object for _, subject in self._worse_than(before))
 
 
 class _FixSearch:
-    """Cluster, options and rules of the run, and what has been tried on it."""
+    """Cluster, options and rules of the run, and the remedies that it has tried."""
 
     def __init__(
-        self, cluster: Cluster | None, options: Options, rulebook: Rulebook, wanted: frozenset[Told], unsafe: bool
+        self, cluster: Cluster | None, options: Options, rulebook: Rulebook, wanted: frozenset[Subject], unsafe: bool
     ) -> None:
         self._cluster = cluster
         self._settled = None if cluster is None else settled(cluster)
@@ -186,8 +188,8 @@ class _FixSearch:
         self._trials = 0
         self._last = MOST_TRIALS
         self._read = 0
-        self._tried: set[tuple[Told, Path, str]] = set()
-        self._refused: dict[Told, _Refusal] = {}
+        self._tried: set[tuple[Subject, Path, str]] = set()
+        self._refused: dict[Subject, _Refusal] = {}
         self.fixes: dict[Placed, Fix] = {}
 
     @property
@@ -196,11 +198,11 @@ class _FixSearch:
         return self._trials >= self._last
 
     def count(self, state: _State) -> int:
-        """Open findings among those that are wanted gone."""
+        """Return the number of open findings among those to fix."""
         return sum(number for key, number in state.counts.items() if key in self._wanted)
 
-    def seen(self, workspace: Workspace) -> _State:
-        """What the linter says of the files as they are on the workspace."""
+    def linted(self, workspace: Workspace) -> _State:
+        """Return the linter's results for the files of the workspace. Uses one trial."""
         self._trials += 1
         manifests = workspace.manifests
         report, judged = lint(manifests, self._cluster, self._options, self._rules)
@@ -220,7 +222,7 @@ class _FixSearch:
         )
 
     def mended(self, state: _State, *, unsafe: bool, most: int = MOST_TRIALS) -> _State:
-        """After every remedy that helps and does no harm, in at most so many trials; the safe ones alone, or all."""
+        """Return the state after all (``unsafe``) or all safe remedies that help and do no harm, in ``most`` trials."""
         self._last = min(self._trials + most, MOST_TRIALS)
         while not self.is_spent:
             workspace, batch = self._batch(state, unsafe)
@@ -230,10 +232,10 @@ class _FixSearch:
         return state
 
     def _batch(self, state: _State, unsafe: bool) -> tuple[Workspace, list[Proposal]]:
-        """For each finding the first remedy not tried yet, and for each object those of one rule alone.
+        """Return the workspace, and for each finding the first untried remedy, for each object those of one rule.
 
-        What mends one finding may mend another: how a rollout goes comes last, for it hangs on all the rest. A word
-        corrected comes before something added, and nothing in the same object behind what may shift its paths.
+        Rollout strategies come last, because other remedies may fix a rollout too. After a remedy that shifts paths,
+        the batch takes no further one for the same object.
         """
         workspace, batch = state.workspace, []
         claimed: dict[tuple[str, int], str] = {}
@@ -251,9 +253,10 @@ class _FixSearch:
         return workspace, batch
 
     def _untried(self, state: _State, unsafe: bool) -> Iterator[tuple[Judged, Remedy, Document]]:
-        spoken = {placed(finding) for finding in state.open}
+        is_open = {placed(finding) for finding in state.open}
         for judged in state.judged:
-            if not judged.rule.fix or told(judged.finding) not in self._wanted or placed(judged.finding) not in spoken:
+            finding = judged.finding
+            if not judged.rule.fix or subject_of(finding) not in self._wanted or placed(finding) not in is_open:
                 continue
             for remedy in sorted(self._remedies(judged, state.world), key=lambda remedy: not remedy.safe):
                 source = remedy.source or source_of(judged)
@@ -263,21 +266,21 @@ class _FixSearch:
                     break
 
     def _remedies(self, judged: Judged, world: World) -> Iterator[Remedy]:
-        """What its fix proposes. One that raises leaves the finding as it is, and is told of."""
+        """Yield the remedies of the rule's fix. If the fix raises, the finding stays and a message says so."""
         try:
             yield from remedies(judged, world)
         except Exception as error:
             words = f"the fix of {judged.rule.slug} failed with"
             refusal = _Refusal(judged.finding.location, f"{type(error).__name__}: {error}", words)
-            self._refused.setdefault(told(judged.finding), refusal)
+            self._refused.setdefault(subject_of(judged.finding), refusal)
 
     def _with(self, before: _State, batch: Sequence[Proposal]) -> _State:
-        """With all of a batch, or else with what of each half of it will do."""
+        """Return the state with the whole batch applied if that helps, else with what helps of each part of it."""
         workspace, made, fixes = before.workspace, [], {}
         for proposal in batch:
             try:
                 if self._read > MOST_CHARACTERS:
-                    raise ChangeError("this is as much as is changed at once: fix again to go on")
+                    raise ChangeError("one run changes no more text: run --fix again to continue")
                 after_this = proposal.made(workspace)
                 self._read += proposal.size(after_this)
                 fixes[placed(proposal.judged.finding)] = fix_of(proposal, workspace, after_this)
@@ -287,8 +290,8 @@ class _FixSearch:
                 self._refuse(proposal.judged, proposal.remedy, reason)
         if not made or self.is_spent:
             return before
-        after = self.seen(workspace.reread(self._options.namespace))
-        gone = Counter(told(proposal.judged.finding) for proposal in made)
+        after = self.linted(workspace.reread(self._options.namespace))
+        gone = Counter(subject_of(proposal.judged.finding) for proposal in made)
         helps = all(after.counts[key] <= before.counts[key] - number for key, number in gone.items())
         if helps and after.is_no_worse_than(before):
             self._tried.update(proposal.key for proposal in made)
@@ -297,7 +300,7 @@ class _FixSearch:
         if len(made) == 1:
             self._tried.add(made[0].key)
             return before
-        guilty = [o for o in made if not after.spares(o.judged.finding, before, gone[told(o.judged.finding)])]
+        guilty = [o for o in made if not after.spares(o.judged.finding, before, gone[subject_of(o.judged.finding)])]
         if 0 < len(guilty) < len(made):
             return self._with(self._with(before, [proposal for proposal in made if proposal not in guilty]), guilty)
         half = len(made) // 2
@@ -307,15 +310,15 @@ class _FixSearch:
         self._tried.add(key_of(judged, remedy))
         refusal = _Refusal(judged.finding.location, str(reason), f"{judged.rule.slug} is not fixed:")
         if remedy.safe or self._unsafe:
-            self._refused.setdefault(told(judged.finding), refusal)
+            self._refused.setdefault(subject_of(judged.finding), refusal)
 
     def refused(self, state: _State) -> tuple[str, ...]:
-        """Of the findings that are still there, why nothing could be written."""
+        """Return messages about the remaining findings whose remedies could not be written."""
         alike: dict[tuple[str, str], list[_Refusal]] = {}
         for key, refusal in self._refused.items():
             if state.counts[key]:
                 alike.setdefault((refusal.place.path, refusal.reason), []).append(refusal)
-        left = [words for refusals in alike.values() for words in _told_together(refusals)]
+        left = [words for refusals in alike.values() for words in _messages(refusals)]
         if self._trials >= MOST_TRIALS:
-            left.append(f"after {MOST_TRIALS} trials the rest is left as it is: fix again to go on")
+            left.append(f"stopped after {MOST_TRIALS} trials: run --fix again to continue")
         return tuple(left)

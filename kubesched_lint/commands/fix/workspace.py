@@ -1,4 +1,4 @@
-"""Files as they would be with some changes made: in memory, and on disk when somebody says so."""
+"""Manifest files with changes, in memory; ``write`` puts one on disk."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from kubesched_lint.writing import kept, replacing
 
 _TRIES = 100
 _PAUSE = 0.05
-"""Seconds. Another run holds a file for as long as it takes to write it."""
+"""Seconds between attempts to lock a file, which another run may be writing."""
 
 
 class WriteError(Exception):
-    """Why a file was left as it is, as a sentence that names it."""
+    """A file was not written; the message names it and says why."""
 
 
 @record
 class OpenFile:
-    """A file: ``first`` are its bytes as they were linted, ``data`` those after the changes made so far.
+    """A file: ``first`` are its bytes when linted, ``data`` its bytes after the changes in ``made``.
 
-    ``entries`` is what the loader makes of ``data``; its documents are as many as ever. ``made`` are those changes,
-    each with the number of its document, told from the root of the document's text.
+    ``entries`` are the loader's entries of ``data``; the number of documents never changes. ``made`` has (number of the
+    document, change); paths in a change start at the root of the document's text.
     """
 
     path: str
@@ -58,27 +58,27 @@ class OpenFile:
         return {(d.line, d.prefix, d.index): n for n, d in enumerate(self.documents)}
 
     def number_of(self, document: Document) -> int | None:
-        """Which of the documents this one is; None where it has been changed."""
+        """Return the index of a document; None if it has been changed."""
         number = self._numbers.get((document.line, document.prefix, document.index))
         return number if number is not None and self.documents[number].text == document.text else None
 
     def changed(self, number: int, change: Change) -> OpenFile:
-        """With one change in the object of document ``number``. Raises ChangeError."""
+        """Return the file with one change in the object of document ``number``. Raises ChangeError."""
         document = self.documents[number]
         change = _within(change, document)
         data = spliced(self.data, document, splice_of(document.text, change))
         made = replace(self, data=data, entries=tuple(self.read(data)), made=(*self.made, (number, change)))
         if [d.prefix for d in made.documents] != [d.prefix for d in self.documents]:
-            raise ChangeError("the file would read otherwise")
+            raise ChangeError("the change would alter the file's list of documents")
         return made
 
     def objection(self) -> str:
-        """What another YAML reader has against the changed bytes, to end "not fixed: …"; empty for nothing."""
+        """Return why a second YAML parser rejects the changed bytes, to end "not fixed: …"; empty if it does not."""
         from kubesched_lint.manifests.second_reader import Made, objection
 
         before, after = text_of(self.path, self.first), text_of(self.path, self.data)
         if not isinstance(before, str) or not isinstance(after, str):
-            return "the file is no text"
+            return "the file is not text"
         last_lines = [d.line + d.text.rstrip("\n").count("\n") for d in self.documents]
         return objection(before, after, [Made(last_lines[number], change) for number, change in self.made])
 
@@ -88,9 +88,9 @@ class OpenFile:
 
 @record
 class Workspace:
-    """A manifest set of which some files lie open: ``sheets`` by path, None for a file that cannot be edited.
+    """A manifest set with open files: ``sheets`` by path, None for a file that cannot be edited.
 
-    ``closed`` says of files why they are not to be edited.
+    ``closed``: path of a file that must not be edited → the reason.
     """
 
     manifests: ManifestSet
@@ -98,9 +98,9 @@ class Workspace:
     closed: Mapping[str, str] = field(default_factory=dict)
 
     def open(self, document: Document) -> tuple[Workspace, int]:
-        """The workspace with the file of a document on it, and the document's number there. Raises ChangeError."""
+        """Return the workspace with the document's file open, and the document's index there. Raises ChangeError."""
         if getattr(document, "rendering", None) is not None:
-            raise ChangeError("a tool rendered it: change what it was made of")
+            raise ChangeError("a tool rendered it: change its source")
         if document.path in self.closed:
             raise ChangeError(self.closed[document.path])
         workspace = self
@@ -109,14 +109,14 @@ class Workspace:
             workspace = replace(self, sheets={**self.sheets, document.path: _sheet(document.path, mine)})
         sheet = workspace.sheets[document.path]
         if sheet is None:
-            raise ChangeError("the file has changed since it was read, or is not read as it stands")
+            raise ChangeError("the file has changed since it was read, or it is generated")
         number = sheet.number_of(document)
         if number is None:
-            raise ChangeError("the document has just been changed")
+            raise ChangeError("another fix has changed the document")
         return workspace, number
 
     def changed(self, path: str, number: int, changes: Iterable[Change]) -> Workspace:
-        """With changes, one after the other, in one object of an open file. Raises ChangeError."""
+        """Return the workspace with the changes, made in order, in one object of an open file. Raises ChangeError."""
         sheet = self.sheets[path]
         assert sheet is not None
         for change in changes:
@@ -124,23 +124,23 @@ class Workspace:
         return replace(self, sheets={**self.sheets, path: sheet})
 
     def reread(self, namespace: str) -> Workspace:
-        """The workspace with the set as it is with all changes."""
+        """Return the workspace with the manifest set read from the changed files."""
         fresh = {path: iter(sheet.documents) for path, sheet in self.sheets.items() if sheet is not None}
         found = [next(fresh[d.path]) if d.path in fresh else d for d in self.manifests.documents]
-        told = {id(error) for _, error in self.manifests.undecoded}
-        errors = (error for error in self.manifests.errors if id(error) not in told)
+        undecoded = {id(error) for _, error in self.manifests.undecoded}  # manifest_set reports these again
+        errors = (error for error in self.manifests.errors if id(error) not in undecoded)
         entries: tuple[Entry, ...] = (*found, *self.manifests.unread, *self.manifests.skipped, *errors)
         return replace(self, manifests=manifest_set(entries, namespace))
 
     @property
     def differing(self) -> tuple[OpenFile, ...]:
-        """The files that are no longer as they were, by path."""
+        """The changed files, by path."""
         sheets = (sheet for sheet in self.sheets.values() if sheet is not None and sheet.data != sheet.first)
         return tuple(sorted(sheets, key=lambda sheet: sheet.path))
 
 
 def _within(change: Change, document: Document) -> Change:
-    """The change told from the root of the document's text."""
+    """Return the change with its path from the root of the document's text."""
     at = (*document.prefix, *change.at)
     match change:
         case Put(_, value, after):
@@ -154,7 +154,7 @@ def _within(change: Change, document: Document) -> Change:
 
 
 def _sheet(path: str, mine: list[Document]) -> OpenFile | None:
-    """The file, if it still reads as the documents that were linted."""
+    """Return the file if it still has the documents that were linted, else None."""
     data = standard_input() if path == STDIN else _bytes(path)
     if data is None:
         return None
@@ -171,7 +171,7 @@ def _places(documents: Iterable[Document]) -> list[tuple[int, Path, int]]:
 
 
 def _texts(documents: Iterable[Document]) -> list[str]:
-    """The text of each YAML document once: the items of a List share it."""
+    """Return the text of each YAML document once; the items of a List share it."""
     return [text for _, (text, *_) in groupby((d.text for d in documents), key=id)]
 
 
@@ -183,15 +183,15 @@ def _bytes(path: str) -> bytes | None:
 
 
 def write(sheet: OpenFile) -> None:
-    """Puts the changed bytes in the place of the file, all at once. Raises WriteError, and then nothing has changed.
+    """Replace the file by its changed bytes atomically. Raises WriteError, and then the file is unchanged.
 
-    Owner and permissions stay; hard links to the old file keep it. Nothing is written through a link: where one leads
-    is for who made the repository to say, and not what somebody meant who asked for its files to be mended.
+    Owner and permissions stay; hard links keep the old file. Never writes through a link, because a repository's author
+    chooses its target, which the user may not want to change.
     """
     try:
         place = place_of(sheet.path)
         if place.is_linked or os.path.islink(sheet.path):
-            raise WriteError(f"{sheet.path} is reached through a link: it is left alone; name the file itself")
+            raise WriteError(f"{sheet.path} is behind a link and was not written: name the file itself")
         with opened(sheet.path) as old, _alone(old, sheet.path), replacing(place.real, 0o600) as file:
             known = os.fstat(old.fileno())
             if not known.st_mode & 0o222 or not os.access(place.real, os.W_OK):
@@ -201,14 +201,14 @@ def write(sheet: OpenFile) -> None:
             os.fchmod(file.fileno(), known.st_mode & 0o7777)
             kept(file)
             if _bytes(sheet.path) != sheet.first or not os.path.samestat(os.lstat(place.real), known):
-                raise WriteError(f"{sheet.path} has changed since it was read: it is left alone")
+                raise WriteError(f"{sheet.path} has changed since it was read, and was not written")
     except OSError as error:
         raise WriteError(f"{sheet.path} cannot be written: {(error.strerror or str(error)).lower()}") from None
 
 
 @contextmanager
 def _alone(file: IO[bytes], path: str) -> Iterator[None]:
-    """While no other run writes the file; one that has done so meanwhile has put another in its place."""
+    """Hold a lock on the file, so that no other run writes it. Raises WriteError if the lock stays taken."""
     import fcntl
     from time import sleep
 
@@ -226,7 +226,7 @@ def _alone(file: IO[bytes], path: str) -> Iterator[None]:
 
 
 def _own(file: IO[bytes], known: os.stat_result) -> None:
-    """Only root may give files away; for everybody else a file that others own becomes theirs, as an editor's does."""
+    """Give the file its old owner. Only root may do so; for other users it stays theirs, as with an editor."""
     if (known.st_uid, known.st_gid) != (os.geteuid(), os.getegid()):
         try:
             os.fchown(file.fileno(), known.st_uid, known.st_gid)

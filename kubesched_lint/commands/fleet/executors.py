@@ -12,16 +12,16 @@ from kubesched_lint.model.labels import go_int
 
 _DASK_SECONDS = 10.0
 _DASK = {"dask": "tcp", "dask+tls": "tls"}
-_IN_CLEAR = (
-    "manifests and snapshots are sent in clear, and whoever answers there can run code here; dask+tls:// asks for "
-    "certificates (docs/fleet.md)"
+_UNENCRYPTED = (
+    "manifests and snapshots are sent unencrypted, and the server at this address can run code here; use dask+tls:// "
+    "with certificates (docs/fleet.md)"
 )
 KNOWN = "processes[:N], threads[:N], serial, dask://HOST:PORT or dask+tls://HOST:PORT"
 
 
 @contextmanager
 def executor_of(name: str, clusters: int) -> Iterator[FleetExecutor]:
-    """The executor that ``--executor`` names, for so many clusters. Raises FleetError."""
+    """Yield the executor that ``--executor`` names, for this number of clusters. Raises FleetError."""
     kind, _, rest = name.partition(":")
     if kind in _DASK and rest.startswith("//"):
         with _dask(kind, rest[2:]) as dask:
@@ -32,7 +32,7 @@ def executor_of(name: str, clusters: int) -> Iterator[FleetExecutor]:
         return
     wanted = go_int(rest) or 0 if rest else os.cpu_count() or 1
     if kind not in ("processes", "threads") or wanted < 1:
-        raise FleetError(f"--executor {name}: is none of {KNOWN}")
+        raise FleetError(f"--executor {name}: unknown; use {KNOWN}")
     number = min(wanted, clusters)
     from kubesched_lint.commands.lint.workers import Workers, closing
 
@@ -48,7 +48,7 @@ def executor_of(name: str, clusters: int) -> Iterator[FleetExecutor]:
 
 @contextmanager
 def _dask(kind: str, address: str) -> Iterator[FleetExecutor]:
-    """Nothing listens here: a client connects to the scheduler, and work and results go by way of it."""
+    """Yield an executor on a Dask cluster. Opens no port: a client connects to the scheduler for work and results."""
     name = f"--executor {kind}://{address}"
     try:
         from distributed import Client
@@ -59,12 +59,12 @@ def _dask(kind: str, address: str) -> Iterator[FleetExecutor]:
     connect: Any = Client
     secured: Any = Security
     try:
-        # The certificates are those that Dask's own configuration names.
+        # Dask's own configuration names the certificates.
         security = secured(require_encryption=True) if is_secret else None
         target = f"{_DASK[kind]}://{address}"
         client = connect(target, timeout=_DASK_SECONDS, set_as_default=False, security=security)
     except (OSError, ValueError, TypeError, RuntimeError) as error:  # a time-out is an OSError
-        raise FleetError(f"{name}: no Dask scheduler answers there: {error}") from None
+        raise FleetError(f"{name}: no Dask scheduler answers: {error}") from None
 
     def workers() -> int:
         try:
@@ -76,7 +76,7 @@ def _dask(kind: str, address: str) -> Iterator[FleetExecutor]:
         if not workers():
             raise FleetError(f"{name}: the scheduler has no workers")
         pool = client.get_executor(pure=False)
-        warning = "" if is_secret or _is_here(address) else f"{kind}://{address}: {_IN_CLEAR}"
+        warning = "" if is_secret or _is_here(address) else f"{kind}://{address}: {_UNENCRYPTED}"
         yield FleetExecutor(pool, workers(), is_remote=True, is_alive=lambda: workers() > 0, warning=warning)
     finally:
         client.close(timeout=2)

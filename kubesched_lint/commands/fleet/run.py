@@ -1,4 +1,4 @@
-"""One set of manifests against many clusters: tasks that any executor can run, none of which is lost."""
+"""Lint one set of manifests against many clusters: tasks for any executor; lost tasks run again in this process."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _IN_FLIGHT = 64
-"""Tasks handed over at a time, so that not every snapshot has to be in memory at once."""
+"""Maximum number of submitted tasks, which limits the snapshots in memory."""
 _LARGEST_RESULT = 256 * 1024 * 1024
-"""Bytes of what a remote worker brings back of one task."""
+"""Maximum size in bytes of a remote worker's result for one task."""
 _LONGEST_REASON = 300
 _LOOK_AFTER = 0.5
-"""Seconds without a result after which we ask whether anybody is still working."""
+"""Seconds without a result after which we check whether the workers are alive."""
 
 
 @record
 class ClusterFiles:
-    """A cluster of the fleet. ``files`` are its contents where workers may not see ``path``; None where they do."""
+    """A cluster of the fleet. ``files`` has (path, content) for workers that cannot read ``path``; else None."""
 
     name: str
     path: str
@@ -42,7 +42,7 @@ class ClusterFiles:
 
 @record
 class Work:
-    """All that a worker needs to know, wherever it runs: manifests as they were read, and some clusters."""
+    """A task with all that a worker needs: the contents of the manifests, and some clusters."""
 
     manifests: tuple[InputFile | Skipped | InputError, ...]
     clusters: tuple[ClusterFiles, ...]
@@ -50,13 +50,13 @@ class Work:
     rulebook: Rulebook
     autoscaling: Autoscaling = field(default_factory=Autoscaling)
     paths: tuple[str, ...] = ()
-    """What the manifests were named by."""
+    """The paths of the manifests as the user gave them."""
     version: str = __version__
 
 
 @record
 class FleetOutcome:
-    """What ``lint`` reports of one cluster."""
+    """The report of ``lint`` for one cluster."""
 
     name: str
     path: str
@@ -65,9 +65,9 @@ class FleetOutcome:
 
 @record
 class FleetExecutor:
-    """Who does the work. ``pool`` None: this process. ``is_remote``: workers may not see our files.
+    """Where tasks run. ``pool`` None: this process. ``is_remote``: workers may not see our files.
 
-    ``is_alive`` is asked when nothing has come back for a while.
+    ``is_alive`` returns whether workers can still answer; it is called after a while without results.
     """
 
     pool: Executor | None = None
@@ -75,15 +75,15 @@ class FleetExecutor:
     is_remote: bool = False
     is_alive: Callable[[], bool] = lambda: True
     warning: str = ""
-    """What somebody should know before work is handed over."""
+    """A warning for the user before any task is submitted; empty if there is none."""
 
 
 class FleetError(Exception):
-    """Why a fleet cannot be linted at all, as one message for the user."""
+    """The fleet cannot be linted at all; the message is for the user."""
 
 
 def clusters_in(folder: str) -> tuple[ClusterFiles, ...]:
-    """Each file, and each folder with files, is a cluster named after it; in the order of names. Raises FleetError."""
+    """Return the clusters of a folder by name: each file, and each folder with files, is one. Raises FleetError."""
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
@@ -91,9 +91,9 @@ def clusters_in(folder: str) -> tuple[ClusterFiles, ...]:
         raise FleetError(f"{folder}: cannot be listed: {error.strerror or error}") from None
     found = [ClusterFiles(_stem(e.name), e.path) for e in entries if not e.name.startswith(".") and _is_cluster(e)]
     if not found:
-        raise FleetError(f"{folder}: holds no cluster: no .json, .yaml or .gz file, and no folder with some")
+        raise FleetError(f"{folder}: no cluster found: it has no .json, .yaml or .gz file, and no folder with one")
     names = [cluster.name for cluster in found]
-    # a.json and a.yaml are two clusters: then the whole file names tell them apart.
+    # a.json and a.yaml are two clusters; their whole file names are different.
     return tuple(
         cluster if names.count(cluster.name) == 1 else ClusterFiles(os.path.basename(cluster.path), cluster.path)
         for cluster in found
@@ -121,10 +121,10 @@ def lint_fleet(
     render: bool = True,
     lost: Callable[[str], None] = lambda reason: None,
 ) -> tuple[FleetOutcome, ...]:
-    """The outcome for every cluster, in their order, whoever did the work.
+    """Return the outcome for every cluster, in the order of ``clusters``.
 
-    What a worker does not bring back is done here; ``lost`` is then called with the reason, and before all else with
-    the executor's warning. Raises UnknownRuleError.
+    A task that a worker loses runs in this process; then ``lost`` is called with the reason. Before the first task it
+    is called with the executor's warning. Raises UnknownRuleError.
     """
     from kubesched_lint.commands.lint.run import files_of
 
@@ -140,13 +140,13 @@ def lint_fleet(
     if executor.pool is None:
         outcomes = [outcome for task in tasks for outcome in lint_clusters(task)]
     else:
-        outcomes = list(_handed_over(tasks, executor.pool, executor, lost))
+        outcomes = list(_submitted(tasks, executor.pool, executor, lost))
     places = {cluster.path: number for number, cluster in enumerate(clusters)}
     return tuple(sorted(outcomes, key=lambda outcome: places[outcome.path]))
 
 
 def _parts(clusters: Sequence[ClusterFiles], executor: FleetExecutor) -> Iterator[tuple[ClusterFiles, ...]]:
-    """Some tasks for each worker: enough to even out, few enough not to parse the manifests too often."""
+    """Yield the clusters of each task: some tasks per worker balance the load; more would parse manifests too often."""
     size = max(1, len(clusters) // (4 * max(1, executor.workers)))
     for start in range(0, len(clusters), size):
         part = clusters[start : start + size]
@@ -154,7 +154,7 @@ def _parts(clusters: Sequence[ClusterFiles], executor: FleetExecutor) -> Iterato
 
 
 def _packed(cluster: ClusterFiles) -> ClusterFiles:
-    """With the contents of its files; what cannot be read is told by whoever tries again."""
+    """Return the cluster with the contents of its files; unchanged if one is unreadable, so that linting reports it."""
     names = [cluster.path]
     if os.path.isdir(cluster.path):
         found = (os.path.join(top, name) for top, _, inside in os.walk(cluster.path) for name in inside)
@@ -172,7 +172,7 @@ def _content(name: str) -> bytes:
 
 
 def lint_clusters(work: Work) -> tuple[FleetOutcome, ...]:
-    """What a worker does. Raises FleetError when it runs another version, whose results might differ."""
+    """Return the outcomes of a task. Raises FleetError if this worker has another version, whose results may differ."""
     from kubesched_lint.commands.lint.run import entries_of, report_on
     from kubesched_lint.linter.reading import manifest_set
 
@@ -190,26 +190,26 @@ def lint_clusters(work: Work) -> tuple[FleetOutcome, ...]:
 
 
 def lint_as_data(work: Work) -> bytes:
-    """What a remote worker does: it brings back data, which is decoded as nothing else."""
+    """Return the outcomes of a task as MessagePack: decoding it runs no code of the worker."""
     import msgspec
 
     return msgspec.msgpack.encode(lint_clusters(work))
 
 
 def _from_data(data: object, work: Work) -> tuple[FleetOutcome, ...]:
-    """The outcomes that a remote worker brings back. Raises FleetError for whatever else it may be."""
+    """Return the outcomes in a remote worker's result. Raises FleetError if it is anything else."""
     import msgspec
 
     if not isinstance(data, bytes):
-        raise FleetError(f"it brought back no report but a {type(data).__name__}")
+        raise FleetError(f"its result is not a report but a {type(data).__name__}")
     if len(data) > _LARGEST_RESULT:
-        raise FleetError(f"it brought back more than {_LARGEST_RESULT // 1024**2} MiB")
+        raise FleetError(f"its result is larger than {_LARGEST_RESULT // 1024**2} MiB")
     try:
         outcomes = msgspec.msgpack.decode(data, type=tuple[FleetOutcome, ...])
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise FleetError(f"it brought back no report: {error}") from None
+        raise FleetError(f"its result is not a report: {error}") from None
     if [(one.name, one.path) for one in outcomes] != [(one.name, one.path) for one in work.clusters]:
-        raise FleetError("it brought back reports of other clusters")
+        raise FleetError("its result is about other clusters")
     return outcomes
 
 
@@ -227,20 +227,20 @@ def _opened(cluster: ClusterFiles, autoscaling: Autoscaling) -> tuple[Cluster | 
         return None, (InputError(error.path, error.message, error.line, error.column),)
 
 
-# --- who does the work ----------------------------------------------------------------------------------------------
+# --- workers --------------------------------------------------------------------------------------------------------
 
 
-def _handed_over(
+def _submitted(
     tasks: Iterator[Work], pool: Executor, executor: FleetExecutor, lost: Callable[[str], None]
 ) -> Iterator[FleetOutcome]:
     waiting: dict[Future[Any], Work] = {}
-    handed: Callable[[Work], object] = lint_as_data if executor.is_remote else lint_clusters
+    lint: Callable[[Work], object] = lint_as_data if executor.is_remote else lint_clusters
     rest = iter(tasks)
     while True:
         while len(waiting) < _IN_FLIGHT and (task := next(rest, None)) is not None:
             try:
-                waiting[pool.submit(handed, task)] = task
-            except Exception as error:  # a pool that broke takes no more work
+                waiting[pool.submit(lint, task)] = task
+            except Exception as error:  # a broken pool accepts no more tasks
                 yield from _here(task, error, lost)
         if not waiting:
             return
@@ -248,16 +248,16 @@ def _handed_over(
         if not done and not executor.is_alive():
             for future, task in waiting.items():
                 future.cancel()
-                yield from _here(task, FleetError("a worker is gone, and none answers"), lost)
+                yield from _here(task, FleetError("a worker is gone, and no other answers"), lost)
             waiting.clear()
         for future in done:
             task = waiting.pop(future)
-            brought = _brought(future, task, executor.is_remote)
-            yield from _here(task, brought, lost) if isinstance(brought, BaseException) else brought
+            result = _result(future, task, executor.is_remote)
+            yield from _here(task, result, lost) if isinstance(result, BaseException) else result
 
 
-def _brought(future: Future[Any], task: Work, is_remote: bool) -> tuple[FleetOutcome, ...] | BaseException:
-    """Whatever kills a worker must not lose its clusters, and what it raised may not end us: a SystemExit would."""
+def _result(future: Future[Any], task: Work, is_remote: bool) -> tuple[FleetOutcome, ...] | BaseException:
+    """Return the outcomes, or the worker's exception; raising it could end this process, as SystemExit does."""
     try:
         failure = future.exception()
         if failure is not None:
@@ -269,11 +269,11 @@ def _brought(future: Future[Any], task: Work, is_remote: bool) -> tuple[FleetOut
 
 
 def _here(task: Work, error: BaseException, lost: Callable[[str], None]) -> Iterator[FleetOutcome]:
-    """A task that a worker did not bring back, cluster by cluster; one that fails here too is an error of its own."""
+    """Yield the outcomes of a lost task, linted here one by one; a cluster that fails again has an error instead."""
     names = ", ".join(cluster.name for cluster in task.clusters)
     why = " ".join(str(error).split())
     why = why if len(why) <= _LONGEST_REASON else f"{why[:_LONGEST_REASON]} …"
-    lost(f"{names}: done here, for a worker failed with {type(error).__name__}: {why}")
+    lost(f"{names}: linted in this process, because a worker failed with {type(error).__name__}: {why}")
     for cluster in task.clusters:
         alone = Work(task.manifests, (cluster,), task.options, task.rulebook, task.autoscaling)
         try:

@@ -1,9 +1,9 @@
-"""Reports kept under a digest of everything they follow from, so that an unchanged set is not judged again.
+"""A cache of reports, so that an unchanged set is not linted again.
 
-A report follows from the files' names and bytes, the cluster's, the options and this very code: all of it is digested.
-What cannot be (a live cluster, own rules, rendered files) is never kept. An entry is a file of its own, written in one
-step: runs side by side cannot disturb each other, and one that is gone, or of which a bit differs, is merely not found.
-Entries hold data only: to read one runs no code.
+The key is a digest of all inputs of a report: names and bytes of the manifests and of the cluster, the options and this
+program. A run with other inputs (a live cluster, own rules, rendered files) is not cached. Each entry is one file that
+is written atomically, so parallel runs do not disturb each other, and a damaged entry counts as missing. Entries are
+data: reading one runs no code.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 WORTHWHILE = 256 * 1024
-"""Bytes of manifests from which on looking them up is quicker than reading them."""
+"""Bytes of manifests above which a look-up is quicker than linting."""
 LARGEST = 64 * 1024 * 1024
-"""Bytes that all entries together may take; the ones longest unused go first."""
+"""Maximum size of all entries together in bytes; the least recently used ones are removed first."""
 _SUFFIX = ".report"
 _CHECKSUM = 32
-"""Bytes before each entry."""
+"""Length in bytes of the checksum before each entry."""
 
 
 @record
 class Kept:
-    """``cluster`` is worded when the entry is used: it tells the snapshot's age."""
+    """An entry. ``cluster`` becomes text when the entry is used, because the text has the snapshot's age."""
 
     report: Report
     cluster: Description | None
@@ -45,13 +45,13 @@ class Kept:
 
 @record
 class CacheFolder:
-    """The entries in one folder, which is the user's own, or else is not used."""
+    """The entries in one folder, which only the user may enter; otherwise it is not used."""
 
     folder: str
     largest: int = LARGEST
 
     def find(self, key: str, now: datetime) -> Report | None:
-        """The report kept under ``key``, its cluster described as of ``now``; None when there is none to trust."""
+        """Return the report of ``key``, with the cluster's age at ``now``; None without a valid entry."""
         import msgspec
 
         name = f"{key}{_SUFFIX}"
@@ -70,7 +70,7 @@ class CacheFolder:
         return replace(kept.report, summary=replace(kept.report.summary, cluster=kept.cluster.at(now)))
 
     def keep(self, key: str, kept: Kept) -> None:
-        """Does nothing where the folder cannot be written: a cache is a convenience."""
+        """Write an entry; does nothing if the folder cannot be written."""
         import msgspec
 
         try:
@@ -79,11 +79,11 @@ class CacheFolder:
             with own_folder(self.folder) as folder:
                 _put(folder, f"{key}{_SUFFIX}", _checksum(key, packed) + packed)
                 self._shrink(folder)
-        except (OSError, ValueError):  # also for names that are no text, which msgspec does not write
+        except (OSError, ValueError):  # msgspec rejects file names that are not Unicode
             pass
 
     def _shrink(self, folder: int) -> None:
-        """Also what a killed run left half written is an entry here, of the size that it has."""
+        """Remove the oldest files, unfinished ones of killed runs included, until ``largest`` is not exceeded."""
         with os.scandir(folder) as listing:
             entries = [(s.st_mtime_ns, s.st_size, e.name) for e in listing if (s := _stat(e)) is not None]
         total = sum(size for _, size, _ in entries)
@@ -95,14 +95,14 @@ class CacheFolder:
 
 
 def _checksum(key: str, packed: bytes) -> bytes:
-    """Of the entry and its name: one that was copied to another name is another report."""
+    """Return the checksum of an entry and its key, so that an entry copied to another name is invalid."""
     from hashlib import blake2b
 
     return blake2b(packed, key=key.encode()[:64], digest_size=_CHECKSUM).digest()
 
 
 def _put(folder: int, name: str, data: bytes) -> None:
-    """In one step."""
+    """Write a file atomically."""
     temporary = f"{name}.{os.urandom(6).hex()}.tmp"
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder)
     try:
@@ -117,7 +117,7 @@ def _put(folder: int, name: str, data: bytes) -> None:
 def _stat(entry: os.DirEntry[str]) -> os.stat_result | None:
     try:
         return entry.stat(follow_symlinks=False) if entry.name.endswith((_SUFFIX, ".tmp")) else None
-    except OSError:  # another run was quicker to remove it
+    except OSError:  # another run has removed it
         return None
 
 
@@ -129,7 +129,7 @@ def _remove(folder: int, name: str) -> None:
 
 
 def shelf(environ: Mapping[str, str]) -> CacheFolder | None:
-    """In ``KUBESCHED_LINT_CACHE_DIR``, else among the user's caches; None for a user who has no home."""
+    """Return the folder ``KUBESCHED_LINT_CACHE_DIR``, else the one in the user's caches; None without a home."""
     given = environ.get("KUBESCHED_LINT_CACHE_DIR")
     if given:
         return CacheFolder(given)
@@ -138,7 +138,7 @@ def shelf(environ: Mapping[str, str]) -> CacheFolder | None:
 
 
 def files_of_cluster(path: str | None) -> tuple[tuple[str, bytes], ...] | None:
-    """The files of a cluster with their content; None for a live one, and where they cannot be read."""
+    """Return (path, content) of a cluster's files; None for a live cluster, or if one cannot be read."""
     if path is None:
         return ()
     from kubesched_lint.cluster.cluster import ClusterError
@@ -157,9 +157,9 @@ def key_of(
     rulebook: Rulebook,
     rest: object = None,
 ) -> str | None:
-    """The digest of a run; None where the report follows from what cannot be digested.
+    """Return the digest of a run's inputs; None if the report depends on other inputs.
 
-    ``cluster`` has the path and content of each of its files; ``rest`` is what else the report depends on, by its repr.
+    ``cluster`` has (path, content) of each file; ``rest`` are further inputs, digested by their repr.
     """
     if rulebook.asked or rulebook.faults or any(rule.code is not None for rule in rulebook):
         return None
@@ -184,12 +184,12 @@ def key_of(
 
 
 def is_worthwhile(found: Iterable[object]) -> bool:
-    """Whether the set is so large that looking its report up is quicker than making it."""
+    """Return whether the set is so large that a look-up is quicker than linting."""
     return amount_to(found, WORTHWHILE)
 
 
 def _code() -> tuple[object, ...]:
-    """What says that it is the same program: its version, and when each module was written, for those who edit it."""
+    """Return values that identify this program: its version, and time and size of each module, for developers."""
     from importlib.util import find_spec
 
     package = os.path.dirname(os.path.dirname(__file__))
@@ -203,5 +203,5 @@ def _code() -> tuple[object, ...]:
                 else:
                     stat = entry.stat()
                     written.append((entry.path, stat.st_mtime_ns, stat.st_size))
-    tools = os.environ.get("PATH", "")  # notes tell which of kubectl, kustomize and helm is there
+    tools = os.environ.get("PATH", "")  # notes depend on whether kubectl, kustomize and helm are installed
     return (__version__, sys.version, find_spec("highspy") is not None, tools, sorted(written))

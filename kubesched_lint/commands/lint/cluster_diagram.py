@@ -1,7 +1,7 @@
-"""The cluster as a picture: zones, their nodes, the pods on them, and where each finding's workload may stand.
+"""The diagram of a cluster: zones, nodes, the pods on them, and the nodes that each finding's workload can use.
 
-Alike nodes become one group with a count, so that a thousand nodes are a few boxes. Pods stand where one course of the
-default scheduler puts them. Which nodes a finding is about is computed as the rules do: from its workload's reach.
+Similar nodes form one group with a count, so that a thousand nodes are a few boxes. Pods are where one random trace of
+the default scheduler places them. The nodes of a finding are those that its workload can use, computed as in the rules.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from kubesched_lint.world.running import lasting_state
 from kubesched_lint.world.world import Member, World
 
 MOST_WORK = 1_000_000
-"""Pods times nodes that are placed for a picture; beyond, it has no pods."""
+"""Limit of pods times nodes; a larger diagram has no pods."""
 MOST_DRAWN = 48
-"""Nodes that are drawn one by one; more are folded, whatever pods they hold."""
+"""Nodes that are drawn one by one; more are grouped, even if their pods differ."""
 MOST_GROUPS = 240
 MOST_TERMS = 2_000
-"""Findings whose term is looked up; locating costs a look into the file."""
+"""Findings whose term is looked up, because each look-up reads the file."""
 
 USABLE, FULL, TAINTED, UNMATCHED = "usable", "unfit", "tainted", "unmatched"
-"""How far a node lets a workload in: it may stand there; cordoned or too small; a taint; labels."""
+"""Whether a workload can use a node: yes; it is cordoned or too small; a taint excludes it; its labels do not match."""
 
 
 @record
 class NodeGroup:
-    """Nodes that are alike in all that the picture tells; ``names`` are at most three of them."""
+    """Nodes that look the same in the diagram; ``names`` are at most three of them."""
 
     zone: str
     names: tuple[str, ...]
@@ -48,9 +48,9 @@ class NodeGroup:
     mark: str = ""
     """``cordoned``, ``not ready`` or ``to be added``."""
     pods: tuple[tuple[int, int], ...] = ()
-    """(place in ``workloads`` of the scene, how many), over all nodes of the group."""
+    """(index in ``workloads`` of the scene, number of pods), over all nodes of the group."""
     others: int = 0
-    """Running pods that no workload of the set owns."""
+    """Number of running pods that no workload of the set owns."""
 
 
 @record
@@ -62,7 +62,7 @@ class Domain:
 
 @record
 class Highlight:
-    """What a finding lights up: its workload, and the topology key of the term that it points to (may be empty)."""
+    """The subject of a finding: its workload, and the topology key of the term that it points to (may be empty)."""
 
     workload: int
     key: str = ""
@@ -81,13 +81,13 @@ class ClusterDiagram:
     groups: tuple[NodeGroup, ...]
     """By zone, then by size."""
     reach: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    """Place of a workload → for each group how far it lets the workload in."""
+    """Index of a workload → per group ``USABLE``, ``FULL``, ``TAINTED`` or ``UNMATCHED``."""
     counts: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
-    """Place of a workload → how many nodes of each such kind there are."""
+    """Index of a workload → number of nodes of each of these levels."""
     domains: Mapping[Highlight, tuple[Domain, ...]] = field(default_factory=dict)
-    """For focuses with a key; the value is empty for nodes without the key."""
+    """For focuses with a key; the domain of nodes without the key has an empty value."""
     focuses: tuple[Highlight | None, ...] = ()
-    """One for each finding of the report, in its order; None where the object makes no pods."""
+    """One per finding, in the report's order; None if the object creates no pods."""
     waiting: tuple[WaitingPods, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -99,23 +99,24 @@ class ClusterDiagram:
 def scene(
     world: World, findings: Sequence[Finding], today: Sequence[Node] = (), added: Sequence[Node] = ()
 ) -> ClusterDiagram:
-    """``world`` is without pools, on settled nodes; ``today`` tells what is passing, ``added`` what pools add. Pure.
+    """Return the diagram of ``world``, which has no pools and no transient states of nodes.
 
-    With very many groups only the largest are drawn, and a note says so.
+    ``today`` are the nodes with their transient states, ``added`` the nodes that pools add. If there are too many
+    groups, only the largest are drawn, and a note says so.
     """
     workloads = world.as_deployed
     place = {workload.ref: i for i, workload in enumerate(workloads)}
     focuses = tuple(_focuses(findings, workloads, place))
     reach = {f.workload: _reach(world.member(workloads[f.workload])) for f in focuses if f is not None}
     keys = sorted({f.key for f in focuses if f is not None and f.key} - {HOSTNAME, ZONE})
-    placed, waiting, told = _placed(world)
-    marks = {n.name: mark for n in today if (mark := _passing(n))} | {n.name: "to be added" for n in added}
+    placed, waiting, notes = _placed(world)
+    marks = {n.name: mark for n in today if (mark := _transient(n))} | {n.name: "to be added" for n in added}
     few = len(world.index.nodes) <= MOST_DRAWN
     members: dict[tuple[object, ...], list[int]] = {}
     for i, node in enumerate(world.index.nodes):
         alike = (
             node.labels.get(ZONE, ""),
-            marks.get(node.name) or _passing(node),
+            marks.get(node.name) or _transient(node),
             _capacity(node),
             tuple(map(str, node.taints)),
             tuple(node.labels.get(key) for key in keys),
@@ -127,7 +128,7 @@ def scene(
     drawn, left = folded[:MOST_GROUPS], folded[MOST_GROUPS:]
     drawn.sort(key=lambda its: (world.index.nodes[its[0]].labels.get(ZONE, ""), its[0]))
     if left:
-        told = (*told, f"{sum(map(len, left)):,} nodes of {len(left):,} further kinds are not drawn")
+        notes = (*notes, f"{sum(map(len, left)):,} nodes of {len(left):,} further kinds are not drawn")
     running = _others(world)
     return ClusterDiagram(
         tuple(workload.ref for workload in workloads),
@@ -137,11 +138,11 @@ def scene(
         {f: _domains(f, reach[f.workload], world) for f in focuses if f is not None and f.key},
         focuses,
         waiting,
-        told,
+        notes,
     )
 
 
-# --- where findings look ----------------------------------------------------------------------------------------------
+# --- subjects of findings ---------------------------------------------------------------------------------------------
 
 
 def _focuses(
@@ -160,7 +161,7 @@ def _focuses(
 
 
 def _terms(workload: Workload) -> Iterator[tuple[Location, str]]:
-    """The place of each term with a topology key."""
+    """Yield (location, topology key) of each term that has one."""
     pod, source = workload.pod, workload.source
     if source is None:
         return
@@ -171,7 +172,7 @@ def _terms(workload: Workload) -> Iterator[tuple[Location, str]]:
 
 
 def _key(finding: Finding, terms: Sequence[tuple[Location, str]]) -> str:
-    """The key of the first term in which the finding, or else a place related to it, stands."""
+    """Return the topology key of the first term that contains the finding or a related place; empty without one."""
     for location in (finding.location, *(related.location for related in finding.related)):
         start = (location.span.line, location.span.column)
         for term, key in terms:
@@ -182,7 +183,7 @@ def _key(finding: Finding, terms: Sequence[tuple[Location, str]]) -> str:
 
 
 def _reach(it: Member) -> tuple[str, ...]:
-    """Per node how far it lets the workload in."""
+    """Return per node whether the workload can use it."""
     pod = it.pod
     if it.workload.kind == "DaemonSet":
         pod = with_daemon_tolerations(pod)
@@ -211,28 +212,28 @@ def _domains(focus: Highlight, levels: Sequence[str], world: World) -> tuple[Dom
 
 
 def _placed(world: World) -> tuple[list[tuple[tuple[int, int], ...]], tuple[WaitingPods, ...], tuple[str, ...]]:
-    """Per node the pods of the set by workload; what found no place; what is to be told of it."""
+    """Return per node its (workload, number of pods); the pending pods; and notes."""
     nodes = len(world.index)
     wanted = pods_of_the_set(world)
     if wanted * nodes > MOST_WORK:
         nothing: list[tuple[tuple[int, int], ...]] = [()] * nodes
-        return nothing, (), (f"pods are not drawn: to place {wanted:,} on {nodes:,} nodes would take long",)
+        return nothing, (), (f"pods are not drawn: placing {wanted:,} on {nodes:,} nodes would take too long",)
     counts: list[dict[int, int]] = [{} for _ in range(nodes)]
     left: dict[int, tuple[int, str]] = {}
     mark = lasting_state(world).mark()
     try:
-        for number, pods, said in _course(world, counts):
+        for number, pods, why in _pending(world, counts):
             before, _ = left.get(number, (0, ""))
-            left[number] = (before + pods, said)
+            left[number] = (before + pods, why)
     finally:
         lasting_state(world).undo(mark)
-    waiting = tuple(WaitingPods(number, pods, said) for number, (pods, said) in left.items())
-    told = ("pods stand where one course of the default scheduler puts them: other orders may end otherwise",)
-    return [tuple(at.items()) for at in counts], waiting, told if any(counts) else ()
+    waiting = tuple(WaitingPods(number, pods, why) for number, (pods, why) in left.items())
+    note = "the diagram shows one possible placement by the default scheduler; another order may give another one"
+    return [tuple(at.items()) for at in counts], waiting, (note,) if any(counts) else ()
 
 
-def _course(world: World, counts: Sequence[dict[int, int]]) -> Iterator[tuple[int, int, str]]:
-    """Places all pods in turn until none finds a place; yields what is left: workload, pods and why."""
+def _pending(world: World, counts: Sequence[dict[int, int]]) -> Iterator[tuple[int, int, str]]:
+    """Place pods, adding them to ``counts``, until none finds a node; yield the rest: (workload, pods, message)."""
     queue = [
         (number, queued, Placer(queued.pod, lasting_state(world), queued.owner, seed=1))
         for number, workload in enumerate(world.as_deployed)
@@ -281,22 +282,23 @@ def _group(
         len(members),
         _capacity(first),
         tuple(map(str, first.taints)),
-        marks.get(first.name) or _passing(first),
+        marks.get(first.name) or _transient(first),
         tuple(sorted(pods.items())),
         sum(running.get(nodes[i].name, 0) for i in members),
     )
 
 
-def _passing(node: Node) -> str:
+def _transient(node: Node) -> str:
+    """Return the transient state of a node; empty if it has none."""
     return "cordoned" if node.unschedulable else "" if node.ready else "not ready"
 
 
 def _capacity(node: Node) -> str:
-    """``4 CPU · 16Gi · 2 nvidia.com/gpu``; empty where a sketch tells no resources."""
+    """Return ``4 CPU · 16Gi · 2 nvidia.com/gpu``; empty if a sketch declares no resources."""
     known = node.allocatable
     if known is None:
         return ""
-    told = [f"{show('cpu', known['cpu'])} CPU"] if "cpu" in known else []
-    told += [show("memory", known["memory"])] if "memory" in known else []
-    told += [f"{amount} {name}" for name, amount in sorted(known.items()) if "/" in name and amount]
-    return " · ".join(told)
+    parts = [f"{show('cpu', known['cpu'])} CPU"] if "cpu" in known else []
+    parts += [show("memory", known["memory"])] if "memory" in known else []
+    parts += [f"{amount} {name}" for name, amount in sorted(known.items()) if "/" in name and amount]
+    return " · ".join(parts)

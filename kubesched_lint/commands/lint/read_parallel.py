@@ -1,8 +1,9 @@
-"""Files read and judged by several processes, for somebody who would rather spend more CPU than wait.
+"""Read and validate files with several processes: less waiting for more CPU time.
 
-This process takes chunks of files from the front, the others from the end, until they meet. What comes back is what
-costs most and travels lightest: the plain values of each document, and whether the API server would take it. Everything
-else (parting the text, decoding, all that is out of the ordinary) is done here as ever, so that the result is the same.
+This process takes chunks of files from the front, the workers from the end, until they meet. A worker returns the
+results that cost most and are small: the plain values of each document, and whether the API server would accept it.
+This process does everything else (splitting, decoding, unusual documents) as without workers, so that the result is
+the same.
 """
 
 from __future__ import annotations
@@ -27,25 +28,25 @@ from kubesched_lint.validation.refusals import Refusals
 Found = InputFile | Skipped | InputError
 Chunk = Sequence[Found]
 _LOOK_AFTER = 0.5
-"""Seconds without an answer after which we ask whether somebody is missing."""
+"""Seconds without an answer after which we check whether a worker is missing."""
 _FileRead = tuple[list[dict[str, Any] | None], list[bool]]
-"""What the fast reader made of a file's documents, None where it could not; of each Document whether it is sound."""
+"""The fast reader's values of a file's documents (None if it failed); whether the API server accepts each Document."""
 
 _ENOUGH = 2 << 20
-"""Bytes of manifests below which starting another process takes longer than it saves."""
+"""Bytes of manifests below which starting a worker takes longer than it saves."""
 _CHUNK = 96 << 10
-"""Bytes: some 10 ms of work, so that nobody waits long for the last one."""
+"""Bytes: about 10 ms of work, so that the last chunk is short."""
 
 
 def is_worthwhile(files: Sequence[Found]) -> bool:
-    """Whether there is enough to do for another process, on a system whose processes can share what has been read."""
+    """Return whether there is enough work for another process, and the system can fork."""
     # macOS can fork, but its own libraries may crash the child.
     forks = "fork" in multiprocessing.get_all_start_methods() and sys.platform != "darwin"
     return forks and amount_to(files, _ENOUGH)
 
 
 def read_together(files: Sequence[Found], jobs: int, namespace: str, version: str) -> ManifestSet:
-    """The manifest set of the files, judged for that version, by as many processes as ``jobs``, this one included."""
+    """Return the manifest set of the files, validated for ``version``, with ``jobs`` processes including this one."""
     chunks = list(_chunks(files))
     with closing(Workers(jobs - 1, multiprocessing.get_context("fork"), _begin, chunks, version)) as workers:
         reading = _Reading(chunks, workers)
@@ -65,7 +66,7 @@ def _chunks(files: Sequence[Found]) -> Iterator[list[Found]]:
 
 
 class _Reading:
-    """The entries of all chunks in their order, whoever has read them."""
+    """Yields the entries of all chunks in order, read here or by workers."""
 
     def __init__(self, chunks: Sequence[Chunk], workers: Workers) -> None:
         self._chunks = chunks
@@ -74,13 +75,13 @@ class _Reading:
         try:
             for number in reversed(range(len(chunks))):
                 self._elsewhere[number] = workers.submit(_read_chunk, number)
-        except OSError:  # no further process is to be had: all that was not handed over is read here
+        except OSError:  # no further process can be started: this one reads everything
             self._elsewhere.clear()
         self._sound: Document | None = None
 
     def entries(self) -> Iterator[Entry]:
         for number, chunk in enumerate(self._chunks):
-            read = self._brought(number)
+            read = self._result(number)
             for file in chunk:
                 if not isinstance(file, InputFile):
                     yield file
@@ -90,22 +91,22 @@ class _Reading:
                     yield from self._again(file, next(read))
 
     def refused_of(self, document: Document, version: str) -> Refusals:
-        """What the API server refuses of the document that ``entries`` gave last."""
+        """Return the API server's refusals of the document that ``entries`` yielded last."""
         return () if document is self._sound else refused_of(document, version)
 
-    def _brought(self, number: int) -> Iterator[_FileRead] | None:
-        """What another process has made of a chunk; None where it had not begun, or failed: it is then read here."""
+    def _result(self, number: int) -> Iterator[_FileRead] | None:
+        """Return a worker's result for a chunk; None if no worker had begun it or the worker failed."""
         future = self._elsewhere.pop(number, None)
         if future is None or future.cancel():
             return None
         try:
             read: list[_FileRead] = marshal.loads(self._answer(future))
-        except Exception:  # whatever befell it, or the whole process
+        except Exception:  # any failure of the worker
             return None
         return iter(read)
 
     def _answer(self, future: Future[bytes]) -> bytes:
-        """Raises whatever the process did, and TimeoutError when one of them is gone, for then nobody may answer."""
+        """Return the worker's answer. Raises its exception, or TimeoutError if a worker is gone."""
         while True:
             try:
                 return future.result(_LOOK_AFTER)
@@ -130,7 +131,7 @@ def _value(value: Any) -> dict[str, Any]:
     return value  # type: ignore[no-any-return]
 
 
-# --- in the other processes -----------------------------------------------------------------------------------------
+# --- in the workers -------------------------------------------------------------------------------------------------
 
 _work: Callable[[int], bytes]
 

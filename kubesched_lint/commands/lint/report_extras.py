@@ -1,4 +1,4 @@
-"""What a page shows beside findings: the what-happens-when matrix and the picture of the cluster, bounded in time."""
+"""The parts of a page besides findings: the matrix of events and the diagram of the cluster, with limited work."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kubesched_lint.world.world import World
 
 MOST_ROWS = 100
 FEW_ROWS = 20
-"""Of more workloads fewer seeded courses are followed: doubts stay doubts, and nothing else changes."""
+"""For more workloads fewer random traces are run: more cells stay unknown, and nothing else changes."""
 MOST_CELLS_OF_NODES = 50_000
-"""Rows times nodes: as much as takes some seconds."""
+"""Limit of rows times nodes, which takes some seconds."""
 MOST_WORKLOADS = 1_500
-"""Of larger sets there is no matrix: to see who gets into whose way is quadratic."""
+"""Larger sets have no matrix: the search for workloads that affect each other takes quadratic time."""
 
 
 @record
@@ -34,7 +34,7 @@ class ReportExtras:
 
 
 def panorama(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> ReportExtras:
-    """The workloads that findings are about come first where not all can be told. Pure."""
+    """Return matrix and diagram; if the matrix cannot have all workloads, it has those with findings first."""
     rows, notes = _rows(manifests, len(cluster.inventory.nodes), findings)
     effort = Effort() if len(rows) <= FEW_ROWS else Effort(runs=1, nodes=1)
     outlook = simulate(manifests, cluster, options, effort=effort, only=rows) if rows else None
@@ -44,19 +44,19 @@ def panorama(manifests: ManifestSet, cluster: Cluster, options: Options, finding
 def _rows(
     manifests: ManifestSet, nodes: int, findings: Sequence[Finding]
 ) -> tuple[Collection[ObjectRef], tuple[str, ...]]:
-    """Of which workloads the matrix tells, and what is to be said of the others."""
+    """Return the workloads of the matrix, and notes about those left out."""
     workloads = [w.ref for w in manifests.inventory.workloads if w.kind != "CronJob"]
     everything = frozenset(workloads)
     if len(workloads) > MOST_WORKLOADS:
         many = f"{len(workloads):,} workloads are too many for a matrix (at most {MOST_WORKLOADS:,})"
-        return (), (f"{many}: kubesched-lint simulate tells of a part of them",)
+        return (), (f"{many}: run kubesched-lint simulate on some of them",)
     most = max(10, min(MOST_ROWS, MOST_CELLS_OF_NODES // max(nodes, 1)))
     if len(everything) <= most:
         return everything, ()
     found = [f.object for f in sorted(findings, key=lambda f: -f.severity) if f.object in everything]
     first = list(dict.fromkeys((*found, *workloads)))[:most]
-    told = f"the matrix tells of {len(first):,} of {len(everything):,} workloads, those with findings first"
-    return frozenset(first), (f"{told}: kubesched-lint simulate tells of all",)
+    note = f"the matrix shows {len(first):,} of {len(everything):,} workloads, those with findings first"
+    return frozenset(first), (f"{note}: kubesched-lint simulate shows all",)
 
 
 def _scene(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> ClusterDiagram:

@@ -1,4 +1,4 @@
-"""Worker processes. They end with this process, and a worker that is killed is noticed at once."""
+"""Worker processes that end with this process, and a pool that notices when one is killed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 
 class Workers(ProcessPoolExecutor):
-    """A pool that knows whether all of its processes are alive.
+    """A pool that knows whether all its processes are alive.
 
-    A process that is killed while it sends an answer leaves half of it. The plain executor then waits forever for the
-    other half, and so does its caller.
+    A worker that is killed while it sends an answer leaves half of it. The standard executor then waits forever for the
+    other half.
     """
 
     def __init__(
@@ -37,17 +37,17 @@ class Workers(ProcessPoolExecutor):
         return future
 
     def is_whole(self) -> bool:
-        """Whether none has ended."""
+        """Return whether all workers are alive."""
         return all(worker.is_alive() for worker in self._ours)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Waits for the processes and never for the executor."""
+        """Wait for the worker processes, but never for the executor, which may wait forever."""
         super().shutdown(wait=False, cancel_futures=cancel_futures)
         if wait:
-            self._see_off()
+            self._wait_for_workers()
 
-    def _see_off(self) -> None:
-        """Until all have left. When one was killed, nobody may be there to tell the others to leave."""
+    def _wait_for_workers(self) -> None:
+        """Wait until all workers have ended; after a failed one kill the others, because nothing may end them."""
         left = {worker.sentinel: worker for worker in self._ours}
         while left:
             for sentinel in connection.wait(list(left)):
@@ -60,7 +60,7 @@ class Workers(ProcessPoolExecutor):
 
 @contextmanager
 def closing(executor: E) -> Iterator[E]:
-    """The executor, shut down on the way out. After an interrupt the run does not wait for it."""
+    """Yield the executor and shut it down at the end. After an interrupt the run does not wait for it."""
     try:
         yield executor
     except Exception:
@@ -73,8 +73,8 @@ def closing(executor: E) -> Iterator[E]:
 
 
 def serve() -> None:
-    """What each of the processes does first: those that were forked would else survive a parent that is killed."""
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # they reach every process of a terminal: one tells of it
+    """Initialise a worker process: it ends with its parent, even if that is killed."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # a terminal signals all its processes; only the parent reports it
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)

@@ -1,1 +1,1 @@
-"""``simulate``: the matrix of what may happen to each workload at each event."""
+"""``simulate``: the possible results of each event for each workload."""

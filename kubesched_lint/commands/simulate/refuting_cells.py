@@ -1,7 +1,7 @@
-"""The last step before a cell is called proven: exact runs try to end otherwise than it says.
+"""Try to refute proven cells by exact runs before they are reported.
 
-Two kinds of run: the whole set placed as Kubernetes would (``analysis.attempts``), against every cell about the first
-deployment; and seeded courses of the lifecycle model, against what was established by counting.
+There are two kinds of run: placements of the whole set as Kubernetes would place it (``analysis.attempts``), for cells
+of the first deployment; and random traces of the lifecycle model, for cells proven by counting.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from kubesched_lint.record import replace
 from kubesched_lint.world.world import Member, World
 
 MOST_PODS = 3_000
-"""Of all workloads together: a run of more would take longer than what it checks."""
+"""Limit for all workloads together; a run with more pods would take longer than the simulation that it checks."""
 MOST_STEPS = 5_000
-"""Pods times nodes: courses of larger sets are followed only where a cell needs them anyway."""
+"""Limit of pods times nodes for traces that no cell needs."""
 RUNS = 3
 
 
 def established_cells(rows: Sequence[Row], simulation: Matrix, world: World) -> Iterator[Row]:
-    """The rows, with cells that a run contradicts as unknown. ``world`` is the one that the simulation started from."""
-    placed = _placements(simulation, world.without_pools)  # the nodes of the plan are among its nodes
+    """Yield the rows; cells that a run contradicts become unknown. The simulation started from ``world``."""
+    placed = _placements(simulation, world.without_pools)  # its nodes include those that pools add
     for row in rows:
         cells = []
         for cell in row.cells:
@@ -38,7 +38,7 @@ def established_cells(rows: Sequence[Row], simulation: Matrix, world: World) -> 
                 with work.within(work.share(0)):
                     run = _against(cell, row.number, simulation, placed) if cell.proven else ""
             except work.OutOfWorkError:
-                run = ""  # a run that is cut short says nothing
+                run = ""  # an incomplete run refutes nothing
             if run and refuting.raising:
                 workload = simulation.whole.workloads[row.number]
                 raise refuting.RefutedError(f"{cell.event} of {workload}: {cell.text} ({cell.why}); yet {run}")
@@ -73,22 +73,22 @@ def _against(cell: Cell, number: int, simulation: Matrix, placed: Sequence[dict[
 
 
 def _beats(cell: Cell, bound: int) -> bool:
-    """Whether a run of any scheduler contradicts the cell; where it was searched, its numbers are the default one's."""
+    """Return whether a run contradicts the cell. Any scheduler may make it; a search follows the default one only."""
     if cell.bound.by == "search":
         return (cell.verdict == FINE and bound < cell.wanted) or (cell.verdict == BAD and bound >= cell.wanted)
     return not cell.bound.least <= bound <= cell.bound.most
 
 
 def _contradicted(cell: Cell, ends: Sequence[FinalState]) -> str:
-    ends = [end for end in ends if not end.blocked]  # a course may give up a drain that would go on later
+    ends = [end for end in ends if not end.blocked]  # a trace may give up a drain that would continue later
     verdicts = {judged(cell.event, [end])[0] for end in ends}
     if cell.verdict == FINE and BAD in verdicts:
-        return "a course of the model ends badly"
+        return "a trace of the model ends badly"
     if cell.verdict == BAD and FINE in verdicts:
-        return "a course of the model ends well"
+        return "a trace of the model ends well"
     counts = [end.filled(cell.wanted) for end in ends]
     wrong = next((n for n in counts if not cell.bound.least <= n <= cell.bound.most), None)
-    return "" if wrong is None else f"a course of the model binds {wrong} of {cell.wanted}"
+    return "" if wrong is None else f"a trace of the model binds {wrong} of {cell.wanted}"
 
 
 def _steps(simulation: Matrix) -> int:
@@ -100,13 +100,13 @@ def _steps(simulation: Matrix) -> int:
 
 
 def _placements(simulation: Matrix, world: World) -> Sequence[dict[int, int]]:
-    """Per run: number of a workload → its pods that find no node. None where workloads run already."""
+    """Return per run: number of a workload → its pods that find no node. Empty if workloads run already."""
     setting = simulation.whole
     if setting.never_ready or any(world.member(w).running_pods for w in world.manifests.workloads):
         return ()
     by_ref = {w.ref: w for w in world.as_deployed}
     followed = {i: by_ref[w.ref] for i, w in enumerate(setting.workloads) if _is_followed(world.member(by_ref[w.ref]))}
-    if len(followed) < len(setting.workloads):  # who needs pods of others may wait for one that no run makes
+    if len(followed) < len(setting.workloads):  # pods with affinity may wait for pods that these runs do not create
         followed = {i: w for i, w in followed.items() if not w.pod.required_affinity}
     numbers = {id(w): i for i, w in followed.items()}
     members = list(followed.values())

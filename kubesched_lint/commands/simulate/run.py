@@ -1,4 +1,4 @@
-"""``simulate``: from a manifest set and a cluster to the matrix of what may happen to each workload."""
+"""``simulate``: compute the matrix of events and workloads from a manifest set and a cluster."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from kubesched_lint.world.pod_labels import not_followed
 from kubesched_lint.world.world import World
 
 MOST_STEPS, STEPS_EACH, MANY = 5_500_000, 30_000, 200
-"""The limit of a simulation, and what each workload adds to it in a set of at most MANY: see ``work``.
+"""Steps of a simulation (see ``work``), further steps per workload, and the largest set that gets them.
 
-In a larger set a course is so long that the addition would pay for few more of them.
+In a larger set a trace is so long that further steps would allow only a few more.
 """
 
 _FEW = 5
-"""How many objects of a kind a note names."""
+"""Number of objects of a kind that a note names."""
 _SKEW_NODES = 200
-"""On larger clusters twenty runs per workload are not worth their time."""
+"""Largest cluster for which skews are computed: they take twenty runs per workload."""
 
 
 @record
@@ -55,7 +55,7 @@ class WorkloadSkew:
 
 @record
 class SimulationReport:
-    """All that a report of ``simulate`` may show."""
+    """Everything that a report of ``simulate`` may show."""
 
     workloads: tuple[Workload, ...]
     events: tuple[str, ...]
@@ -70,11 +70,11 @@ class SimulationReport:
 
     @property
     def is_bad(self) -> bool:
-        """Whether some cell is proven bad for every scheduler."""
+        """Whether a cell is proven bad for every scheduler."""
         return any(c.verdict == BAD and c.proven for row in self.rows for c in row.cells)
 
     def place(self, cell: Cell) -> Location | None:
-        """The manifest line to blame."""
+        """Return the manifest line to blame; None if there is none."""
         source = cell.blamed.source if cell.blamed is not None else None
         return None if source is None or not cell.at else location_of(source, cell.at)
 
@@ -90,12 +90,11 @@ def simulate(
     never_ready: Collection[str] = (),
     scale: Collection[str] = (),
 ) -> SimulationReport:
-    """The whole matrix, or its rows for ``only`` some workloads. Raises ValueError for an event that is not one. Pure.
+    """Return the matrix, or its rows for the workloads in ``only``.
 
-    ``never_ready`` names workloads, as NAMESPACE/NAME, of which the pods that an event makes never become ready;
-    ValueError for one that is not of the set. ``scale`` has numbers of replicas, as ``web=15``: each is an event more.
-
-    What is passing about nodes (cordons, taints that go by themselves) is taken as passed, as ``lint`` does.
+    ``never_ready`` names workloads, as NAMESPACE/NAME, whose new pods never become ready. ``scale`` has numbers of
+    replicas, as ``web=15``; each adds an event. Transient states of nodes (cordons, taints that controllers remove)
+    count as over, as in ``lint``. Raises ValueError for an unknown event or workload.
     """
     inventory, chosen = _defined_once(manifests.inventory)
     world = World(inventory, settled(cluster), manifests.premises(options))
@@ -104,11 +103,11 @@ def simulate(
         with work.within(_steps(effort, len(inventory.workloads))):
             return _simulated(manifests, cluster, world, chosen, events, effort, pictured, only, never_ready, scale)
     except work.OutOfWorkError as reason:
-        return _cut_short(manifests, world, events, only, pictured, f"{reason}: nothing was followed")
+        return _cut_short(manifests, world, events, only, pictured, f"{reason}: nothing was simulated")
 
 
 def _steps(effort: Effort, workloads: int) -> int:
-    """What a simulation may cost: see ``work``. Who lets a search go on longer means it."""
+    """Return the limit of steps (see ``work``); a larger ``effort`` raises it."""
     added = STEPS_EACH * workloads if workloads <= MANY else 0
     return (MOST_STEPS + added) * max(1, effort.states // Effort().states)
 
@@ -121,7 +120,7 @@ def _cut_short(
     pictured: str,
     reason: str,
 ) -> SimulationReport:
-    """Nothing is known of any event."""
+    """Return a report in which every event is unknown."""
     workloads = tuple(w for w in world.order.workloads if w.kind != "CronJob")
     rows = [
         Row(i, tuple(cut_short(event, w.replicas, reason) for event in events))
@@ -146,7 +145,7 @@ def _simulated(
     scale: Collection[str],
 ) -> SimulationReport:
     grown = grown_world(world)
-    setting = _asked(setting_of(grown), never_ready, scale)
+    setting = _with_options(setting_of(grown), never_ready, scale)
     events = tuple(dict.fromkeys((*events, *scale_events(setting.scaled))))
     _check_events((*events, *([pictured] if pictured else [])), (*EVENTS, *scale_events(setting.scaled)))
     simulation = Matrix(setting, effort)
@@ -155,19 +154,19 @@ def _simulated(
     standing = without_suspended(world)
     missing, names = dict(_missing(setting, world)), [str(workload) for workload in setting.workloads]
     table = of_cluster(cluster)
-    other = cache(lambda other: Matrix(_asked(setting_of(other), never_ready, scale), effort))
+    other = cache(lambda other: Matrix(_with_options(setting_of(other), never_ready, scale), effort))
     tested = (_tested(r, world, (*table, *of_unknown_nodes(r.number, missing, names)), other) for r in rows)
     rows = tuple(weighed(tuple(tested), setting, world))
     drawn = work.tried(lambda: _pictures(simulation, pictured), None) if pictured else (None, None)
     before, after = drawn or (None, None)
     unmissing = [i for i in numbers if i not in missing]
-    skewed = work.tried(lambda: tuple(_skews(setting, effort, unmissing)), None, 4 / 3)  # little comes after them
-    if not world.pools:  # on nodes that come and go nobody knows which ones there are to choose
+    skewed = work.tried(lambda: tuple(_skews(setting, effort, unmissing)), None, 4 / 3)  # little work follows
+    if not world.pools:  # with pools, the nodes that the scheduler can choose are unknown
         rows = tuple(
             replace(row, cells=tuple(_placed(cell, world) for cell in row.cells))
             for row in with_scores(rows, simulation)
         )
-    left_out = [what for what, told in (("the picture", drawn), ("the skews", skewed)) if told is None]
+    left_out = [part for part, result in (("the picture", drawn), ("the skews", skewed)) if result is None]
     return SimulationReport(
         setting.workloads,
         tuple(events),
@@ -181,13 +180,13 @@ def _simulated(
             *chosen,
             *_notes(setting, cluster, world),
             *_pool_notes(standing, rows, pictured),
-            *(f"left out: {what}, for {work.WHY}" for what in left_out),
+            *(f"left out: {part}, because {work.WHY}" for part in left_out),
         ),
     )
 
 
 def _defined_once(manifests: Inventory) -> tuple[Inventory, tuple[str, ...]]:
-    """One world at a time: of an object that is defined more than once, one definition, and which."""
+    """Return the inventory with one definition per object, and notes on the chosen definitions."""
     if not manifests.has_namesakes:
         return manifests, ()
     from kubesched_lint.linter.duplicate_definitions import one_of_each
@@ -201,7 +200,7 @@ def _rows(simulation: Matrix, events: Sequence[str], numbers: Sequence[int]) -> 
 
 
 def _tested(row: Row, world: World, table: Sequence[WhatIf[Cell]], simulated: Callable[[World], Matrix]) -> Row:
-    """With what its cells owe to other worlds: see ``commands.simulate.what_if_cells``."""
+    """Return the row with its cells tested in other worlds: see ``commands.simulate.what_if_cells``."""
 
     def again(cell: Cell, other: World) -> Cell:
         return simulated(other).cell(cell.event, row.number)
@@ -211,7 +210,7 @@ def _tested(row: Row, world: World, table: Sequence[WhatIf[Cell]], simulated: Ca
 
 
 def _placed(cell: Cell, world: World) -> Cell:
-    """A finding points at no line of a snapshot."""
+    """Return the cell without a place in the snapshot: only lines of manifests are blamed."""
     ours = (*world.manifests.budgets, *world.manifests.quotas)
     if isinstance(cell.blamed, (DisruptionBudget, ResourceQuota)) and all(cell.blamed is not o for o in ours):
         return replace(cell, blamed=None, at=())
@@ -219,13 +218,13 @@ def _placed(cell: Cell, world: World) -> Cell:
 
 
 def _missing(setting: Setting, world: World) -> Iterator[tuple[int, str]]:
-    """Workloads by number, of which it is not known where their pods may run, and what is missing to know it."""
+    """Yield (number of a workload, missing fact) for workloads whose possible nodes are unknown."""
     for i, key in not_followed(setting.workloads).items():
         yield i, f"simulate does not follow the label {key}, whose value differs from pod to pod"
     for i, pod in enumerate(setting.pods):
         key = untold_label(pod, world)
         if key:
-            yield i, f"the label {key} of the nodes, which the pods ask for and the cluster sketch does not tell"
+            yield i, f"the label {key} of the nodes, which the pods require and the cluster sketch does not have"
 
 
 def _check_events(events: Sequence[str], known: Sequence[str]) -> None:
@@ -235,13 +234,13 @@ def _check_events(events: Sequence[str], known: Sequence[str]) -> None:
         raise ValueError(f"unknown event {unknown[0]!r}: one of {', '.join(known)}{hint}")
 
 
-def _asked(setting: Setting, never_ready: Collection[str], scale: Collection[str]) -> Setting:
-    """With what the user assumes or means to do."""
-    setting = _held_up(setting, never_ready)
+def _with_options(setting: Setting, never_ready: Collection[str], scale: Collection[str]) -> Setting:
+    """Return the setting with ``--never-ready`` and ``--scale``."""
+    setting = _with_never_ready(setting, never_ready)
     return replace(setting, scaled=sizes(scale, setting)) if scale else setting
 
 
-def _held_up(setting: Setting, never_ready: Collection[str]) -> Setting:
+def _with_never_ready(setting: Setting, never_ready: Collection[str]) -> Setting:
     names = {f"{w.namespace}/{w.name}" for w in setting.workloads}
     for name in never_ready:
         if name not in names:
@@ -257,9 +256,9 @@ def _pool_notes(world: World, rows: Sequence[Row], pictured: str) -> Iterator[st
         yield from pool_notes(world)
         if growth_plan(world).nodes:
             names = [node.name for node in growth_plan(world).nodes]
-            yield f"events are played with the added nodes in place: {_first(names)}"
+            yield f"events are simulated with the added nodes: {_first(names)}"
         if any(cell.event == pictured and MEANWHILE in cell.assumes for row in rows for cell in row.cells):
-            yield f"what waits after {pictured} in the picture fits on nodes that the pools add meanwhile (not drawn)"
+            yield f"pods that wait after {pictured} in the picture fit on nodes that pools add (not drawn)"
 
 
 def _skews(setting: Setting, effort: Effort, numbers: Sequence[int]) -> Iterator[WorkloadSkew]:
@@ -277,7 +276,7 @@ def _first(names: Sequence[str]) -> str:
 
 
 def _pictures(simulation: Matrix, event: str) -> tuple[Picture | None, Picture | None]:
-    """The cluster before and after an event of one seeded course."""
+    """Return the cluster before and after an event in one random trace."""
     story, after = simulation.course(event)
     if story is None or after is None:
         return None, None
@@ -298,8 +297,8 @@ def _notes(setting: Setting, cluster: Cluster, world: World) -> Iterator[str]:
         scaler = setting.scalers.get(number)
         if scaler is not None:
             bounds = f"{size_after(setting, 'scale-down', number)} to {scaler.max_replicas}"
-            sizes_said = " and ".join(map(str, wanted))
-            yield f"{setting.workloads[number]} has an autoscaler ({bounds}), which may not leave it at {sizes_said}"
+            counts = " and ".join(map(str, wanted))
+            yield f"{setting.workloads[number]} has an autoscaler ({bounds}), which may not leave it at {counts}"
     kept = [str(w) for w in setting.workloads if w.held and w.replicas]
     if kept:
         yield f"paused: simulated with the running template, not with that of the manifests: {_first(kept)}"

@@ -1,4 +1,4 @@
-"""Cells of the matrix held against what nobody knows: unknown, or with the assumption beside the verdict."""
+"""Apply missing facts to cells of the matrix: a cell becomes unknown, or gets an assumption."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from kubesched_lint.record import replace
 from kubesched_lint.world.world import World
 
 _FEW = 3
-_FOR_WANT_OF_NODES = ("no nodes", "no zones", "no pods")
+_WITHOUT_NODES = ("no nodes", "no zones", "no pods")
 
 
 def weighed(rows: Sequence[Row], setting: Setting, world: World) -> Iterator[Row]:
-    """Each row as far as it is known. ``setting`` has the workloads of the rows, in the same order."""
+    """Yield each row with missing facts applied. ``setting`` has the workloads of the rows, in the same order."""
     written = {w.ref: w for w in world.manifests.workloads}
     lacks = {i: lacks_of(world.member(written[w.ref])) for i, w in enumerate(setting.workloads)}
     lacking = {members: [i for i in members if lacks[i]] for members in components(setting)}
@@ -26,18 +26,18 @@ def weighed(rows: Sequence[Row], setting: Setting, world: World) -> Iterator[Row
     for row in rows:
         decision = setting.decisions.get(row.number)
         if decision is not None and decision.refusal is not None:
-            yield row  # no pod is created, whatever else is not known
+            yield row  # no pod is created, whatever else is unknown
             continue
         beside = _of_neighbours(row.number, setting, lacks, lacking[group_of(setting, row.number)])
         alone = not looks_at_others(setting.pods[row.number], setting.index)
-        cells = (_weighed(_asked(cell, world), lacks[row.number], beside) for cell in row.cells)
+        cells = (_weighed(_without_known_nodes(cell, world), lacks[row.number], beside) for cell in row.cells)
         yield replace(row, cells=tuple(_on_empty(cell, empty, alone=alone) for cell in cells))
 
 
 def _of_neighbours(
     number: int, setting: Setting, lacks: Mapping[int, Sequence[Lack]], lacking: Sequence[int]
 ) -> tuple[str, ...]:
-    """What a verdict assumes about others, of which something is not known, that can change where its pods fit."""
+    """Return assumptions about other workloads with missing facts that can change where this one's pods fit."""
     shared = {lack.text for lack in lacks[number]}
     found: list[str] = []
     for other in lacking:
@@ -45,16 +45,14 @@ def _of_neighbours(
             break
         own = [lack for lack in lacks[other] if lack.text not in shared and not lack.events]
         if own and other != number:
-            found.append(
-                f"{setting.workloads[other]} is as the model has it, whatever is not known of it: {own[0].text}"
-            )
+            found.append(f"{setting.workloads[other]} is as modelled, although this is not known: {own[0].text}")
     return tuple(found)
 
 
-def _asked(cell: Cell, world: World) -> Cell:
-    """Where the nodes are not known nobody can say that an event does not concern a workload for want of nodes."""
+def _without_known_nodes(cell: Cell, world: World) -> Cell:
+    """Return the cell; unknown nodes make it unknown if its event does not apply because nodes are missing."""
     assert world.cluster is not None
-    if world.cluster.knows_nodes or cell.verdict != NONE or cell.text not in _FOR_WANT_OF_NODES:
+    if world.cluster.knows_nodes or cell.verdict != NONE or cell.text not in _WITHOUT_NODES:
         return cell
     return replace(cell, verdict=UNKNOWN)
 
@@ -78,18 +76,18 @@ def _weighed(cell: Cell, lacks: Sequence[Lack], beside: Sequence[str]) -> Cell:
 
 
 def _unknown(cell: Cell, missing: Sequence[str]) -> Cell:
-    """``0–3/3 ?``: nothing is said of how many run."""
+    """Return ``0–3/3 ?``: any number of pods may run."""
     text = f"0–{cell.wanted}/{cell.wanted} ?" if cell.wanted else "?"
     bound = Range(0, cell.wanted, "bound")
-    why = "what decides about its pods is not known"
+    why = "facts that decide about its pods are not known"
     return Cell(
         cell.event, UNKNOWN, cell.wanted, bound, text=text, why=why, missing=tuple(missing), assumes=cell.assumes
     )
 
 
 def _at_best(cell: Cell, missing: Sequence[str]) -> Cell:
-    """A proof that pods stay Pending stands; how many run at least is not known."""
-    why = f"{cell.why}; fewer may run, for it is not known {missing[0]}"
+    """Return the cell with the proof that pods stay Pending, but without a lower bound of running pods."""
+    why = f"{cell.why}; fewer may run, because it is not known {missing[0]}"
     if not cell.bound.least:
         return replace(cell, why=why)
     bound = Range(0, cell.bound.most, "bound")
@@ -100,7 +98,7 @@ def _at_best(cell: Cell, missing: Sequence[str]) -> Cell:
 
 
 def _on_empty(cell: Cell, premise: str, *, alone: bool) -> Cell:
-    """With the one assumption about what a sketch leaves out. Running pods could help those that look at others."""
+    """Return the cell with the assumption about a sketch's content; running pods could satisfy affinity to others."""
     if not premise or cell.verdict == NONE:
         return cell
     proven = cell.proven and (cell.verdict == FINE or alone)

@@ -1,4 +1,4 @@
-"""Would a cell of ``simulate`` still hold if …? One row for each thing that it may hang on."""
+"""Test the cells of ``simulate`` in other worlds: one ``WhatIf`` per fact that a cell may depend on."""
 
 from __future__ import annotations
 
@@ -16,34 +16,36 @@ from kubesched_lint.world.world import World
 MEANWHILE = "the pools add nodes while this happens"
 _PLANNED = "the pools add no more nodes than planned"
 _FEW = 5
-"""So many of a kind are named."""
+"""Maximum number of named objects of a kind."""
 
 
 def of_cluster(cluster: Cluster) -> tuple[WhatIf[Cell], ...]:
-    """What cells hang on because of the cluster, which is given as it is today."""
-    passed = f"what is passing today has passed: {first_few(list(map(str, cluster.passing)), _FEW)}"
+    """Return the tests for facts of the cluster, given with its transient states of today."""
+    over = f"today's transient states are over: {first_few(list(map(str, cluster.passing)), _FEW)}"
 
-    def is_passing(cell: Cell, world: World) -> bool:
+    def has_transient(cell: Cell, world: World) -> bool:
         return bool(cluster.passing) and cell.verdict != NONE
 
     return (
         WhatIf("the pools added nodes meanwhile", lambda cell, world: bool(world.pools), _with_more, _with_spares),
-        WhatIf("what is passing today lasted", is_passing, lambda cell, world, again: _assuming(cell, passed)),
+        WhatIf("today's transient states lasted", has_transient, lambda cell, world, again: _assuming(cell, over)),
         WhatIf("an autoscaler added a node", _may_get_nodes, _unless_nodes_come, _with_groups),
     )
 
 
 def of_unknown_nodes(number: int, missing: Mapping[int, str], names: Sequence[str]) -> tuple[WhatIf[Cell], ...]:
-    """What the cells of a workload hang on where of some it is not known on which nodes their pods may run.
+    """Return the tests for a workload if the possible nodes of some workloads are unknown.
 
-    ``missing`` says for each of these what is missing to know it, ``names`` how each workload of the set is called.
+    ``missing``: number of such a workload → the missing fact; ``names`` are the names of all workloads.
     """
     if not missing:
         return ()
     if number in missing:
-        return (WhatIf("its nodes were known", _is_told, lambda cell, world, again: _untold(cell, missing[number])),)
-    others = f"pods of which it is not known where they run take no room here: {_named(names, missing)}"
-    doubt = WhatIf("the others took room", _is_told, lambda cell, world, again: _doubted(_assuming(cell, others)))
+        return (
+            WhatIf("its nodes were known", _applies, lambda cell, world, again: _unknown_nodes(cell, missing[number])),
+        )
+    others = f"pods on unknown nodes take no room here: {_named(names, missing)}"
+    doubt = WhatIf("the others took room", _applies, lambda cell, world, again: _doubted(_assuming(cell, others)))
     return (doubt,)
 
 
@@ -51,7 +53,7 @@ def _named(names: Sequence[str], numbers: Mapping[int, str]) -> str:
     return first_few([names[number] for number in numbers], _FEW)
 
 
-def _is_told(cell: Cell, world: World) -> bool:
+def _applies(cell: Cell, world: World) -> bool:
     return cell.verdict != NONE
 
 
@@ -85,7 +87,7 @@ def _unless_nodes_come(cell: Cell, world: World, again: Sequence[Cell | None]) -
 
 
 def _with_spares(cell: Cell, world: World) -> Sequence[World]:
-    """What ends badly on the planned nodes is asked again with all that pools could add in the midst of an event."""
+    """Return the world with all nodes that pools could add during an event, for a cell that ends badly."""
     spare = None if cell.verdict in (FINE, NONE) else with_spares(world)
     return () if spare is None else (spare,)
 
@@ -95,7 +97,7 @@ def _with_more(cell: Cell, world: World, again: Sequence[Cell | None]) -> Cell:
 
 
 def _helped(cell: Cell, more: Cell) -> Cell:
-    """On nodes that come and go nothing is proven; ``more`` is the cell on all that pools could add."""
+    """Return the cell without proof, because nodes come and go; ``more`` is the cell with all possible nodes."""
     if cell.verdict in (FINE, NONE):
         return _doubted(cell)
     if more.verdict == FINE:
@@ -106,15 +108,15 @@ def _helped(cell: Cell, more: Cell) -> Cell:
 
 
 def _perhaps_helped(cell: Cell, more: Cell) -> Cell:
-    """What ends badly on the planned nodes, and nobody knows how on more of them."""
+    """Return an unknown cell: it ends badly on the planned nodes, and its end on more nodes is unknown."""
     bound = Range(min(cell.bound.least, more.bound.least), max(cell.bound.most, more.bound.most), "bound")
     text = words(cell.event, cell.wanted, bound, stuck=cell.stuck, always_stuck=False)
     missing = (*more.missing, f"whether it ends well while {MEANWHILE}")
     return replace(cell, verdict=UNKNOWN, bound=bound, proven=False, text=f"{text} ?", missing=missing)
 
 
-def _untold(cell: Cell, missing: str) -> Cell:
-    """Nothing is known of a pod that rests on a label that nobody told us, or that one pod cannot stand for."""
+def _unknown_nodes(cell: Cell, missing: str) -> Cell:
+    """Return an unknown cell: the possible nodes depend on a label that is unknown or differs from pod to pod."""
     bound = Range(0, cell.wanted, "bound")
     why = "which nodes its pods may use is not known"
     text = f"0–{cell.wanted}/{cell.wanted} ?"

@@ -1,1 +1,1 @@
-"""``verify``: our predictions against recorded decisions, admissions and lifecycles."""
+"""``verify``: compare our predictions with recorded decisions, admissions, lifecycles and deployments."""

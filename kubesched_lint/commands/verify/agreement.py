@@ -1,4 +1,4 @@
-"""How far predictions agree with recordings: one account per kind of recording, for every judge and every report."""
+"""Counts of agreement between predictions and recordings: one account per kind of recording."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubesched_lint.record import record
 
 @dataclass(slots=True)
 class Score:
-    """How often a question was answered as recorded. ``explained``: differs only where upstream draws at random."""
+    """How many of the ``asked`` answers agree. ``explained``: differ only because the scheduler chooses at random."""
 
     agreed: int = 0
     asked: int = 0
@@ -35,7 +35,7 @@ class Disagreement:
 
 @record
 class Answer:
-    """One question that a record settles, answered by us."""
+    """Our answer to a question, compared with the record's answer."""
 
     question: str
     agrees: bool
@@ -47,14 +47,14 @@ class Answer:
 
 @dataclass(slots=True)
 class Agreement:
-    """The account of one kind of recording."""
+    """The counts for one kind of recording."""
 
     kind: str
     cases: int = 0
     pods: int = 0
     questions: dict[str, Score] = field(default_factory=dict)
     figures: dict[str, Score] = field(default_factory=dict)
-    """Shares that tell how much was said, not whether it was right."""
+    """Shares that measure how much we predicted, not whether it was right."""
     disagreements: list[Disagreement] = field(default_factory=list)
 
     @property
@@ -63,11 +63,11 @@ class Agreement:
 
     @property
     def differing(self) -> int:
-        """Cases of which some answer differs for another reason than a draw."""
+        """The number of cases with a difference that no random choice explains."""
         return len({d.case for d in self.disagreements if not d.explained})
 
     def count(self, figure: str, *, holds: bool) -> None:
-        """Adds one to a figure's total, and to its count where it ``holds``."""
+        """Add one to a figure's total, and to its count if it ``holds``."""
         score = self.figures.setdefault(figure, Score())
         score.asked += 1
         score.agreed += holds
@@ -90,6 +90,6 @@ def _shown(value: object) -> str:
 
 
 def first(disagreements: Iterable[Disagreement], count: int) -> list[Disagreement]:
-    """The first ``count`` to look into: unexplained ones before those that a draw explains, filters stand for parts."""
+    """Return at most ``count`` disagreements, unexplained ones first; leaves out those of single filters."""
     worth = [d for d in disagreements if not d.question.startswith("filter ")]
     return sorted(worth, key=lambda d: d.explained)[:count]

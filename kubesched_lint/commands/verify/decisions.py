@@ -1,6 +1,6 @@
-"""Our predictions held against recorded decisions and admissions: one answer per question that a record settles.
+"""Compare our predictions with recorded decisions and admissions: one answer per question that a record answers.
 
-Predictions are made by ``scheduler.replay`` before this module looks at what was recorded.
+``scheduler.replay`` makes the predictions before this module reads the recorded answers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kubesched_lint.scheduler.replay import Prediction, replay
 
 Record = Mapping[str, Any]
 
-# What no shared recording exercises: these follow the v1.36 sources alone, and have table tests that cite them.
+# No shared recording has these features: they follow the v1.36 sources, and table tests cite them.
 SOURCE_ONLY = (
     "terminating pods",
     "clusters of 100 nodes and more, where the scheduler samples",
@@ -30,7 +30,7 @@ SOURCE_ONLY = (
 def verify_decisions(
     case: Mapping[str, Any], account: Agreement, version: str | None = None
 ) -> Iterator[dict[str, object]]:
-    """Predicts every pod of a case of decisions or preemptions, and adds to ``account`` how that agrees."""
+    """Yield a prediction for every pod of a case of decisions or preemptions, and add the answers to ``account``."""
     for recorded, prediction in replay(case, refuse=_refusal, kubernetes_version=version):
         account.pods += 1
         yield prediction.as_json()
@@ -39,7 +39,7 @@ def verify_decisions(
 
 
 def _refusal(pod: Mapping[str, Any]) -> str:
-    """The API server's refusal in its own words; empty where it accepts."""
+    """Return the API server's refusal verbatim; empty if it accepts the pod."""
     from kubesched_lint.validation.validate import validate
 
     return validate({"apiVersion": "v1", "kind": "Pod", **pod}).message
@@ -48,7 +48,7 @@ def _refusal(pod: Mapping[str, Any]) -> str:
 def verify_admission(
     case: Mapping[str, Any], account: Agreement, version: str | None = None
 ) -> Iterator[dict[str, object]]:
-    """Predicts the API server's answer to one manifest; refusals by decoding (400) and by rules are told apart."""
+    """Yield the API server's predicted answer to one manifest; decoding (400) and validation refuse differently."""
     from kubesched_lint.validation.conformance import predict, recorded_fields, unordered
 
     predicted = predict({**case, "kubernetes": version} if version else case)
@@ -61,12 +61,13 @@ def verify_admission(
         theirs, ours = recorded_fields(case), frozenset(cause["field"] for cause in predicted["causes"])
         question = f"fields of a {case['code']}"
         account.note(Answer(question, theirs == ours, sorted(theirs), sorted(ours), case["message"]), name, "")
-        said = case["message"], predicted["message"]
-        account.note(Answer(f"message of a {case['code']}", unordered(said[0]) == unordered(said[1]), *said), name, "")
+        recorded, ours = case["message"], predicted["message"]
+        same = unordered(recorded) == unordered(ours)
+        account.note(Answer(f"message of a {case['code']}", same, recorded, ours), name, "")
 
 
 def judge(record: Record, prediction: Prediction) -> Iterator[Answer]:
-    """One answer per question that the record settles; what it lacks is not asked."""
+    """Yield one answer per question that the record answers."""
     if "rejected" in record or prediction.rejected:
         yield _rejection(record, prediction)
         return
@@ -89,8 +90,8 @@ def _filter_answers(record: Record, prediction: Prediction) -> Iterator[Answer]:
     if "feasible" in record:
         ours, theirs = set(prediction.feasible), set(record["feasible"])
         because = "; ".join(
-            [f"{node} is turned away by {', '.join(prediction.reasons(node))}" for node in sorted(theirs - ours)]
-            + [f"nothing is found against {node}" for node in sorted(ours - theirs)]
+            [f"we reject {node}: {', '.join(prediction.reasons(node))}" for node in sorted(theirs - ours)]
+            + [f"we accept {node}" for node in sorted(ours - theirs)]
         )
         yield Answer("feasible", ours == theirs, sorted(theirs), sorted(ours), because)
     if "message" in record:
@@ -98,7 +99,7 @@ def _filter_answers(record: Record, prediction: Prediction) -> Iterator[Answer]:
 
 
 def _per_filter(prediction: Prediction, agrees: bool) -> Iterator[Answer]:
-    """A filter plugin agrees in a decision where it turned nodes away when the whole outcome does."""
+    """Yield an answer per plugin that rejected nodes; it agrees if the whole outcome does."""
     diagnosis = prediction.diagnosis
     if diagnosis is None:
         return
@@ -111,7 +112,7 @@ def _per_filter(prediction: Prediction, agrees: bool) -> Iterator[Answer]:
 
 def _score_answers(record: Record, prediction: Prediction) -> Iterator[Answer]:
     if "scores" in record:
-        # A plugin that skipped the pod is absent, which equals zeros.
+        # A plugin that skipped the pod is absent, which is the same as zeros.
         for plugin in sorted({*record["scores"], *prediction.scores}):
             theirs, ours = record["scores"].get(plugin, {}), prediction.scores.get(plugin, {})
             nodes = sorted({*theirs, *ours})
@@ -135,7 +136,7 @@ def _preemption_answers(record: Record, prediction: Prediction) -> Iterator[Answ
     because = ""
     if equal:
         alike = ", ".join(f"{node} without {' '.join(gone)}" for node, gone in prediction.equals)
-        because = f"equal by every criterion, start times included, so upstream takes any: {alike}"
+        because = f"equal by every criterion, so kube-scheduler may choose any: {alike}"
     if "nominated" in record:
         same = nominated == prediction.nominated
         yield Answer("nominated", same, nominated, prediction.nominated, because, equal)

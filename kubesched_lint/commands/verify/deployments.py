@@ -1,7 +1,7 @@
-"""Recorded deployments as a kind of recording that ``verify`` accounts for.
+"""Compare ``lint`` and ``simulate`` with recorded deployments.
 
-``lint`` and ``simulate`` speak first, of the files and of the cluster before they were applied. Then their errors,
-their cells and their silence are held against what a real control plane made of the set.
+Both predict from the files and from the cluster before they were applied. Then their errors, their cells, and the
+absence of either are compared with the result of a real control plane.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from kubesched_lint.record import record
 
 _GONE = 0
 _REPORT = "Please report this"
-"""What a refuted proof says, of an error as of a cell."""
+"""Part of the message about a refuted proof, in findings and in cells."""
 _NO_PROOF = ("a proof", "a search")
-"""What a cell lacks that is not established although all of it is modelled."""
+"""Starts of ``missing`` in unestablished cells whose features are all modelled."""
 _PREFIX = re.compile(r'^pods? "[^"]*" is (?:forbidden|invalid): ', re.IGNORECASE)
 """Names of refused pods end in random characters."""
 
 
 @record
-class Foretold:
-    """What ``lint`` (in its usual and its strict profile) and ``simulate`` say of a set before it is applied."""
+class Forecast:
+    """The results of ``lint`` (in its usual and its strict profile) and ``simulate`` before a set is applied."""
 
     usual: Report
     strict: Report
@@ -41,7 +41,7 @@ class Foretold:
 
     @property
     def warnings(self) -> list[Finding]:
-        """All that a user sees at warning or above without asking for more."""
+        """The open findings of at least severity warning in the usual profile."""
         return [f for f in self.usual.findings if f.severity >= Severity.WARNING and f.suppressed is None]
 
     @cached_property
@@ -69,25 +69,25 @@ class Foretold:
 def verify_deployment(
     case: Mapping[str, Any], account: Agreement, version: str | None = None
 ) -> Iterator[dict[str, object]]:
-    """Predicts what becomes of a set of manifests, and adds to ``account`` how the recorded cluster agrees."""
+    """Yield the prediction for a set of manifests, and add the answers of the recorded cluster to ``account``."""
     deployment = Deployment(case)
-    told = foretell(deployment, version or str(case.get("kubernetes", "")))
-    yield told.as_json(deployment.name)
-    judge(deployment, told, account)
+    forecast = predict(deployment, version or str(case.get("kubernetes", "")))
+    yield forecast.as_json(deployment.name)
+    judge(deployment, forecast, account)
 
 
-def judge(deployment: Deployment, told: Foretold, account: Agreement) -> None:
-    """Adds to ``account`` how the recorded phases agree with what was told; what did not settle is left out."""
+def judge(deployment: Deployment, forecast: Forecast, account: Agreement) -> None:
+    """Add to ``account`` the answers for the recorded phases; skips phases that were still changing."""
     for phase in deployment.phases:
-        if phase.settled:
+        if phase.stable:
             account.pods += sum(seen.bound for seen in phase.workloads.values())
-            for ref, answer in _answers(deployment, told, phase):
+            for ref, answer in _answers(deployment, forecast, phase):
                 account.note(answer, deployment.name, f"{ref} after {phase.event}")
-            _figures(told, phase, account)
+            _figures(forecast, phase, account)
 
 
-def foretell(deployment: Deployment, version: str) -> Foretold:
-    """Reads of the deployment's phases only which events are asked about."""
+def predict(deployment: Deployment, version: str) -> Forecast:
+    """Return the forecast; it reads nothing of the recorded phases except their events."""
     from kubesched_lint.cluster.read import cluster_from
     from kubesched_lint.commands.lint.run import report_on
     from kubesched_lint.commands.simulate.run import simulate
@@ -107,32 +107,32 @@ def foretell(deployment: Deployment, version: str) -> Foretold:
     rulebook = Rulebook.shipped()
     asked = {phase.event for phase in deployment.phases}
     scale = [one for phase in deployment.phases for one in phase.scale]
-    return Foretold(
+    return Forecast(
         report_on(manifests, cluster, (), usual, rulebook),
         report_on(manifests, cluster, (), strict, rulebook),
         simulate(manifests, cluster, usual, [event for event in EVENTS if event in asked], scale=scale),
     )
 
 
-def _answers(deployment: Deployment, told: Foretold, phase: RecordedPhase) -> Iterator[tuple[ObjectRef, Answer]]:
-    for finding in told.errors:
+def _answers(deployment: Deployment, forecast: Forecast, phase: RecordedPhase) -> Iterator[tuple[ObjectRef, Answer]]:
+    for finding in forecast.errors:
         yield from _error(finding, phase)
     if phase.event == "deploy":
-        yield from _beaten(told)
-    for (ref, event), cell in told.cells.items():
+        yield from _refuted(forecast)
+    for (ref, event), cell in forecast.cells.items():
         seen = _seen(cell, ref, phase)
         if event == phase.event and cell.verdict != NONE and seen is not None:
             for answer in _cell(cell, seen, phase):
                 yield ref, answer
-    ours = {ref for ref, _ in told.cells}
+    ours = {ref for ref, _ in forecast.cells}
     for ref, seen in phase.workloads.items():
         if phase.concerns(ref) and (ref in ours or ref not in deployment.bystanders):
-            for answer in _trouble(told, ref, seen, phase):
+            for answer in _trouble(forecast, ref, seen, phase):
                 yield ref, answer
 
 
 def _seen(cell: Cell, ref: ObjectRef, phase: RecordedPhase) -> Seen | None:
-    """What was recorded of a workload; None where the event befell another, or was another than the cell's."""
+    """Return the record of a workload; None if the event affected another one or differs from the cell's."""
     if not phase.concerns(ref) or (phase.size is not None and cell.wanted != phase.size):
         return None
     gone = Seen("Pod", cell.wanted, _GONE) if ref.kind == "Pod" else None
@@ -140,39 +140,39 @@ def _seen(cell: Cell, ref: ObjectRef, phase: RecordedPhase) -> Seen | None:
 
 
 def _error(finding: Finding, phase: RecordedPhase) -> Iterator[tuple[ObjectRef, Answer]]:
-    """An error stands when one of those it speaks of is in trouble; where it counts pods, when no more run."""
-    # What is proven of a CronJob befalls the pods of its Jobs, whenever they come.
+    """Yield whether an error holds: one of its objects is in trouble and, if it counts pods, no more of them run."""
+    # A proof about a CronJob is about the pods of its future Jobs.
     event = "cron" if finding.object.kind == "CronJob" else finding.evidence.event
     if event != phase.event or not phase.concerns(finding.object):
         return
-    about = {ref: seen for ref, seen in phase.workloads.items() if _speaks_of(finding, ref)}
+    about = {ref: seen for ref, seen in phase.workloads.items() if _is_about(finding, ref)}
     if not about:
         return
     evidence = finding.evidence
-    stands = any(seen.in_trouble for seen in about.values())
+    holds = any(seen.in_trouble for seen in about.values())
     counts = evidence.supply is not None and not any(seen.mixed for seen in about.values())
     if counts and evidence.demand == sum(seen.want for seen in about.values()):
-        stands = stands and sum(seen.bound for seen in about.values()) <= (evidence.supply or 0)
+        holds = holds and sum(seen.bound for seen in about.values()) <= (evidence.supply or 0)
     recorded = ", ".join(f"{ref}: {seen}" for ref, seen in about.items())
     predicted = f"error {finding.rule}: {finding.message}"
-    yield finding.object, Answer("no error on what ran", stands, recorded, predicted, evidence.text)
+    yield finding.object, Answer("no error on what ran", holds, recorded, predicted, evidence.text)
 
 
-def _beaten(told: Foretold) -> Iterator[tuple[ObjectRef, Answer]]:
-    """Whether an exact run of the model beat what was called proven: then the run or the proof is wrong."""
+def _refuted(forecast: Forecast) -> Iterator[tuple[ObjectRef, Answer]]:
+    """Yield per proof whether an exact run of the model contradicts it: then the run or the proof is wrong."""
     question = "not beaten by our own runs"
-    for finding in told.strict.findings:
+    for finding in forecast.strict.findings:
         text = finding.evidence.text
-        beaten = _REPORT in text
-        if beaten or finding.severity is Severity.ERROR:
-            yield finding.object, Answer(question, not beaten, None, f"{finding.rule}: {finding.message}", text)
-    for (ref, event), cell in told.cells.items():
-        beaten = any(_REPORT in what for what in cell.missing)
-        if beaten or cell.proven:
-            yield ref, Answer(f"{question}, {event}", not beaten, None, cell.text, "; ".join(cell.missing))
+        refuted = _REPORT in text
+        if refuted or finding.severity is Severity.ERROR:
+            yield finding.object, Answer(question, not refuted, None, f"{finding.rule}: {finding.message}", text)
+    for (ref, event), cell in forecast.cells.items():
+        refuted = any(_REPORT in what for what in cell.missing)
+        if refuted or cell.proven:
+            yield ref, Answer(f"{question}, {event}", not refuted, None, cell.text, "; ".join(cell.missing))
 
 
-def _speaks_of(finding: Finding, ref: ObjectRef) -> bool:
+def _is_about(finding: Finding, ref: ObjectRef) -> bool:
     named = re.escape(str(ref))
     return finding.object == ref or re.search(rf"(?<!\S){named}(?![\w./-])", finding.message) is not None
 
@@ -192,26 +192,25 @@ def _cell(cell: Cell, seen: Seen, phase: RecordedPhase) -> Iterator[Answer]:
 
 
 def _is_inside(cell: Cell, seen: Seen) -> bool:
-    """Whether the recorded pods lie in the cell's range, which counts what lacks of the most that may be wanted.
+    """Return whether the number of missing pods is in the cell's range.
 
-    A DaemonSet wants fewer pods where a node is gone, and its status may be older than that. One of its pods may stand
-    where it wants none, so that one which waits is lacking whatever the number of those that run; but amid a rollout it
-    may be one more than is wanted.
+    A DaemonSet wants fewer pods after a node is gone, and its status may be older than that. One of its pods may run
+    where it wants none, so a pending pod always counts as missing, except in a rollout: there it may be one too many.
     """
     waits = seen.kind == "DaemonSet" and not seen.mixed and bool(seen.pending)
     lack = max(min(seen.want, cell.wanted) - seen.bound, waits)
-    if cell.verdict == BY_SCORES:  # it names two ends, and claims nothing of those between
+    if cell.verdict == BY_SCORES:  # the cell names two results and claims nothing about others
         return lack in (0, cell.wanted - cell.worst.bound if cell.worst is not None else 0)
     return cell.bound.least <= cell.wanted - lack <= cell.bound.most
 
 
-def _trouble(told: Foretold, ref: ObjectRef, seen: Seen, phase: RecordedPhase) -> Iterator[Answer]:
+def _trouble(forecast: Forecast, ref: ObjectRef, seen: Seen, phase: RecordedPhase) -> Iterator[Answer]:
     if not seen.in_trouble:
         return
-    cell = told.cells.get((ref, phase.event))
-    about = [finding for finding in told.warnings if _speaks_of(finding, ref)]
-    said = bool(about) or (cell is not None and cell.verdict not in (FINE, NONE))
-    yield Answer("trouble said", said, str(seen), cell.text if cell is not None else "nothing")
+    cell = forecast.cells.get((ref, phase.event))
+    about = [finding for finding in forecast.warnings if _is_about(finding, ref)]
+    predicted = bool(about) or (cell is not None and cell.verdict not in (FINE, NONE))
+    yield Answer("trouble said", predicted, str(seen), cell.text if cell is not None else "nothing")
     if seen.failure and phase.event == "deploy":
         words = _PREFIX.sub("", seen.failure)
         texts = [cell.message, cell.why] if cell is not None else []
@@ -219,11 +218,11 @@ def _trouble(told: Foretold, ref: ObjectRef, seen: Seen, phase: RecordedPhase) -
         yield Answer("failure message", any(words in text for text in texts), words, texts[0] if texts else None)
 
 
-def _figures(told: Foretold, phase: RecordedPhase, account: Agreement) -> None:
+def _figures(forecast: Forecast, phase: RecordedPhase, account: Agreement) -> None:
     if phase.event == "deploy":
-        for finding in told.errors:
+        for finding in forecast.errors:
             account.count("errors about the deployment", holds=finding.evidence.event == "deploy")
-    for (ref, event), cell in told.cells.items():
+    for (ref, event), cell in forecast.cells.items():
         seen = _seen(cell, ref, phase)
         if event != phase.event or cell.verdict == NONE or seen is None:
             continue

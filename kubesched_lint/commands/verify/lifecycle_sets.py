@@ -1,7 +1,7 @@
-"""Recorded lifecycles as a user meets them: a set of manifests for a cluster, and what became of it.
+"""Compare our predictions with recorded lifecycles: the model's phase by phase, and those of ``lint`` and ``simulate``.
 
-``lifecycle.conformance`` plays a recording phase by phase with the model alone. Here the same recording is told as
-deployments, in the format of docs/verify.md, so that ``lint`` and ``simulate`` answer for it as they do for a user.
+``lifecycle.conformance`` replays a recording with the model alone. This module also converts the recording to recorded
+deployments (docs/verify.md), so that ``lint`` and ``simulate`` predict it as they do for a user.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.commands.verify.agreement import Agreement, Answer
-from kubesched_lint.commands.verify.deployments import foretell, judge
+from kubesched_lint.commands.verify.deployments import judge, predict
 from kubesched_lint.commands.verify.recorded import Deployment
 from kubesched_lint.lifecycle.conformance import Compared, compare
 from kubesched_lint.model.node import ZONE
@@ -19,29 +19,29 @@ from kubesched_lint.model.workload import KINDS
 
 Record = Mapping[str, Any]
 _HASH = "recorded"
-"""Stands for the hash in the names and labels of what controllers make."""
+"""Replaces the hash in the names and labels of objects that controllers create."""
 
 
 def verify_lifecycle_both(case: Record, account: Agreement, version: str | None = None) -> Iterator[dict[str, object]]:
-    """Compares a recorded lifecycle with the model, phase by phase, and against what users are told of its set."""
+    """Yield the predictions of the model for each phase, then those of ``lint`` and ``simulate``; add the answers."""
     yield from verify_lifecycle(case, account, version)
     yield from verify_lifecycle_sets(case, account, version)
 
 
 def verify_lifecycle_sets(case: Record, account: Agreement, version: str | None = None) -> Iterator[dict[str, object]]:
-    """Predicts the first deployment and the event after it for the set of a recorded lifecycle."""
+    """Yield predictions for the first deployment of a recorded lifecycle and the event after it; add the answers."""
     known: dict[str, Any] = {}
     for value in deployments_of(case):
         deployment = Deployment(value)
-        asked = json.dumps([value["files"], value["nodes"], value["before"]])
-        if asked not in known:
-            known[asked] = foretell(deployment, version or str(case.get("kubernetes", "")))
-            yield known[asked].as_json(deployment.name)
-        judge(deployment, known[asked], account)
+        inputs = json.dumps([value["files"], value["nodes"], value["before"]])
+        if inputs not in known:
+            known[inputs] = predict(deployment, version or str(case.get("kubernetes", "")))
+            yield known[inputs].as_json(deployment.name)
+        judge(deployment, known[inputs], account)
 
 
 def deployments_of(case: Record) -> Iterator[dict[str, Any]]:
-    """Records of deployments: per run the first one, and where a step applies or scales, that one on what runs."""
+    """Yield recorded deployments: the first one of each run, and the second one if a step applies or scales."""
     files = {f"{number}.json": value for number, value in enumerate(case["objects"])}
     step = case["steps"][0] if case["steps"] else None
     event = _event(step, case["nodes"]) if step is not None else ""
@@ -72,7 +72,7 @@ def deployments_of(case: Record) -> Iterator[dict[str, Any]]:
 
 
 def _event(step: Record, nodes: list[Record]) -> str:
-    """The column of the matrix that a step is one case of; empty for none."""
+    """Return the event (column of the matrix) of a step; empty if it is none."""
     if "drain" in step:
         return "drain"
     lost = set(step.get("lose", ()))
@@ -102,9 +102,9 @@ def _phase(recorded: Record) -> dict[str, Any]:
 
 
 def _changed(objects: list[Record], step: Record) -> list[Record] | None:
-    """The objects with the step applied; None for a step that applies nothing, or to a StatefulSet.
+    """Return the objects with the step applied; None for a step that applies nothing, or changes a StatefulSet.
 
-    Which of its pods stands on which node is not recorded, and the order in which they go depends on it.
+    The record lacks the node of each StatefulSet pod, on which the order of their replacement depends.
     """
     if "apply" in step:
         new = step["apply"]
@@ -123,7 +123,7 @@ def _key(value: Record) -> tuple[str, str]:
 
 
 def _running(case: Record, phase: Record) -> list[dict[str, Any]] | None:
-    """What stands there after a phase; None where the recording does not tell enough to write it down."""
+    """Return the objects of the cluster after a phase; None if the recording lacks some of them."""
     found: list[dict[str, Any]] = []
     for value in case["objects"]:
         uid = f"{value['kind']}-{value['metadata']['name']}"
@@ -140,7 +140,7 @@ def _running(case: Record, phase: Record) -> list[dict[str, Any]] | None:
 
 
 def _made(workload: Record, seen: Record) -> Iterator[dict[str, Any]]:
-    """The pods of a workload, and the ReplicaSet between them and a Deployment."""
+    """Yield the pods of a workload, and the ReplicaSet of a Deployment."""
     kind, name = _key(workload)
     template, spec = workload["spec"]["template"], workload["spec"]
     label = "pod-template-hash" if kind == "Deployment" else "controller-revision-hash"
@@ -187,9 +187,9 @@ def _made(workload: Record, seen: Record) -> Iterator[dict[str, Any]]:
 
 
 def _as_stored(spec: Record, labels: Mapping[str, str]) -> Record:
-    """A pod spec as the API server keeps it: label keys of affinity terms have become part of their selectors.
+    """Return a pod spec as the API server stores it: label keys of affinity terms become part of their selectors.
 
-    ``pkg/registry/core/pod/strategy.go``, applyMatchLabelKeysAndMismatchLabelKeys.
+    Mirrors ``pkg/registry/core/pod/strategy.go``, applyMatchLabelKeysAndMismatchLabelKeys.
     """
     affinity = json.loads(json.dumps(spec.get("affinity", {})))
     for side in ("podAffinity", "podAntiAffinity"):
@@ -198,19 +198,19 @@ def _as_stored(spec: Record, labels: Mapping[str, str]) -> Record:
         for term in (*rules.get("requiredDuringSchedulingIgnoredDuringExecution", ()), *weighted):
             for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
                 known = [key for key in term.get(field, ()) if key in labels]
-                asked = [{"key": key, "operator": operator, "values": [labels[key]]} for key in known]
-                if asked and "labelSelector" in term:
-                    term["labelSelector"].setdefault("matchExpressions", []).extend(asked)
+                added = [{"key": key, "operator": operator, "values": [labels[key]]} for key in known]
+                if added and "labelSelector" in term:
+                    term["labelSelector"].setdefault("matchExpressions", []).extend(added)
     return {**spec, "affinity": affinity} if affinity else spec
 
 
-# --- Recorded lifecycles as a kind of recording that ``verify`` accounts for ------------------------------------------
+# --- the model alone, phase by phase ----------------------------------------------------------------------------------
 
 
 def verify_lifecycle(
     case: Mapping[str, Any], account: Agreement, version: str | None = None
 ) -> Iterator[dict[str, object]]:
-    """Predicts the outcome sets of every phase of a case, and adds to ``account`` how the recorded runs agree."""
+    """Yield the predicted outcome sets of every phase of a case, and add the answers of the recorded runs."""
     for prediction, compared in compare(case, kubernetes_version=version):
         yield prediction
         for one in compared:

@@ -1,4 +1,4 @@
-"""A recorded deployment as it was written down: what was applied, to which cluster, and what came of each workload."""
+"""A recorded deployment: the applied manifests, the cluster before, and the result for each workload."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ Record = Mapping[str, Any]
 
 @record
 class Seen:
-    """What was recorded of one workload: counts of pods, and what Kubernetes said."""
+    """The record of one workload: counts of pods, and messages of Kubernetes."""
 
     kind: str
     want: int
     bound: int
     pending: tuple[str, ...] = ()
-    """One message per group of pods that wait, without its reason."""
+    """One message per group of pending pods, without its reason."""
     failure: str = ""
-    """Why the controller could not make pods."""
+    """Why the controller could not create pods."""
     finished: bool = True
-    """A rollout that has replaced all pods; true where there was none."""
+    """Whether the rollout has replaced all pods; true without a rollout."""
     blocked: str = ""
-    """What a drain was told that could not evict a pod."""
+    """The API server's answer to a drain that could not evict a pod."""
     mixed: bool = False
-    """Not all pods are of the newest revision: one that waits may be one more than wanted, and more may run than the
-    newest revision alone could have.
+    """Whether pods of several revisions exist: then a pending pod may be one more than wanted, and more pods may run
+    than the newest revision alone allows.
     """
 
     @property
     def in_trouble(self) -> bool:
-        """Whether pods are missing, or something does not end. Pods of a Job may take turns."""
+        """Whether pods are missing, or an operation does not end. Pods of a Job may run one after another."""
         if self.kind == "Job":
             return self.bound == 0 < self.want
         held_up = bool(self.pending or self.failure or self.blocked) or not self.finished
@@ -48,20 +48,21 @@ class Seen:
 
 @record
 class RecordedPhase:
-    """The cluster at rest after the deployment, or after the event that followed it."""
+    """The cluster after the deployment, or after the event that followed it."""
 
     event: str
-    """As the columns of the matrix are named; a scale-down bears the number of replicas that it went to."""
+    """The column of the matrix; that of a scale-down has the new number of replicas."""
     workloads: Mapping[ObjectRef, Seen]
-    settled: bool = True
+    stable: bool = True
+    """Whether the cluster stopped changing before the record was made."""
     of: ObjectRef | None = None
-    """The only workload that the event befell; None for one that befell all."""
+    """The only workload that the event affected; None if it affected all."""
     size: int | None = None
     """Replicas that ``of`` was scaled to."""
 
     @property
     def scale(self) -> tuple[str, ...]:
-        """What ``simulate`` has to be asked for, that its column of this name be there."""
+        """The ``--scale`` options with which ``simulate`` has this event as a column."""
         if self.of is None or self.size is None or self.event != scale_event(self.size):
             return ()
         return (f"{self.of.kind}/{self.of.namespace}/{self.of.name}={self.size}",)
@@ -71,7 +72,7 @@ class RecordedPhase:
 
 
 class Deployment:
-    """One record. Raises KeyError, TypeError and ValueError where it is not what docs/verify.md says."""
+    """One record. Raises KeyError, TypeError or ValueError if it does not have the format in docs/verify.md."""
 
     def __init__(self, case: Record) -> None:
         self.name = str(case["id"])
@@ -84,11 +85,11 @@ class Deployment:
 
     @cached_property
     def bystanders(self) -> frozenset[ObjectRef]:
-        """What stood there before, whether or not it was applied again."""
+        """The objects that existed before, whether or not they were applied again."""
         return frozenset(ref_of(value) for value in self._case.get("before", ()))
 
     def cluster(self) -> tuple[str, bytes]:
-        """Name and content of the cluster before: the snapshot, or a list of what the record holds of it."""
+        """Return (name, content) of the cluster before: the snapshot, or a List of the recorded objects."""
         import json
 
         snapshot = self._case.get("snapshot")
@@ -98,17 +99,17 @@ class Deployment:
         return "cluster.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": items}).encode()
 
     def _with_finalizers(self, snapshot: str) -> str:
-        """The snapshot with the finalizers of pods, which older snapshots left out."""
+        """Return the snapshot with the finalizers of pods, which older snapshots left out."""
         import json
 
         held = {ref_of(b): b["metadata"]["finalizers"] for b in self._case.get("before", ()) if _is_held(b)}
         if not held:
             return snapshot
-        told = json.loads(snapshot)
-        for item in told["items"]:
+        objects = json.loads(snapshot)
+        for item in objects["items"]:
             if item["kind"] == "Pod" and ref_of(item) in held:
                 item["metadata"].setdefault("finalizers", held[ref_of(item)])
-        return json.dumps(told)
+        return json.dumps(objects)
 
 
 def _is_held(value: Record) -> bool:
@@ -129,7 +130,7 @@ def ref_of(value: Record) -> ObjectRef:
 
 def _phases(case: Record) -> Iterator[RecordedPhase]:
     deploy = _mapping(case, "deploy")
-    yield RecordedPhase("deploy", dict(_workloads(deploy, "deploy")), settled=not deploy.get("quiet"))
+    yield RecordedPhase("deploy", dict(_workloads(deploy, "deploy")), stable=not deploy.get("quiet"))
     if case.get("event"):
         event = _mapping(case, "event")
         name, size = str(event["event"]), event.get("to")
@@ -155,12 +156,12 @@ def _named(name: str) -> ObjectRef:
 
 
 def _owner(ref: ObjectRef) -> ObjectRef:
-    """The CronJob of a Job that it has just made: the names differ in what follows the last dash."""
+    """Return the CronJob of a Job that it has created: the Job's name adds a dash and a suffix."""
     return ObjectRef("CronJob", ref.namespace, ref.name.rpartition("-")[0]) if ref.kind == "Job" else ref
 
 
 def _is_of(pod: str, ref: ObjectRef) -> bool:
-    """Whether a pod bears the name that the workload's controller gives to its pods."""
+    """Return whether a pod has a name that the workload's controller gives to its pods."""
     return pod == ref.name if ref.kind == "Pod" else pod.startswith(f"{ref.name}-")
 
 

@@ -1,4 +1,4 @@
-"""Recorded cases from files, one JSON object a line, plain or gzipped."""
+"""Read recorded cases from files with one JSON object per line, plain or gzipped."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ ADMISSION = "admission"
 DEPLOYMENTS = "deployments"
 
 _FEW = 8
-"""So many fields of an unknown record are named."""
+"""Maximum number of fields that the message about an unknown record names."""
 
 
 class CaseError(ValueError):
-    """A file that cannot be read, or a line that is no case; the message names both."""
+    """A file cannot be read, or a line is not a case; the message names file and line."""
 
 
 def read_cases(path: str) -> Iterator[dict[str, Any]]:
-    """The cases of one ``.jsonl`` or ``.jsonl.gz`` file in order. Raises CaseError."""
+    """Yield the cases of one ``.jsonl`` or ``.jsonl.gz`` file in order. Raises CaseError."""
     for _, case in placed_cases(path):
         yield case
 
 
 def placed_cases(path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """``(file:line, case)`` in order. Raises CaseError."""
+    """Yield (``file:line``, case) in order. Raises CaseError."""
     try:
         with _lines(path) as lines:
             for number, line in enumerate(lines, 1):
@@ -60,12 +60,12 @@ def _case(line: str, place: str) -> dict[str, Any]:
     except RecursionError:
         raise CaseError(f"{place}: not JSON: nested too deeply") from None
     if not isinstance(case, dict):
-        raise CaseError(f"{place}: a case is one JSON object a line")
+        raise CaseError(f"{place}: not a JSON object")
     return case
 
 
 def kind_of(case: Mapping[str, Any], place: str = "") -> str:
-    """Which kind of recording a case is. Raises CaseError for one that nobody judges."""
+    """Return the kind of a recorded case. Raises CaseError for an unknown kind."""
     if "schedulerProfiles" in case:
         raise CaseError(f"{place}: schedulerProfiles: only the default configuration of the scheduler is modelled")
     if "decisions" in case and "nodes" in case:
@@ -77,4 +77,4 @@ def kind_of(case: Mapping[str, Any], place: str = "") -> str:
     if "manifest" in case or "object" in case:
         return ADMISSION
     fields = ", ".join(sorted(case)[:_FEW]) or "none"
-    raise CaseError(f"{place}: an unknown kind of record (fields: {fields}); docs/verify.md lists those that are known")
+    raise CaseError(f"{place}: unknown kind of record (fields: {fields}); docs/verify.md lists the known ones")

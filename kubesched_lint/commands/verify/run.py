@@ -1,4 +1,4 @@
-"""Recorded cases from files to accounts, and our predictions to a file as they are made."""
+"""Count agreement for the recorded cases in files, and write our predictions to a file."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kubesched_lint.commands.verify.recordings import CaseError, kind_of, placed
 from kubesched_lint.model.decode.fields import DecodeError
 
 Judge = Callable[[Mapping[str, Any], Agreement, str | None], Iterator[dict[str, object]]]
-"""Yields our predictions for a case as JSON objects, and notes in the account how they agree with its records."""
+"""Yields our predictions for a case as JSON objects, and adds the answers to the account."""
 
 
 def judge_of(kind: str) -> Judge:
-    """What a kind of recording is held against; only that is imported."""
+    """Return the judge for a kind of recording; imports no other."""
     match kind:
         case "deployments":
             from kubesched_lint.commands.verify.deployments import verify_deployment
@@ -39,7 +39,7 @@ def judge_of(kind: str) -> Judge:
 def verify_files(
     paths: Iterable[str], predictions: str | None = None, kubernetes_version: str | None = None
 ) -> list[Agreement]:
-    """One account per kind of recording, in the order met. Raises CaseError."""
+    """Return one account per kind of recording, in the order of the files. Raises CaseError."""
     accounts: dict[str, Agreement] = {}
     with ExitStack() as stack:
         file = None

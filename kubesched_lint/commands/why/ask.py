@@ -27,30 +27,30 @@ from kubesched_lint.world.world import Member, Premises, World
 
 @record
 class Question:
-    """``name`` is what a person typed; ``replica`` counts from 1, and those before it are placed first."""
+    """``name`` as the user typed it; ``replica`` counts from 1, and earlier replicas are placed first."""
 
     name: str
     replica: int = 1
     keep_running: bool = False
-    """Leave the running pods of the workload's previous revision in place, as a rolling update does at first."""
+    """Keep the running pods of the workload's previous revision in place, as a rolling update does at first."""
     alone: bool = False
-    """Leave out the pods that the other workloads of the set make."""
+    """Do not place the pods of the other workloads of the set."""
     apply_order: str = "kubectl"
     kubernetes_version: str = "1.36"
     seed: int = 0
 
     @property
     def premises(self) -> Premises:
-        """What is known beside the manifests and the cluster."""
+        """The facts besides the manifests and the cluster."""
         return Premises(self.apply_order, self.kubernetes_version)
 
 
 def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:
-    """Why the named pod lands where it does. Raises NamingError, and ClusterError where the nodes are not known."""
+    """Return the explanation for the named pod. Raises NamingError, and ClusterError if the nodes are unknown."""
     from kubesched_lint.linter.duplicate_definitions import one_of_each
 
     if not cluster.knows_nodes:
-        raise ClusterError(cluster.path, 0, 0, "the snapshot holds no nodes (they were not captured): nobody can tell")
+        raise ClusterError(cluster.path, 0, 0, "the snapshot has no nodes, because they were not captured")
     once, chosen = one_of_each(manifests)
     subject = find(question.name, once, cluster.inventory)
     if subject.bound is not None:
@@ -66,16 +66,17 @@ def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explan
 def _copy(
     subject: NamedObject, workload: Workload, question: Question, manifests: Inventory, cluster: Cluster
 ) -> Explanation:
-    """The next pod of a workload, beside the pods that its earlier replicas and the rest of the set make."""
+    """Return the explanation for the next pod of a workload, after its earlier replicas and the rest of the set."""
     world = World(manifests, cluster, question.premises)
     running = world.member(workload).running_pods
     decision = world.admission.decision(workload)
     if decision.refusal is not None:
-        said, assumes = decision.refusal.said_of(workload), decision.refusal.assumes
-        return Explanation(str(subject), (), message=said, notes=tuple(map(_assumed, assumes)), not_created=True)
-    known = without_unknown_storage(world.member(workload))
+        refusal = decision.refusal
+        notes = [f"assumed: {premise}" for premise in refusal.assumes]
+        message = refusal.said_of(workload)
+        return Explanation(str(subject), (), message=message, notes=tuple(notes), not_created=True)
     lacks = lacks_of(world.member(workload))
-    workload = known
+    workload = without_unknown_storage(world.member(workload))
     away = () if question.keep_running else running
     state = _state(world, away)
     state.storage = storage_to_be(world)
@@ -96,10 +97,6 @@ def _copy(
         title = f"replica {placed + 1} of {title}"
     found = explain(earlier.next, state, earlier.owner, subject=title, notes=notes)
     return replace(found, may_grow=True) if world.pools else found
-
-
-def _assumed(premise: str) -> str:
-    return f"assumed: {premise}"
 
 
 def _daemon(title: str, it: Member, state: ClusterState, question: Question, notes: list[str]) -> Explanation:
@@ -142,7 +139,7 @@ def _first(workloads: Sequence[Workload]) -> str:
 
 
 class _Earlier:
-    """The replicas before the one in question, bound one after another as far as they find a node."""
+    """Places the replicas before the one in question, one after another, until one finds no node."""
 
     def __init__(self, copies: _Copies, state: ClusterState, owner: Selector | None, question: Question) -> None:
         self._copies = copies
@@ -156,7 +153,7 @@ class _Earlier:
         return self._copies[self.placed]
 
     def __call__(self) -> tuple[bool, int]:
-        """(whether the replica in question fits now, number of earlier replicas that this call bound)."""
+        """Return (whether the replica in question fits now, number of earlier replicas that this call bound)."""
         wanted = self._question.replica - 1
         ahead = (self._copies[i] for i in range(self.placed, wanted))
         bound = place_earlier(ahead, self._state, self.owner, self._question.seed + self.placed)
@@ -165,7 +162,7 @@ class _Earlier:
 
 
 def _of_pools(it: Member) -> Iterator[str]:
-    """A note about nodes that pools would add for the whole set, because the answer covers existing nodes only."""
+    """Yield a note about nodes that pools would add for the whole set; the answer covers existing nodes only."""
     if not it.world.pools or it.workload.kind == "DaemonSet":
         return
     from kubesched_lint.analysis.pool_notes import verdict_note
@@ -178,7 +175,7 @@ def _of_pools(it: Member) -> Iterator[str]:
 def _pod_of_the_snapshot(
     subject: NamedObject, bound: BoundPod, question: Question, manifests: Inventory, cluster: Cluster
 ) -> Explanation:
-    """The decision for a pod of the snapshot; a bound pod is removed first."""
+    """Return the decision for a pod of the snapshot; a bound pod is removed first."""
     world = World(manifests, cluster, question.premises)
     state = _state(world, (bound,))
     everything = (*cluster.inventory.workloads, *manifests.workloads)
@@ -209,7 +206,7 @@ class _Copies:
 
 
 def _state(world: World, away: Sequence[BoundPod]) -> ClusterState:
-    """The existing nodes with all running pods except those in ``away``."""
+    """Return the existing nodes with all running pods except those in ``away``."""
     gone = {id(bound) for bound in away}
     objects = replace(world.objects, pods=tuple(p for p in world.objects.pods if id(p) not in gone))
     index = world.without_pools.index

@@ -116,7 +116,7 @@ def explain(
 
 
 def place_earlier(pods: Iterable[Pod], state: ClusterState, owner: Selector | None, seed: int) -> int:
-    """Binds pods one after another, as the scheduler would draw; tells how many found a node before one did not."""
+    """Bind pods one after another, as the scheduler would; return how many found a node before the first failure."""
     placer: Placer | None = None
     placed = 0
     for pod in pods:
@@ -156,7 +156,7 @@ def _scored(
 
 
 def _obstacles(found: Diagnosis, pod: Pod, state: ClusterState) -> list[list[Obstacle]]:
-    """Per position. Where a PreFilter refused the pod every node has the same one."""
+    """Return the obstacles of each node position; if a PreFilter rejected the pod, every node has the same one."""
     obstacles: list[list[Obstacle]] = [[] for _ in state.index.names]
     if found.gated:
         everywhere = Obstacle("SchedulingGates", message(found))

@@ -84,12 +84,12 @@ def _means(name: str, subject: NamedObject) -> bool:
 
 
 def is_kind(word: str) -> bool:
-    """Whether the word is a kind rather than a namespace."""
+    """Return whether the word is a kind rather than a namespace."""
     return _kind(word) in _SHORT.values()
 
 
 def _kind(word: str) -> str:
-    """``Deployment``, ``deployments`` and ``deploy`` are one."""
+    """Return the kind in lower case: ``deployment`` for ``Deployment``, ``deployments`` and ``deploy``."""
     word = word.lower()
     return _SHORT.get(word) or word.removesuffix("s")
 

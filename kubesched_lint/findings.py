@@ -108,10 +108,7 @@ class Source(Protocol):
     def path(self) -> str: ...
 
     def span(self, path: Path, *, key: bool = False) -> Span:
-        """Return the span of the value at ``path`` (of its key with ``key``).
-
-        Of the nearest existing parent if absent.
-        """
+        """Return the span of the value at ``path`` (of its key with ``key``); of the nearest parent if it is absent."""
         ...
 
 

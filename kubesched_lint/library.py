@@ -174,7 +174,7 @@ def simulate(
     replicas: each adds an event (``scale-to-15``). ``states`` limits one search; ``seed`` seeds the random runs that
     replace a search that is too large. Raises ClusterError, and ValueError for an unknown event, name or option.
     """
-    from kubesched_lint.commands.simulate.run import simulate as tell
+    from kubesched_lint.commands.simulate.run import simulate as matrix_of
     from kubesched_lint.lifecycle.courses import Effort
 
     options = Options(
@@ -185,8 +185,8 @@ def simulate(
     known = _cluster(cluster, elastic)
     assert known is not None
     manifests = _manifests(paths, text, objects, namespace)
-    asked = [f"{name}={size}" for name, size in (scale or {}).items()]
-    outlook = tell(manifests, known, options, tuple(events), Effort(states=states, seed=seed), scale=asked)
+    sizes = [f"{name}={size}" for name, size in (scale or {}).items()]
+    outlook = matrix_of(manifests, known, options, tuple(events), Effort(states=states, seed=seed), scale=sizes)
     outcomes = (
         _outcome(outlook, outlook.workloads[row.number].ref, cell) for row in outlook.rows for cell in row.cells
     )

@@ -49,7 +49,7 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str, *, painted: bool = False) -> str:
-    """Return the same for several lines, which stay; with ``painted``, our own colours stay too."""
+    """Return ``text`` with its line ends, made safe like ``visible``; with ``painted``, our own colours stay too."""
     if _is_plain(text):
         return text
     kept = re.compile(rf"{_PAINT}|[\n\t]" if painted else "[\n\t]")
@@ -88,9 +88,9 @@ def safe_json(text: str) -> str:
 
 def escaped(text: str) -> str:
     """Return ``text`` for XML and HTML, without CI commands; it is displayed unchanged."""
-    for sign, told in _MARKUP.items():
+    for sign, entity in _MARKUP.items():
         if sign in text:
-            text = text.replace(sign, told)
+            text = text.replace(sign, entity)
     return text
 
 

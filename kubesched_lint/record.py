@@ -70,7 +70,7 @@ def _made(cls: type[T], more: Mapping[str, object]) -> type[T]:
     body = {name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")}
     names = tuple(body.get("__annotations__", ()))
     given = {name: body.pop(name) for name in names if name in body}
-    said = _said([name for name in names if getattr(given.get(name), "compare", True)])
+    compared = _compared([name for name in names if getattr(given.get(name), "compare", True)])
     caches = any(isinstance(value, cached_property) for value in body.values())
     left = iter(range(_FEW))
 
@@ -80,12 +80,12 @@ def _made(cls: type[T], more: Mapping[str, object]) -> type[T]:
             written(self, *args, **kwargs)
 
     def equals(self: object, other: object) -> object:
-        return said(self) == said(other) if other.__class__ is self.__class__ else NotImplemented
+        return compared(self) == compared(other) if other.__class__ is self.__class__ else NotImplemented
 
     methods = {
         "__init__": first,
         "__eq__": equals,
-        "__hash__": lambda self: hash(said(self)),
+        "__hash__": lambda self: hash(compared(self)),
         "__repr__": _repr,
         "__reduce__": lambda self: (self.__class__, tuple(getattr(self, name) for name in names)),
         "__dataclass_fields__": _Fields(given),
@@ -97,7 +97,8 @@ def _made(cls: type[T], more: Mapping[str, object]) -> type[T]:
     return cast("type[T]", made)
 
 
-def _said(names: list[str]) -> Callable[[object], object]:
+def _compared(names: list[str]) -> Callable[[object], object]:
+    """Return a reader of the fields that equality compares."""
     return attrgetter(*names) if names else lambda self: ()
 
 

@@ -43,11 +43,11 @@ def share(least: int, part: float = 4) -> float:
     return max(least, _LIMITS.left / part)
 
 
-def tried(tell: Callable[[], T], instead: T, part: float = 4) -> T:
-    """Return ``tell()`` within a fraction 1/``part`` of the steps that are left; ``instead`` if they do not suffice."""
+def tried(compute: Callable[[], T], instead: T, part: float = 4) -> T:
+    """Return ``compute()`` within 1/``part`` of the steps that are left; ``instead`` if they do not suffice."""
     try:
         with within(share(0, part)):
-            return tell()
+            return compute()
     except OutOfWorkError:
         return instead
 

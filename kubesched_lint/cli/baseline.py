@@ -141,12 +141,12 @@ def update(
     for change in found:
         say(_line(change))
     signs = [change.sign for change in found]
-    told = f"{signs.count('+')} new, {signs.count('-')} gone, {signs.count('~')} of another severity"
-    tell(f"{file}: {_many(len(entries))}; {told if found else 'nothing changed'}")
+    counts = f"{signs.count('+')} new, {signs.count('-')} gone, {signs.count('~')} of another severity"
+    tell(f"{file}: {_many(len(entries))}; {counts if found else 'nothing changed'}")
 
 
 def _line(change: Change) -> str:
-    """One line, like ``~ warning -> error  some-rule  Deployment shop/web  at spec.replicas  (worse …)``."""
+    """Return one line, like ``~ warning -> error  some-rule  Deployment shop/web  at spec.replicas  (worse …)``."""
     before, after, entry = change.before, change.after, change.entry
     severity = f"{before.severity.word} -> {after.severity.word}" if before and after else entry.severity.word
     parts = [f"{change.sign} {severity}", entry.rule, str(entry.object), *([f"at {entry.at}"] if entry.at else [])]
@@ -154,7 +154,7 @@ def _line(change: Change) -> str:
 
 
 def _run(paths: list[str], settings: Settings, baseline: str | None) -> LintRun:
-    """The run. Exits with 2 when an input cannot be read, because the findings would be incomplete."""
+    """Return the run. Exits with 2 if an input cannot be read, because the findings would be incomplete."""
     from kubesched_lint.commands.lint.run import Request, checked
     from kubesched_lint.rulebook.library import UnknownRuleError
 
@@ -178,7 +178,7 @@ def _run(paths: list[str], settings: Settings, baseline: str | None) -> LintRun:
 
 
 def _read(file: str, rulebook: Rulebook, aside: str = "") -> tuple[KnownFinding, ...]:
-    """The entries of the baseline. When it is invalid, prints the reason and ``aside``, and exits with 2."""
+    """Return the entries of the baseline. If it is invalid, print the reason and ``aside``, and exit with 2."""
     from kubesched_lint.linter.options import BaselineError
     from kubesched_lint.project.baseline import read_baseline
 

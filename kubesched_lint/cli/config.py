@@ -68,7 +68,7 @@ def print_schema() -> None:
 
 
 def _of_rules(settings: Settings, rulebook: Rulebook) -> Iterator[tuple[str, str, object, str]]:
-    """(slug, name, value, origin) of every parameter and of every severity that is set."""
+    """Yield (slug, name, value, origin) of every parameter, and of every severity that is set."""
     for rule in rulebook:
         given = settings.params.get(rule.slug, {})
         for name, default in rule.params.items():
@@ -111,8 +111,8 @@ def _as_text(settings: Settings, rulebook: Rulebook) -> Iterator[str]:
     for number, override in enumerate(settings.config.overrides):
         for name, value in _override(override).items():
             if value:
-                told = shown(value) if isinstance(value, list) else _severities(override)
-                rows.append((f"overrides[{number}].{name}", told, override.origin))
+                text = shown(value) if isinstance(value, list) else _severities(override)
+                rows.append((f"overrides[{number}].{name}", text, override.origin))
     yield f"configuration: {settings.config.file or 'none found'}"
     yield ""
     wide = [min(56, max(len(row[column]) for row in rows)) for column in (0, 1)]

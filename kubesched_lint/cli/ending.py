@@ -1,6 +1,6 @@
-"""How a run ends: with an answer (exit code 0 or 1), or with one error line and another exit code.
+"""End a run with an answer (exit code 0 or 1), or with one error line and another exit code.
 
-1 is a negative answer, never a failure. 2 is a failure. 128 + n is the end by signal n.
+1 is a negative answer, never a failure. 2 is a failure. 128 + n means the end by signal n.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Interrupted(BaseException):
 
 def ended_by(command: Callable[[], int]) -> NoReturn:
     """Run the command and exit the process with its exit code, or with the code of its failure or signal."""
-    _open_what_is_closed()
+    _open_closed_streams()
     try:
-        _heed_signals()
-        _tell_of_threads()
+        _handle_signals()
+        _hide_thread_tracebacks()
         code = _outcome(command)
-        # Saves the time to free objects and to join threads.
+        # os._exit saves the time to free objects and to join threads.
         os._exit(code if _is_flushed() else FAILED)
     except Interrupted as signal:
         os._exit(128 + int(signal.args[0]))
@@ -44,18 +44,18 @@ def _outcome(command: Callable[[], int]) -> int:
         return _answer(command)
     except OutputError as error:
         return _failed(error, str(error))
-    except BrokenPipeError:  # the reader has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe
         forget(sys.stdout)
         return _BROKEN_PIPE
     except MemoryError as error:
         return _failed(error, "not enough memory")
     except OSError as error:
-        return _failed(error, _of_the_system(error))
+        return _failed(error, _system_message(error))
     except Exception as error:
         if isinstance(error.__cause__, EOFError):  # the parser takes EOFError for an aborted prompt
             error = error.__cause__
         if hasattr(error, "format_message"):  # a usage error of the parser
-            return _misused(error)
+            return _usage(error)
         if isinstance(error, (RuntimeError, ImportError)) and any(words in str(error) for words in _NO_ROOM):
             return _failed(error, "not enough memory")
         return _failed(error, _bug(error))
@@ -84,7 +84,7 @@ def _failed(error: BaseException, message: str) -> int:
     return FAILED
 
 
-def _of_the_system(error: OSError) -> str:
+def _system_message(error: OSError) -> str:
     from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC
 
     words = error.strerror or str(error) or type(error).__name__
@@ -99,20 +99,20 @@ def _of_the_system(error: OSError) -> str:
 def _bug(error: BaseException) -> str:
     from kubesched_lint.version import __version__
 
-    said = f"{type(error).__name__}: {error}".removesuffix(": ")
-    if len(said) > _LONGEST:
-        said = f"{said[:_LONGEST]}…"
+    text = f"{type(error).__name__}: {error}".removesuffix(": ")
+    if len(text) > _LONGEST:
+        text = f"{text[:_LONGEST]}…"
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next
     where = f" ({os.path.basename(place.tb_frame.f_code.co_filename)}:{place.tb_lineno})" if place else ""
     return (
-        f"kubesched-lint {__version__} failed: {said}{where}. This is a bug. Please report it with the input and "
+        f"kubesched-lint {__version__} failed: {text}{where}. This is a bug. Please report it with the input and "
         f"the traceback; set {TRACEBACK}=1 in the environment to print it"
     )
 
 
-def _misused(error: Any) -> int:
+def _usage(error: Any) -> int:
     """Print the parser's usage, hint and error. Return the exit code."""
     from io import StringIO
 
@@ -120,23 +120,23 @@ def _misused(error: Any) -> int:
 
     text = StringIO()
     if type(error).__name__ != "NoArgsIsHelpError":  # its message is the help
-        said = visible(error.format_message())
-        error.format_message = lambda: said
+        message = visible(error.format_message())
+        error.format_message = lambda: message
     error.show(file=text)
     for line in text.getvalue().rstrip("\n").split("\n"):
         tell(line)
     return FAILED
 
 
-def _tell_of_threads() -> None:
-    """Hide tracebacks of threads and finalizers, too, unless KUBESCHED_LINT_TRACEBACK is set."""
+def _hide_thread_tracebacks() -> None:
+    """Hide tracebacks of threads and finalizers unless KUBESCHED_LINT_TRACEBACK is set."""
     import threading
 
-    def told(ended: threading.ExceptHookArgs) -> None:
+    def hook(ended: threading.ExceptHookArgs) -> None:
         if ended.exc_value is not None and os.environ.get(TRACEBACK):
             _failed(ended.exc_value, _bug(ended.exc_value))
 
-    threading.excepthook = told
+    threading.excepthook = hook
     if not os.environ.get(TRACEBACK):
         sys.unraisablehook = lambda _: None
 
@@ -144,8 +144,8 @@ def _tell_of_threads() -> None:
 # --- streams --------------------------------------------------------------------------------------------------------
 
 
-def _open_what_is_closed() -> None:
-    """Reopen closed standard streams, so that no other file gets their descriptor and their use still fails."""
+def _open_closed_streams() -> None:
+    """Reopen closed standard streams, so that no other file gets their descriptors; using them still fails."""
     if sys.stdin is not None and sys.stdout is not None and sys.stderr is not None:
         return
     for number, (name, way) in enumerate([("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)]):
@@ -172,14 +172,14 @@ def _unreadable() -> TextIO:
 
 
 def _is_flushed() -> bool:
-    """Whether stdout could be flushed; a closed pipe counts as flushed."""
+    """Return whether stdout could be flushed; a closed pipe counts as flushed."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         forget(sys.stdout)
     except (OSError, ValueError) as error:
         forget(sys.stdout)
-        tell(f"error: {_of_the_system(error) if isinstance(error, OSError) else error}")
+        tell(f"error: {_system_message(error) if isinstance(error, OSError) else error}")
         return False
     try:
         sys.stderr.flush()
@@ -191,15 +191,15 @@ def _is_flushed() -> bool:
 # --- signals --------------------------------------------------------------------------------------------------------
 
 
-def _heed_signals() -> None:
+def _handle_signals() -> None:
     """Make signals unwind the run, so that it removes temporary files, and kill worker processes at once."""
     import signal
 
     here = os.getpid()
-    heeded: list[int] = []
+    handled: list[int] = []
 
     def end(number: int, _: object) -> None:
-        for each in heeded:
+        for each in handled:
             signal.signal(each, signal.SIG_DFL)  # a second signal ends the process at once
         if os.getpid() != here:
             os._exit(128 + number)
@@ -210,7 +210,7 @@ def _heed_signals() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, end)
-            heeded.append(number)
+            handled.append(number)
 
 
 def _end_workers() -> None:

@@ -82,8 +82,8 @@ def fleet(
                 lost=lambda reason: tell(f"warning: {reason}"),
             )
         if entries is not None:
-            outcomes = tuple(_held(outcome, entries, known or "") for outcome in outcomes)
-        outcomes = tuple(_saying(outcome, settings.in_force) for outcome in outcomes)
+            outcomes = tuple(_with_baseline(outcome, entries, known or "") for outcome in outcomes)
+        outcomes = tuple(_with_configuration(outcome, settings.in_force) for outcome in outcomes)
         _show(outcomes, format_, output, color.value)
     except (BaselineError, FleetError, OutputError, UnknownRuleError) as error:
         tell(f"error: {error}")
@@ -91,16 +91,16 @@ def fleet(
     raise typer.Exit(worst_exit_code(outcomes, FAIL_ON[settings.text("fail-on")], settings.flag("strict-skips")))
 
 
-def _held(outcome: FleetOutcome, entries: tuple[KnownFinding, ...], source: str) -> FleetOutcome:
-    """The outcome with known findings marked; entries that one cluster lacks are not stale, others may have them."""
+def _with_baseline(outcome: FleetOutcome, entries: tuple[KnownFinding, ...], source: str) -> FleetOutcome:
+    """Return the outcome with known findings marked; an entry without a finding may belong to another cluster."""
     from kubesched_lint.project.baseline import held_against
     from kubesched_lint.record import replace
 
     return replace(outcome, report=held_against(outcome.report, entries, source=source).report)
 
 
-def _saying(outcome: FleetOutcome, configuration: str) -> FleetOutcome:
-    """The outcome with the footer line about the configuration."""
+def _with_configuration(outcome: FleetOutcome, configuration: str) -> FleetOutcome:
+    """Return the outcome with the footer line about the configuration."""
     from kubesched_lint.record import replace
 
     summary = replace(outcome.report.summary, configuration=configuration)

@@ -76,7 +76,7 @@ def init(
 
 
 def _entries(sketch: str) -> int:
-    """The number of node entries in a sketch; entries of pools follow after ``pools:``."""
+    """Return the number of node entries in a sketch; entries of pools follow after ``pools:``."""
     return sketch.partition("\npools:")[0].count("\n- name: ")
 
 
@@ -110,7 +110,7 @@ def _kubectl() -> bytes:
 
 
 def _node_pools() -> bytes | None:
-    """NodePools as JSON; prints the reason and returns None when kubectl fails, because nodes alone are enough."""
+    """Return NodePools as JSON; if kubectl fails, print the reason and return None, because nodes alone are enough."""
     output, fault = _ran(_POOLS)
     if fault:
         tell(f"{fault}; suggesting pools from the labels of nodes")
@@ -119,7 +119,7 @@ def _node_pools() -> bytes | None:
 
 
 def _ran(command: tuple[str, ...]) -> tuple[bytes, str]:
-    """(standard output, error message) of a command; the message is empty on success."""
+    """Return (standard output, error message) of a command; the message is empty on success."""
     from kubesched_lint.programs import ProgramError, run
 
     tell(f"running {' '.join(command)}")

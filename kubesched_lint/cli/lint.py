@@ -35,7 +35,7 @@ class _Lint(Command):
 
 
 def _with_base(args: list[str]) -> Iterator[str]:
-    """``args`` with ``--changed BASE`` as ``--changed=BASE``; an existing path is not BASE but a manifest."""
+    """Yield ``args`` with ``--changed BASE`` as ``--changed=BASE``; an existing path is a manifest, not BASE."""
     rest = iter(args)
     for arg in rest:
         if arg == "--":
@@ -171,7 +171,7 @@ def lint(
             statistics=statistics,
         )
         if quiet:
-            _tell_of_missing_cluster(run.report)
+            _tell_missing_cluster(run.report)
         if require_node_groups and run.report.summary.undecided:
             tell(f"error: {run.report.summary.undecided}")
     except (BaselineError, ChangedError, FormatError, OutputError, UnknownRuleError) as error:
@@ -180,8 +180,8 @@ def lint(
     raise typer.Exit(max(least, exit_code(run.report, failing, settings.flag("strict-skips"), require_node_groups)))
 
 
-def _tell_of_missing_cluster(report: "Report") -> None:
-    """Reports on stderr how many rules need a cluster, because --quiet hides the footer that names them."""
+def _tell_missing_cluster(report: "Report") -> None:
+    """Print on stderr how many rules need a cluster, because --quiet hides the footer that names them."""
     missing = sum(skip.reason == "needs a cluster (--cluster)" for skip in report.skipped)
     if missing and not report.summary.unreadable_cluster:
         from kubesched_lint.text import many

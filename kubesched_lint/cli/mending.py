@@ -40,7 +40,7 @@ def asked(paths: Sequence[str], *, diff: bool, fix: bool, unsafe: bool) -> Mendi
 
 
 def mend(run: LintRun, mending: Mending, rulebook: Rulebook, again: Callable[[], LintRun]) -> tuple[LintRun, int]:
-    """The run to report, and the minimum exit code: 1 for a diff, 2 for a file that could not be written."""
+    """Return (run to report, minimum exit code): 1 for a diff, 2 for a file that could not be written."""
     import gc
 
     gc.freeze()  # the manifests stay until the end
@@ -62,7 +62,7 @@ def _shown(run: LintRun, mended: Mended) -> LintRun:
 
 
 def _written(run: LintRun, mended: Mended, again: Callable[[], LintRun]) -> tuple[LintRun, int]:
-    """Write the fixed files. Return the run after the fixes, and the minimum exit code."""
+    """Write the fixed files. Return (run after the fixes, minimum exit code)."""
     failed = 0
     for sheet in mended.sheets:
         try:
@@ -105,7 +105,7 @@ def _tell(verb: str, mended: Mended) -> None:
 
 
 def _diff(sheet: OpenFile) -> Iterator[str]:
-    """Lines of a unified diff for ``patch -p0`` and ``git apply -p0``, with the path as the user gave it."""
+    """Yield a unified diff for ``patch -p0`` and ``git apply -p0``, with the path as the user gave it."""
     from difflib import unified_diff
 
     name = "-" if sheet.path == STDIN else _name(sheet.path)
@@ -115,7 +115,7 @@ def _diff(sheet: OpenFile) -> Iterator[str]:
 
 
 def _name(path: str) -> str:
-    """The path as git and patch write it in a diff: quoted if it has control characters, quotes or backslashes."""
+    """Return the path as git writes it in a diff: quoted if it has control characters, quotes or backslashes."""
     if not any(character < " " or character in '\\"\x7f' for character in path):
         return f"{path}\t" if " " in path else path
     return '"' + "".join(_quoted(byte) for byte in os.fsencode(path)) + '"'
@@ -128,7 +128,7 @@ def _quoted(byte: int) -> str:
 
 
 def _lines(data: bytes) -> list[str]:
-    r"""The lines for a diff, split at ``\n`` only."""
+    r"""Return the lines for a diff, split at ``\n`` only."""
     codec = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
     text = data.decode(codec, "surrogateescape" if codec == "utf-8" else "strict")
     return [f"{line}\n" for line in text.split("\n")[:-1]] + ([last] if (last := text.rpartition("\n")[2]) else [])

@@ -55,7 +55,7 @@ OptionalPaths = Annotated[list[str] | None, _PATHS]
 
 
 def _rule_names(incomplete: str) -> list[tuple[str, str]]:
-    """(name, summary) of rules and families that start with ``incomplete``, for shell completion."""
+    """Return (name, summary) of rules and families that start with ``incomplete``, for shell completion."""
     from kubesched_lint.rulebook.library import Rulebook
     from kubesched_lint.rulebook.rule import FAMILIES
 
@@ -66,7 +66,7 @@ def _rule_names(incomplete: str) -> list[tuple[str, str]]:
 
 
 def rule_slugs(incomplete: str) -> list[tuple[str, str]]:
-    """(slug, summary) of rules that start with ``incomplete``, for shell completion."""
+    """Return (slug, summary) of rules that start with ``incomplete``, for shell completion."""
     from kubesched_lint.rulebook.library import Rulebook
 
     return [(rule.slug, rule.summary) for rule in Rulebook.shipped() if rule.slug.startswith(incomplete)]

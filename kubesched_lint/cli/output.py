@@ -1,4 +1,4 @@
-"""Writing of reports to the terminal and to files."""
+"""Write reports to the terminal and to files."""
 
 from __future__ import annotations
 

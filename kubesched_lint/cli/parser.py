@@ -1,4 +1,4 @@
-"""Commands with help like a manual page: options in sections, and examples at the end that can be copied."""
+"""Commands with help like a manual page: options in sections, and examples to copy at the end."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CommandGroup(TyperGroup):
         _write_examples(self.help, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Fails with a suggestion: a similar command, or ``lint`` when the unknown name is a path."""
+        """Return the command. Raises UsageError with a suggestion: a similar command, or ``lint`` for a path."""
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-"):
             from os.path import exists
@@ -67,19 +67,19 @@ class CommandGroup(TyperGroup):
 def _write_text(text: str | None, formatter: Any) -> None:
     formatter.write_paragraph()
     with formatter.indentation():
-        formatter.write_text(_parted(text or "")[0])
+        formatter.write_text(_without_examples(text or "")[0])
 
 
 def _write_examples(text: str | None, formatter: Any) -> None:
-    examples = _parted(text or "")[1]
+    examples = _without_examples(text or "")[1]
     if examples:
         with formatter.section("Examples" if len(examples) > 1 else "Example"):
             for example in examples:
-                formatter.write("".join(f"{line}\n" for line in _broken(example, formatter.width)))
+                formatter.write("".join(f"{line}\n" for line in _wrapped(example, formatter.width)))
 
 
 def _usage(pieces: list[str]) -> Iterator[str]:
-    """The pieces without the braces that Typer puts around required arguments."""
+    """Yield the pieces without the braces that Typer puts around required arguments."""
     for piece in pieces:
         bare = piece.removesuffix("...").strip("{}")
         yield bare.upper() if piece.startswith("{") else piece
@@ -91,16 +91,16 @@ def _in_words(names: str) -> str:
     return names
 
 
-def _parted(text: str) -> tuple[str, list[str]]:
-    """The text of a docstring before its examples, and the example lines."""
+def _without_examples(text: str) -> tuple[str, list[str]]:
+    """Return (text of a docstring before its examples, the example lines)."""
     from inspect import cleandoc
 
     about, _, rest = cleandoc(text).partition("\nExample")
     return about.strip(), [line.strip() for line in rest.partition(":")[2].splitlines() if line.strip()]
 
 
-def _broken(example: str, width: int) -> Iterator[str]:
-    r"""Lines of at most ``width`` cells, joined by ``\`` as in a shell; an option and its value share a line."""
+def _wrapped(example: str, width: int) -> Iterator[str]:
+    r"""Yield lines of at most ``width`` cells, joined by ``\`` as in a shell; an option and its value share a line."""
     from textwrap import wrap
 
     words = example.split(" ")

@@ -136,7 +136,7 @@ def run_examples(
     except UnknownRuleError as error:
         _give_up(str(error))
     if not trial.cards and not trial.faults:
-        _give_up(f"{where} holds no card")
+        _give_up(f"{where} has no cards")
     failed = tuple(_failures(trial))
     for problem in (*trial.faults, *failed):
         say(visible(str(problem)))
@@ -193,7 +193,7 @@ def new_rule(
 
 
 def _book(own: list[str] | None) -> Rulebook:
-    """All rules; prints the faults in the user's own cards."""
+    """Return all rules; print the faults in the user's own cards."""
     from kubesched_lint.rulebook.own import rulebook_with
 
     book = rulebook_with(own or ())
@@ -210,17 +210,17 @@ def _failures(trial: Trial) -> Iterator[CardError]:
 
 
 def _verdict(trial: Trial, failed: int) -> str:
-    """``2 cards, 5 examples: all as marked; 1 card cannot be used``."""
+    """Return ``2 cards, 5 examples: all as marked; 1 card cannot be used``."""
     from kubesched_lint.text import many
 
-    told = []
+    parts = []
     if trial.cards:
-        shown = f"{many(len(trial.cards), 'card')}, {many(len(trial.examples), 'example')}"
-        told.append(f"{shown}: {f'{failed} not as marked' if failed else 'all as marked'}")
+        tested = f"{many(len(trial.cards), 'card')}, {many(len(trial.examples), 'example')}"
+        parts.append(f"{tested}: {f'{failed} not as marked' if failed else 'all as marked'}")
     broken = len({fault.path for fault in trial.faults})
     if broken:
-        told.append(f"{many(broken, 'card')} cannot be used")
-    return "; ".join(told)
+        parts.append(f"{many(broken, 'card')} cannot be used")
+    return "; ".join(parts)
 
 
 def _table(families: dict[str, tuple[Rule, ...]]) -> Iterator[str]:

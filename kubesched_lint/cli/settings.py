@@ -121,7 +121,7 @@ def tell_configuration(settings: Settings) -> None:
 
 
 def _joined(given: Given, written: Given | None, rulebook: Rulebook) -> Given:
-    """The folders of own rules, from the flag and from the configuration."""
+    """Return the folders of own rules, from the flag and from the configuration."""
     origin = given.origin if written in (None, given) else f"{given.origin} and {written.origin}"
     return Given(rulebook.asked, origin)
 
@@ -142,7 +142,7 @@ def _config(context: typer.Context, paths: Sequence[str], rulebook: Rulebook) ->
 
 
 def _flag(context: typer.Context, name: str) -> Given | None:
-    """The value of a key on the command line; None when it is not given."""
+    """Return the value of a key on the command line; None if it is not given."""
     parameter = name.replace("-", "_")
     source = context.get_parameter_source(parameter)
     if source is None or source.name not in ("COMMANDLINE", "ENVIRONMENT"):
@@ -164,7 +164,7 @@ def _flag(context: typer.Context, name: str) -> Given | None:
 def _of_rules(
     context: typer.Context, config: Config, rulebook: Rulebook
 ) -> tuple[Mapping[str, Mapping[str, Given]], Mapping[str, Given]]:
-    """(parameters, severities) of rules, by slug, from ``--set`` and the configuration."""
+    """Return (parameters, severities) of rules, by slug, from ``--set`` and the configuration."""
     texts = context.params.get("sets")
     if not texts:
         return config.params, config.severities

@@ -102,7 +102,7 @@ def snapshot(
 
 
 def _redactor(key: str | None) -> Redactor:
-    """A redactor with this key, or with a random key, so that nobody can verify a guessed name."""
+    """Return a redactor with this key, or with a random one, so that nobody can verify a guessed name."""
     import secrets
     from hashlib import scrypt
 
@@ -115,7 +115,7 @@ def _redactor(key: str | None) -> Redactor:
 
 
 def _write(found: Snapshot, output: str) -> int:
-    """The size of the file in bytes; 0 for standard output."""
+    """Write the snapshot. Return the size of the file in bytes; 0 for standard output."""
     try:
         if output == "-":
             write_bytes(safe_json(piece.decode()).encode() for piece in found.pieces())

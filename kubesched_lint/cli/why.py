@@ -105,7 +105,7 @@ def why(
 
 
 def _hint(name: str, inventory: Inventory, namespace: str) -> str:
-    """A hint for ``shop/web`` when the manifests have ``web`` without a namespace; else an empty string."""
+    """Return a hint for ``shop/web`` if the manifests have ``web`` without a namespace; else an empty string."""
     from kubesched_lint.commands.why.naming import is_kind
 
     *_, wanted, last = ["", *name.split("/")]

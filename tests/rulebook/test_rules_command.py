@@ -95,4 +95,4 @@ def test_a_broken_card_of_ones_own_is_one_error_at_its_line(tmp_path: Path, card
 
 def test_a_folder_without_cards_is_an_error(tmp_path: Path) -> None:
     done = run("test", str(tmp_path))
-    assert (done.returncode, "holds no card" in done.stderr) == (2, True)
+    assert (done.returncode, "has no cards" in done.stderr) == (2, True)

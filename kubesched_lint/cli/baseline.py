@@ -76,12 +76,12 @@ def write(
     old = _read(file, settings.rulebook, "; the file is not changed") if os.path.exists(file) else None
     entries = entries_of(_run(paths, settings, None).report)
     _write(file, entries)
-    told = f"{file}: {_many(len(entries))}"
+    message = f"{file}: {_many(len(entries))}"
     if old is not None:
         new = sum((Counter(entries) - Counter(old)).values())
         gone = sum((Counter(old) - Counter(entries)).values())
-        told += f"; {new} new, {gone} gone"
-    tell(told)
+        message += f"; {new} new, {gone} gone"
+    tell(message)
 
 
 @app.command(cls=Command)

@@ -128,9 +128,9 @@ def lint(
 
     mending = None
     if diff or fix or unsafe_fixes:
-        from kubesched_lint.cli.mending import asked, mend
+        from kubesched_lint.cli.mending import mend, mending_of
 
-        mending = asked(paths, diff=diff, fix=fix, unsafe=unsafe_fixes)
+        mending = mending_of(paths, diff=diff, fix=fix, unsafe=unsafe_fixes)
     settings = settle(context, paths)
     rulebook = settings.rulebook
     failing = FAIL_ON[settings.text("fail-on")]

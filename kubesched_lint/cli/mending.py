@@ -27,7 +27,7 @@ class Mending:
     unsafe: bool
 
 
-def asked(paths: Sequence[str], *, diff: bool, fix: bool, unsafe: bool) -> Mending:
+def mending_of(paths: Sequence[str], *, diff: bool, fix: bool, unsafe: bool) -> Mending:
     """Return the options as one value. Raises BadParameter for options that exclude each other."""
     if diff and fix:
         raise typer.BadParameter("--diff shows what --fix would do; use only one of them.", param_hint="'--fix'")

@@ -19,7 +19,7 @@ from kubesched_lint.lifecycle.preemption_scope import drivers
 from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, UNKNOWN, Cell
 from kubesched_lint.record import replace
 
-LACKING = "a proof that no other course of the default scheduler ends badly"
+LACKING = "a proof that no other trace of the default scheduler ends badly"
 
 
 def with_scores(rows: Sequence[Row], simulation: Matrix) -> tuple[Row, ...]:
@@ -44,7 +44,7 @@ def _told(cell: Cell, number: int, simulation: Matrix) -> Cell:
     bad = _against(simulation.seeded, cell.event, place)
     if not bad:
         return cell
-    tried = f"{len(good)} seeded course{'s' * (len(good) != 1)} of the default scheduler ended well"
+    tried = f"{len(good)} random trace{'s' * (len(good) != 1)} of the default scheduler ended well"
     told = replace(
         cell,
         verdict=BY_SCORES,

@@ -53,7 +53,7 @@ def refused(setting: Setting, event: str, number: int, refusal: AdmissionRefusal
         says=SERVER_SAYS if workload.kind == "Pod" or refusal.plugin == OBJECT else CONTROLLER_SAYS,
         blamed=workload,
         at=refusal.at,
-        missing=() if lacks else ("a course in which no pod is created anew",),
+        missing=() if lacks else ("a trace in which no pod is created anew",),
         assumes=(*refusal.assumes, _ALONE),
     )
 

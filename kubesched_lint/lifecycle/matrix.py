@@ -317,15 +317,15 @@ class Matrix:
         if verdict == UNKNOWN:
             text = f"{told.wanted}/{told.wanted} ?" if seen == FINE else f"{text} ?"
             ran = "fine" if seen == FINE else "badly"
-            missing = (f"a proof: {len(ends)} seeded course{'s' * (len(ends) != 1)} ended {ran}, others may not",)
+            missing = (f"a proof: {len(ends)} random trace{'s' * (len(ends) != 1)} ended {ran}, others may not",)
             if not ends:
                 text = words(event, told.wanted, bound, stuck=False, always_stuck=False) + " ?"
-                missing = ("a proof; too many steps to follow a course",)
+                missing = ("a proof; too many steps to follow a trace",)
             if any(number in group for group in self._cut_short):
                 missing = (*missing, f"a search of more than {self.effort.states:,} states: --states lets it go on")
             if not self._is_made(self._everybody, number):
                 missing = (
-                    f"a proof: no course is followed where a quota keeps pods from being made ({self._quota(number)})",
+                    f"a proof: no trace is followed if a quota prevents the creation of pods ({self._quota(number)})",
                 )
         assumes = self._premises(number)
         cell = Cell(
@@ -338,7 +338,7 @@ class Matrix:
         return cell
 
     def course(self, event: str) -> tuple[Story | None, Story | None]:
-        """Return one seeded course as two stories: before and after the event of the first workload it concerns."""
+        """Return one random trace as two stories: before and after the event of the first workload it concerns."""
         if event == "deploy" and self.setting.workloads:
             bare = Story(self.setting.nodes, self.setting.objects, runs=1)
             deployed = self.seeded.event_outcomes(0).variants(event, 0)[0][1]

@@ -148,9 +148,9 @@ def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
             "counting",
             "bounds for every order of events and any scheduler; the range between them was not searched",
         )
-    if "seeded course" in why:
+    if "random trace" in why:
         yield (
-            "seeded course",
+            "random trace",
             "one random order of events, simulated with the exact scheduler: an example, not a proof",
         )
 
@@ -159,7 +159,7 @@ def _bare(text: str) -> str:
     return text.removesuffix(" ?").removesuffix(" *")
 
 
-_BY_SCORES = "fine in every simulated course of the default scheduler; with other scores, some course ends badly"
+_BY_SCORES = "fine in every simulated trace of the default scheduler; with other scores, some trace ends badly"
 _WORDS = (
     ("stuck", "the rollout never ends: no new pod can run, and no old pod may be deleted"),
     ("may get stuck", "in some orders of events the rollout never ends"),
@@ -197,7 +197,7 @@ def _premises(outlook: SimulationReport, room: int) -> Iterator[str]:
 
 
 def _skew(workload: Workload, skew: Skew) -> Iterator[str]:
-    yield f"{visible(str(workload))}: pods per {visible(skew.topology_key)} after {skew.event}, {skew.runs} seeded runs"
+    yield f"{visible(str(workload))}: pods per {visible(skew.topology_key)} after {skew.event}, {skew.runs} random runs"
     yield f"  {'/'.join(map(visible, skew.domains))}"
     for counts, times in skew.ends:
         apart = "/".join(map(str, skew_of(counts)))

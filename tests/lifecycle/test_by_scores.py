@@ -51,7 +51,7 @@ def test_the_report_names_both_courses_and_what_is_missing():
         "depends on the scheduler's scores",
         "one way it ends badly, with other scores",
         "one way it ends well",
-        "missing: a proof that no other course of the default scheduler ends badly",
+        "missing: a proof that no other trace of the default scheduler ends badly",
     ):
         assert line in text
     (row,) = (w for w in json.loads(as_json(outlook))["workloads"] if w["object"].endswith("agent"))

@@ -108,7 +108,7 @@ def test_beyond_the_search_courses_play_preemption_too():
     )
     high = cell(outlook, "high", "deploy")
     assert high.text == "25/25 ?"
-    assert "seeded course" in high.missing[0]
+    assert "random trace" in high.missing[0]
 
 
 thorough = settings(

@@ -111,7 +111,7 @@ def test_the_legend_explains_what_is_printed_and_nothing_else(zones):
     lines = as_text(zones).splitlines()
     assert "  3/6 −3   3 of the 6 wanted pods run in the end, 3 not" in lines
     assert any(line.strip().startswith("stuck ") for line in lines)
-    assert not any(line.strip().startswith("seeded course") for line in lines)
+    assert not any(line.strip().startswith("random trace") for line in lines)
     fine = as_text(told(sketch(), workload("Deployment", "web", 2), events=("deploy", "node-loss")))
     assert "of the" not in fine
     assert "never ends" not in fine
@@ -122,7 +122,7 @@ def test_the_legend_explains_what_is_printed_and_nothing_else(zones):
     big = [workload("Deployment", "a", 60, asking("700m")), workload("Deployment", "b", 70, asking("900m"))]
     unknown = as_text(told(sketch(10), *big, events=("deploy", "node-loss")))
     assert "  ?  " in unknown
-    assert "\n  seeded course  " in unknown
+    assert "\n  random trace  " in unknown
     assert "\n  counting       " in unknown
 
 

@@ -68,7 +68,7 @@ def test_a_course_that_is_cut_short_is_said_to_be(monkeypatch):
     outlook = told(sketch(10), *objects, pictured="node-loss")
     found = cell(outlook, "b", "deploy")
     assert found.verdict == UNKNOWN
-    assert any("too many steps to follow a course" in m for m in found.missing)
+    assert any("too many steps to follow a trace" in m for m in found.missing)
     assert outlook.before is None
     assert all(c.text for row in outlook.rows for c in row.cells if c.verdict != NONE)
 

@@ -15,10 +15,10 @@ _MOST = 1_000_000
 _HINT = "--scale takes NAME=N, NAMESPACE/NAME=N or KIND/NAMESPACE/NAME=N"
 
 
-def sizes(asked: Collection[str], setting: Setting) -> Mapping[int, tuple[int, ...]]:
+def sizes(options: Collection[str], setting: Setting) -> Mapping[int, tuple[int, ...]]:
     """Return position of a workload → its numbers of replicas, each once. Raises ValueError."""
     found: dict[int, dict[int, None]] = {}
-    for option in asked:
+    for option in options:
         name, size = _parsed(option)
         found.setdefault(_number(name, setting), {})[size] = None
     return {number: tuple(wanted) for number, wanted in found.items()}

@@ -105,12 +105,12 @@ def predict(deployment: Deployment, version: str) -> Forecast:
     usual, strict = (Options(profile=profile, kubernetes_version=minor) for profile in ("ci", "strict"))
     manifests = manifest_set(entries, usual.namespace, minor)
     rulebook = Rulebook.shipped()
-    asked = {phase.event for phase in deployment.phases}
+    events = {phase.event for phase in deployment.phases}
     scale = [one for phase in deployment.phases for one in phase.scale]
     return Forecast(
         report_on(manifests, cluster, (), usual, rulebook),
         report_on(manifests, cluster, (), strict, rulebook),
-        simulate(manifests, cluster, usual, [event for event in EVENTS if event in asked], scale=scale),
+        simulate(manifests, cluster, usual, [event for event in EVENTS if event in events], scale=scale),
     )
 
 

@@ -15,7 +15,7 @@ _KEY = (
     (FINE, "fine in every order of events"),
     (BAD, "always ends badly"),
     (DEPENDS, "depends on the order of events"),
-    (BY_SCORES, "depends on the scheduler's scores: fine in every simulated course with the default ones"),
+    (BY_SCORES, "depends on the scheduler's scores: fine in every simulated trace with the default ones"),
     (UNKNOWN, "not established"),
 )
 

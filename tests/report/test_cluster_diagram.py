@@ -122,7 +122,7 @@ def test_few_nodes_are_drawn_one_by_one(tmp_path: Path) -> None:
 
 def test_too_many_pods_are_told_not_drawn(tmp_path: Path) -> None:
     _, panorama = seen(tmp_path, count=500, replicas=2_000)
-    assert any("pods are not drawn: to place 2,000 on 1,003 nodes" in note for note in panorama.scene.notes)
+    assert any("pods are not drawn: placing 2,000 on 1,003 nodes" in note for note in panorama.scene.notes)
     assert not any(group.pods for group in panorama.scene.groups)
 
 

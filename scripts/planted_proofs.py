@@ -26,10 +26,9 @@ from kubesched_lint.findings import ObjectRef, Severity
 from kubesched_lint.lifecycle.verdicts import Cell
 from kubesched_lint.linter import refuting
 from kubesched_lint.linter.lint_text import lint_example
-from kubesched_lint.rulebook.examples import Example
+from kubesched_lint.rulebook.examples import Example, Trial
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
 from kubesched_lint.rulebook.rule import Rule, module_name
-from kubesched_lint.rulebook.trial import Trial
 
 SHARED = (
     "analysis.daemons",

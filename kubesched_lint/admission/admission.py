@@ -18,7 +18,7 @@ from kubesched_lint.findings import Source
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
 from kubesched_lint.model.workload import written_template
-from kubesched_lint.validation import class_words
+from kubesched_lint.validation import class_plugins
 from kubesched_lint.validation.removed import no_matches, removed_in
 
 if TYPE_CHECKING:
@@ -149,17 +149,17 @@ class Admission:
         computed = self._priority_class_of(pod)
         if computed is None:
             if "PriorityClass" in self.known:
-                message = class_words.no_priority_class(pod.priority_class)
+                message = class_plugins.no_priority_class(pod.priority_class)
                 yield AdmissionRefusal("Priority", message, (*pod.path, "priorityClassName"))
             return
         if not pod.priority_class and not computed.name and "PriorityClass" not in self.known:
             return  # an unknown default class may have the same value
         if pod.priority is not None and pod.priority != computed.value:
-            message = class_words.other_priority(pod.priority, computed.value)
+            message = class_plugins.other_priority(pod.priority, computed.value)
             yield AdmissionRefusal("Priority", message, (*pod.path, "priority"))
         policy = computed.preemption_policy
         if pod.preemption_policy and pod.preemption_policy != policy:
-            message = class_words.other_policy(pod.preemption_policy, policy)
+            message = class_plugins.other_policy(pod.preemption_policy, policy)
             yield AdmissionRefusal("Priority", message, (*pod.path, "preemptionPolicy"))
 
     def _priority_class_of(self, pod: Pod) -> PriorityClass | None:
@@ -186,16 +186,16 @@ class Admission:
         found = self.runtime_classes.get(pod.runtime_class)
         if found is None:
             if "RuntimeClass" in self.known:
-                message = class_words.no_runtime_class(pod.runtime_class)
+                message = class_plugins.no_runtime_class(pod.runtime_class)
                 yield AdmissionRefusal("RuntimeClass", message, (*pod.path, "runtimeClassName"))
             return
         if found.overhead and pod.overhead and found.overhead != pod.overhead:
             there = ("overhead", "podFixed")
-            yield AdmissionRefusal("RuntimeClass", class_words.OTHER_OVERHEAD, (*pod.path, "overhead"), found, there)
+            yield AdmissionRefusal("RuntimeClass", class_plugins.OTHER_OVERHEAD, (*pod.path, "overhead"), found, there)
         for key, value in sorted(found.node_selector.items()):
             own = pod.node_selector.get(key, value)
             if own != value:
-                message = class_words.other_node_selector(key, value, own)
+                message = class_plugins.other_node_selector(key, value, own)
                 at = ("scheduling", "nodeSelector", key)
                 yield AdmissionRefusal("RuntimeClass", message, (*pod.path, "nodeSelector", key), found, at)
 
@@ -203,7 +203,7 @@ class Admission:
         """Yield the refusal of validateOverhead: only a class may set a pod's overhead."""
         found = self.runtime_classes.get(pod.runtime_class)
         if pod.overhead and (found is not None or not pod.runtime_class) and not (found and found.overhead):
-            yield AdmissionRefusal("RuntimeClass", class_words.OVERHEAD_WITHOUT_CLASS, (*pod.path, "overhead"), found)
+            yield AdmissionRefusal("RuntimeClass", class_plugins.OVERHEAD_WITHOUT_CLASS, (*pod.path, "overhead"), found)
 
     # --- LimitRanger ------------------------------------------------------------------------------------------------
 
@@ -291,7 +291,7 @@ class Admission:
 
     def _by_quota(self, workload: Workload) -> Iterator[AdmissionRefusal]:
         """Yield a quota's refusal if a container does not set a resource that the quota requires."""
-        from kubesched_lint.model.quota import in_words, unsaid
+        from kubesched_lint.admission.quotas import in_words, unsaid
 
         pod = self.stored(workload.pod, source=workload.source)
         for quota in self.quotas_of(workload, pod):

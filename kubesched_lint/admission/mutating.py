@@ -14,7 +14,7 @@ from kubesched_lint.model.pod import Container, Pod, PodAffinityTerm, SpreadCons
 from kubesched_lint.model.policy import LimitRange, PriorityClass, RuntimeClass
 from kubesched_lint.model.resources import effective_requests
 from kubesched_lint.record import replace
-from kubesched_lint.validation.class_words import SYSTEM_PRIORITIES
+from kubesched_lint.validation.class_plugins import SYSTEM_PRIORITIES
 
 SYSTEM_PRIORITY_CLASSES: Mapping[str, PriorityClass] = {
     name: PriorityClass(name, value) for name, value in SYSTEM_PRIORITIES.items()

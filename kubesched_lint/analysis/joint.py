@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.analysis.problem import Demand, Problem
 from kubesched_lint.analysis.reachability import blocked_affinities
-from kubesched_lint.analysis.replacing import stays
+from kubesched_lint.analysis.rollout import stays
 from kubesched_lint.analysis.spread import spread_room
 from kubesched_lint.analysis.trial import trials_of
 from kubesched_lint.analysis.wanted import pods_of_the_set

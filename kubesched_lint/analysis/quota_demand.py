@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kubesched_lint import work
-from kubesched_lint.admission.quotas import asked_with_claims, counts
+from kubesched_lint.admission.quotas import PODS, asked, asked_with_claims, counts, unsaid
 from kubesched_lint.model.pod import BoundPod
 from kubesched_lint.model.policy import ResourceQuota
-from kubesched_lint.model.quota import PODS, asked, unsaid
 from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.world.world import Member, World, once_per_world
 

@@ -1,11 +1,15 @@
-"""How far a rolling update may go above and below its replicas."""
+"""Rolling updates: how far they go above and below the replicas, and which running pods they replace."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from kubesched_lint.cluster.revisions import by_revision, runs_newest
+from kubesched_lint.cluster.running import HASH
 from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.model.labels import Selector
-from kubesched_lint.model.pod import PodAffinityTerm
-from kubesched_lint.model.workload import Workload
+from kubesched_lint.model.pod import BoundPod, Pod, PodAffinityTerm, SpreadConstraint, WeightedPodAffinityTerm
+from kubesched_lint.model.workload import ROLLED_OUT, Workload
 from kubesched_lint.world.world import Member
 
 OLD_PODS = "the old pods stand on nodes that the new ones may use as well"
@@ -31,3 +35,60 @@ def selects_every_revision(workload: Workload, selector: Selector | None) -> boo
     """Whether a selector looks only at labels that no change of the template may touch."""
     pinned = {r.key for r in workload.selector.requirements} if workload.selector else set()
     return selector is not None and {r.key for r in selector.requirements} <= pinned
+
+
+# --- Which running pods a deployment of the manifests replaces --------------------------------------------------------
+
+
+def changes(it: Member, running: Sequence[BoundPod]) -> bool | None:
+    """Whether applying the manifest makes a new revision; None if neither the snapshot nor the pods show it."""
+    if it.workload.held or _takes_over(running):
+        return True
+    changed = it.template_changed
+    if changed is None and any(_tells_a_change(it.workload.pod, bound.pod) for bound in running[-1:]):
+        return True
+    if changed is False and not runs_newest(it.workload, running, it.world.cluster):
+        return True
+    return changed
+
+
+def _takes_over(running: Sequence[BoundPod]) -> bool:
+    """Whether some pods have no owner and no revision."""
+    return any(b.owner is None and not b.pod.labels.get(HASH) for b in running)
+
+
+def stays(it: Member, running: Sequence[BoundPod]) -> bool:
+    """Whether running pods may stay unchanged when the manifest is applied."""
+    if not any(b.node and not b.terminating for b in running):
+        return False
+    assert it.world.cluster is not None, "pods run on a cluster"
+    running = by_revision(it.workload, running, it.world.cluster)
+    replaces = it.workload.kind in ROLLED_OUT and not _takes_over(running)
+    return not replaces or not changes(it, running)
+
+
+def _tells_a_change(written: Pod, running: Pod) -> bool:
+    """Whether a running pod lacks something that the written template sets, so that it must be of another one."""
+    return (
+        not written.labels.items() <= running.labels.items()
+        or not written.node_selector.items() <= running.node_selector.items()
+        or not set(written.tolerations) <= set(running.tolerations)
+        or not set(written.host_ports) <= set(running.host_ports)
+        or any(_terms(one) != _terms(other) for one, other in zip(_rules(written), _rules(running), strict=True))
+    )
+
+
+def _rules(pod: Pod) -> tuple[Sequence[PodAffinityTerm | WeightedPodAffinityTerm | SpreadConstraint], ...]:
+    return (
+        pod.required_affinity,
+        pod.required_anti_affinity,
+        pod.preferred_affinity,
+        pod.preferred_anti_affinity,
+        pod.spread,
+    )
+
+
+def _terms(rules: Sequence[PodAffinityTerm | WeightedPodAffinityTerm | SpreadConstraint]) -> list[object]:
+    """The terms without those whose selectors the API server completes from label keys."""
+    terms = (r.term if isinstance(r, WeightedPodAffinityTerm) else r for r in rules)
+    return [t for t in terms if not t.match_label_keys and not getattr(t, "mismatch_label_keys", ())]

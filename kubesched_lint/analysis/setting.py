@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from kubesched_lint.admission.decision import CREATED
-from kubesched_lint.analysis.replacing import changes
+from kubesched_lint.analysis.rollout import changes
 from kubesched_lint.analysis.worlds import amid_rollout, as_it_stands, without_workloads
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.revisions import by_revision

@@ -8,7 +8,7 @@ from kubesched_lint.analysis.nearest import hint, nearest_priority_class
 from kubesched_lint.analysis.remedy import Remedy
 from kubesched_lint.findings import Hazard, UncheckedError, pattern
 from kubesched_lint.manifests.changes import Put
-from kubesched_lint.validation.class_words import no_priority_class
+from kubesched_lint.validation.class_plugins import no_priority_class
 from kubesched_lint.world.world import Member
 
 

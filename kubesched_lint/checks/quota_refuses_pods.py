@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kubesched_lint import work
+from kubesched_lint.admission.quotas import in_words, unsaid
 from kubesched_lint.analysis.quota_demand import STANDING, asked_of, drawing, shown_as, used
 from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.model.pod import Container, Pod
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
-from kubesched_lint.model.quota import in_words, unsaid
 from kubesched_lint.world.staying import staying_beside_set
 from kubesched_lint.world.world import Member, World
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import hint, nearest_name
 from kubesched_lint.findings import Hazard, UncheckedError, pattern
-from kubesched_lint.validation.class_words import no_runtime_class
+from kubesched_lint.validation.class_plugins import no_runtime_class
 from kubesched_lint.world.world import Member
 
 

@@ -13,10 +13,10 @@ from kubesched_lint.cli.parser import Command, CommandGroup
 from kubesched_lint.printing import json_text, say, say_exactly, tell, visible, visible_lines
 
 if TYPE_CHECKING:
+    from kubesched_lint.rulebook.examples import Trial
     from kubesched_lint.rulebook.frontmatter import CardError
     from kubesched_lint.rulebook.library import Rulebook
     from kubesched_lint.rulebook.rule import Rule
-    from kubesched_lint.rulebook.trial import Trial
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -81,9 +81,9 @@ def explain(
 
     Example: kubesched-lint rules explain anti-affinity-exceeds-domains
     """
+    from kubesched_lint.rulebook.card import as_markdown
     from kubesched_lint.rulebook.frontmatter import CardError
     from kubesched_lint.rulebook.library import UnknownRuleError
-    from kubesched_lint.rulebook.prose import as_markdown
 
     book = _book(own)
     if slug in book.families and slug not in book.rules:
@@ -124,8 +124,8 @@ def run_examples(
     """
     from pathlib import Path
 
+    from kubesched_lint.rulebook.examples import Trial
     from kubesched_lint.rulebook.library import UnknownRuleError, cards_folder
-    from kubesched_lint.rulebook.trial import Trial
 
     where = cards_folder() if folder is None else Path(folder)
     if not where.is_dir():

@@ -10,8 +10,8 @@ from typing import Any
 
 from kubesched_lint.lifecycle.bounds import frame
 from kubesched_lint.lifecycle.events import Phase, Story
-from kubesched_lint.lifecycle.outcomes import EventOutcome, outcome, outcomes
 from kubesched_lint.lifecycle.trace import replays, trace
+from kubesched_lint.lifecycle.verdicts import EventOutcome, outcome, outcomes
 from kubesched_lint.model.decode.nodes import decode_node
 from kubesched_lint.model.decode.objects import decode_object, gather
 from kubesched_lint.model.decode.workloads import decode_workload

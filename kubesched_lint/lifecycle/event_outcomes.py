@@ -1,4 +1,7 @@
-"""The results of each event for a group of workloads: every end that was found, with the course that leads there."""
+"""The results of each event for a group of workloads: every end that was found, with the course that leads there.
+
+``idle`` names the reason why an event does not concern a workload.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from kubesched_lint.lifecycle.events import Phase, Story
-from kubesched_lint.lifecycle.outcomes import EventOutcome, outcome
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.lifecycle.states import DesiredState, State
+from kubesched_lint.lifecycle.verdicts import EventOutcome, outcome
 from kubesched_lint.model.node import ZONE
-from kubesched_lint.model.workload import ROLLED_OUT, Workload
+from kubesched_lint.model.workload import ROLLED_OUT, SCALED, Workload
 from kubesched_lint.record import record, replace
 
 _SCALE_TO = "scale-to-"
@@ -209,3 +212,34 @@ def _holds(story: Story, node: str, state: State, number: int) -> bool:
         pod_types.slots[slot].workload == number and pod_types.kind(slot) != "DaemonSet"
         for slot, _ in state.bound[position]
     )
+
+
+# --- Find the events that do not concern a workload -------------------------------------------------------------------
+
+
+def idle(setting: Setting, event: str, number: int) -> str:
+    """Return why an event does not concern a workload; empty if it does."""
+    workload, scaler = setting.workloads[number], setting.scalers.get(number)
+    scalable = workload.kind in SCALED
+    if workload.held and not workload.replicas:
+        return "paused: no pods" if workload.held == "paused" else workload.held
+    if event == "rollout" and workload.held:
+        return workload.held
+    if event == "rollout" and workload.kind not in ROLLED_OUT:
+        return "–"
+    if event == "rollout" and workload.strategy.type == "OnDelete":
+        return "OnDelete"
+    if event == "hpa-max" and (scaler is None or not scalable):
+        return "no HPA"
+    asked = scaled_to(event)
+    if asked is not None:
+        return "–" if asked not in setting.scaled.get(number, ()) else f"has {asked}" * (asked == workload.replicas)
+    if event == "scale-down" and not (scalable and size_after(setting, event, number) < workload.replicas):
+        return "–"
+    if not setting.nodes and event in ("node-loss", "drain"):
+        return "no nodes"
+    if event == "zone-loss" and not zones(setting):
+        return "no zones"
+    if not setting.wanted(number):
+        return "no pods"
+    return ""

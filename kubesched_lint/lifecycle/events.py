@@ -15,10 +15,9 @@ from kubesched_lint.cluster.template import AS_IT_RUNS, written_template
 from kubesched_lint.controllers import deployment
 from kubesched_lint.controllers.daemonset import pinned_to, with_daemon_tolerations
 from kubesched_lint.findings import ObjectRef
-from kubesched_lint.lifecycle.eviction import Drain
 from kubesched_lint.lifecycle.explore import DEFAULT_STATES, Exploration, Extra, explore, explore_by_runs
 from kubesched_lint.lifecycle.hints import wakes_on_node_change
-from kubesched_lint.lifecycle.losing import Loss
+from kubesched_lint.lifecycle.leaving_nodes import Drain, Loss
 from kubesched_lint.lifecycle.oracle import Oracle
 from kubesched_lint.lifecycle.states import DesiredState, PodTypes, State, empty, with_running
 from kubesched_lint.lifecycle.transitions import MOST_WAYS, Transitions, overlooked

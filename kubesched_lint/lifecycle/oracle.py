@@ -19,8 +19,7 @@ from kubesched_lint.controllers.daemonset import pinned
 from kubesched_lint.controllers.statefulset import claims_of, pod_with_claims
 from kubesched_lint.lifecycle.adverse import worst
 from kubesched_lint.lifecycle.daemons import Daemons
-from kubesched_lint.lifecycle.hints import may_miss
-from kubesched_lint.lifecycle.hopeless import Hopeless
+from kubesched_lint.lifecycle.hints import Hopeless, may_miss
 from kubesched_lint.lifecycle.preempting import Preemption, evictions
 from kubesched_lint.lifecycle.standing import Standing, differing
 from kubesched_lint.lifecycle.states import DesiredState, Held, PodTypes, State
@@ -32,8 +31,8 @@ from kubesched_lint.model.storage import Claim
 from kubesched_lint.record import replace
 from kubesched_lint.scheduler.binding import bind, with_topology_labels
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose
+from kubesched_lint.scheduler.placement import is_sampled
 from kubesched_lint.scheduler.plugins.volume_binding import BIND_COMPLETED, SELECTED_NODE
-from kubesched_lint.scheduler.sampling import is_sampled
 from kubesched_lint.scheduler.scoring import Scoring
 
 

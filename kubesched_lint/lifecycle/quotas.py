@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kubesched_lint.admission.quotas import asked_with_claims, counts, is_of_claims
+from kubesched_lint.admission.quotas import PODS, asked, asked_with_claims, canonical, counts, is_of_claims
 from kubesched_lint.lifecycle.setting import Setting, once_per_setting
 from kubesched_lint.model.policy import ResourceQuota
 from kubesched_lint.model.quantity import show
-from kubesched_lint.model.quota import PODS, asked, canonical
 from kubesched_lint.model.storage import Claim
 from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.record import replace as replace_record

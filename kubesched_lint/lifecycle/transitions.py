@@ -11,8 +11,8 @@ from random import Random
 
 from kubesched_lint import work
 from kubesched_lint.controllers import deployment, statefulset
-from kubesched_lint.lifecycle import ordinals, resizing
-from kubesched_lint.lifecycle import statefulset_parallel as parallel
+from kubesched_lint.lifecycle import resizing
+from kubesched_lint.lifecycle import statefulset_pods as stateful
 from kubesched_lint.lifecycle.daemons import synced
 from kubesched_lint.lifecycle.hints import wakes_on_bind, wakes_on_delete
 from kubesched_lint.lifecycle.oracle import Oracle
@@ -316,8 +316,8 @@ class Transitions:
         kind = self._kind(desired)
         if kind == "DaemonSet":
             return self._daemons[desired.workload].created(state)
-        if kind == "StatefulSet" and parallel.is_pooled(desired):
-            return parallel.created(self.pod_types, desired, state)
+        if kind == "StatefulSet" and stateful.is_pooled(desired):
+            return stateful.created(self.pod_types, desired, state)
         if kind == "StatefulSet":
             for ordinal in self._stateful(desired, state).create:
                 revision = desired.revision_of(ordinal)
@@ -370,11 +370,11 @@ class Transitions:
         kind = self._kind(desired)
         if kind == "DaemonSet":
             yield from self._daemons[desired.workload].deletions(state)
-        elif kind == "StatefulSet" and parallel.is_pooled(desired):
-            yield from parallel.deletions(self.pod_types, desired, state)
+        elif kind == "StatefulSet" and stateful.is_pooled(desired):
+            yield from stateful.deletions(self.pod_types, desired, state)
         elif kind == "StatefulSet":
             for ordinal in self._stateful(desired, state).delete:
-                yield ordinals.without(self.pod_types, desired.workload, ordinal, state)
+                yield stateful.without_ordinal(self.pod_types, desired.workload, ordinal, state)
         elif kind == "Deployment":
             sizes = self._sizes(desired, counts)
             if sizes:
@@ -391,7 +391,7 @@ class Transitions:
     def _stateful(self, desired: DesiredState, state: State) -> statefulset.StatefulSetSync:
         workload = desired.spec
         return statefulset.sync(
-            ordinals.members(self.pod_types, desired.workload, state),
+            stateful.pods_by_ordinal(self.pod_types, desired.workload, state),
             desired.replicas,
             desired.revision,
             ordered=workload.pod_management != "Parallel",

@@ -72,7 +72,7 @@ def stands_already(rule: Rule, it: Member, hazard: Hazard) -> bool:
     running = it.running_pods
     if not running:
         return False
-    from kubesched_lint.analysis.replacing import stays
+    from kubesched_lint.analysis.rollout import stays
 
     return stays(it, running)
 

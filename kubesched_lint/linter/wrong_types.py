@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from kubesched_lint.findings import InputError, Path, one_line
 from kubesched_lint.manifests.classify import braces, placeholder_of, rendered_text, value_at
 from kubesched_lint.manifests.document import Document, Skipped
-from kubesched_lint.manifests.drop_value import affordable, set_aside
 from kubesched_lint.model.decode.fields import DecodeError
 from kubesched_lint.model.decode.objects import decode_object
 from kubesched_lint.record import record
+from kubesched_lint.validation.refusals import affordable, set_aside
 
 if TYPE_CHECKING:
     from kubesched_lint.validation.validate import ApiServerAnswer

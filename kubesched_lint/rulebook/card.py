@@ -1,4 +1,7 @@
-"""A card: the front matter that defines a rule, the prose that explains it, and the faults of both."""
+"""A card: the front matter that defines a rule, the prose that explains it, and the faults of both.
+
+``as_markdown`` gives a whole rule as one text.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ from kubesched_lint.files import content_at
 from kubesched_lint.findings import Path, Severity
 from kubesched_lint.record import record
 from kubesched_lint.rulebook.frontmatter import CardError, FrontMatter, front_matter
-from kubesched_lint.rulebook.markdown import Fence, Heading, blocks
 from kubesched_lint.rulebook.rule import Check, Mend, Rule, Templates
 from kubesched_lint.rulebook.wording import WordingError, placeholders
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
+
 
 HEADINGS = ("What it finds", "Why it hurts", "Example", "Use instead", "What it cannot see")
 
@@ -247,3 +250,87 @@ def _one_line(text: object) -> str:
 def _default(param: Mapping[str, Any]) -> object:
     default = param["default"]
     return tuple(default) if isinstance(default, list) else default
+
+
+# --- The Markdown structure of a card: headings, and fenced blocks with their lines -----------------------------------
+
+
+@record
+class Heading:
+    level: int
+    title: str
+    line: int
+
+
+@record
+class Fence:
+    """``info``: the words after the opening backticks; ``line``: number of the first line of ``text``."""
+
+    info: tuple[str, ...]
+    text: str
+    line: int
+    closed: bool = True
+
+
+def blocks(text: str, first_line: int = 1) -> Iterator[Heading | Fence]:
+    """Yield headings and fences in order; ``first_line`` is the number of the first line of ``text`` in its file."""
+    ticks, info, start = "", "", 0
+    content: list[str] = []
+    for number, line in enumerate(text.split("\n"), first_line):
+        if ticks:
+            if line.rstrip() == ticks:
+                yield Fence(tuple(info.split()), "".join(content), start)
+                ticks = ""
+            else:
+                content.append(f"{line}\n")
+        elif line.startswith("```"):
+            info = line.lstrip("`")
+            ticks = line[: len(line) - len(info)]
+            content, start = [], number + 1
+        elif line.startswith("#"):
+            title = line.lstrip("#")
+            if title.startswith(" "):
+                yield Heading(len(line) - len(title), title.strip(), number)
+    if ticks:
+        yield Fence(tuple(info.split()), "".join(content), start, closed=False)
+
+
+# --- A whole rule as one Markdown text: the facts of its front matter, then the card's explanation --------------------
+
+_PROFILES = {"on": "", "strict": ", only with --profile strict", "off": ", only when selected by name"}
+
+
+def as_markdown(rule: Rule, card: Card) -> str:
+    """Title, facts, the card's sections and its references."""
+    _, _, sections = card.body.partition(f"# {rule.slug}\n")
+    parts = [f"# {rule.slug}", f"{rule.summary}.", "\n".join(_facts(rule, card)), sections.strip()]
+    references = cast("list[str]", card.front.value.get("references", []))
+    if references:
+        parts.append("## References\n\n" + "\n".join(f"- <{url}>" for url in references))
+    return "\n\n".join(parts) + "\n"
+
+
+def _facts(rule: Rule, card: Card) -> Iterator[str]:
+    yield f"- **Severity:** {rule.severity.word}{_PROFILES[rule.default]}"
+    if rule.preview:
+        yield f"- **Preview:** new; at most a warning for now, {card.front.value['severity']} in a later version"
+    yield f"- **Family:** {rule.family}"
+    yield f"- **Evidence:** {', '.join(rule.evidence)}"
+    yield f"- **Needs:** {', '.join(rule.needs)}" + (f"; also reads {', '.join(rule.uses)}" if rule.uses else "")
+    for key, label in (("each", "Of each"), ("where", "Where"), ("require", "Requires")):
+        if "require" in card.front.value and key in card.front.value:
+            yield f"- **{label}:** `{' '.join(str(card.front.value[key]).split())}`"
+    params = cast("Mapping[str, Mapping[str, Any]]", card.front.value.get("params", {}))
+    for name, default in rule.params.items():
+        yield f"- **Parameter** `{name}` (default `{default}`): {params[name]['description']}"
+    if rule.fix:
+        yield (
+            "- **Fix:** `--fix` may apply one"
+            if rule.fix == "safe"
+            else "- **Fix:** `--fix --unsafe-fixes` may apply one"
+        )
+    if rule.yields_to:
+        yield f"- **Yields to:** {', '.join(rule.yields_to)}"
+    if rule.formerly:
+        yield f"- **Formerly:** {', '.join(rule.formerly)}"
+    yield f"- **Since:** {rule.since}"

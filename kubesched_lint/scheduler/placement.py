@@ -1,6 +1,7 @@
 """Place pods of one kind one after another, each on a node that the scheduler could choose.
 
-Mirrors schedulePod and selectHost of ``pkg/scheduler/schedule_one.go`` (v1.36).
+On large clusters the scheduler scores only some of the feasible nodes.
+Mirrors schedulePod, numFeasibleNodesToFind and selectHost of ``pkg/scheduler/schedule_one.go`` (v1.36).
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from kubesched_lint.model.labels import Selector
 from kubesched_lint.model.pod import BoundPod, Pod
 from kubesched_lint.scheduler.binding import bind
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose
-from kubesched_lint.scheduler.sampling import is_sampled, nodes_to_find
 from kubesched_lint.scheduler.scoring import Scoring
 
 
@@ -100,3 +100,31 @@ def _first_members(nodes: NodeSet, most: int, width: int) -> NodeSet:
         else:
             low = middle + 1
     return nodes & first(low)
+
+
+# --- Which nodes the scheduler may choose: on large clusters it scores only some of the feasible ones -----------------
+
+FEW_NODES = 100
+LEAST_PERCENTAGE = 5
+
+
+def nodes_to_find(looked_at: int, percentage: int = 0) -> int:
+    """Return the number of feasible nodes, out of ``looked_at``, after which the search stops.
+
+    ``percentage`` is percentageOfNodesToScore; 0 is its default: 50 minus one per 125 nodes, at least 5.
+    """
+    if looked_at < FEW_NODES:
+        return looked_at
+    if percentage == 0:
+        percentage = max(50 - looked_at // 125, LEAST_PERCENTAGE)
+    return max(looked_at * percentage // 100, FEW_NODES)
+
+
+def is_sampled(diagnosis: Diagnosis, percentage: int = 0) -> bool:
+    """Return whether some feasible nodes are not scored; which ones depends on where the last search stopped.
+
+    Then the pod may land on every feasible node, not only on those of the highest total: scores are normalised over the
+    sample, so even the order of two nodes can depend on the other nodes in it.
+    """
+    looked_at = diagnosis.total - diagnosis.outside.bit_count()
+    return diagnosis.feasible.bit_count() > nodes_to_find(looked_at, percentage)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubesched_lint.validation.admission import Classes
+from kubesched_lint.validation.class_plugins import Classes
 from kubesched_lint.validation.validate import validate
 
 _NAMED = re.compile(r'unknown field "([^"]+)"|Go struct field [^. ]+\.(\S+) of type')

@@ -1,14 +1,20 @@
-"""Rules for names, labels and port names: each function returns its complaints, none for a valid text.
+"""Rules for names, labels, port names and addresses: each function returns its complaints, none for a valid text.
 
 Mirrors ``k8s.io/apimachinery/pkg/util/validation`` and ``pkg/api/validate/content`` (v1.36). Upstream counts bytes; its
-older half calls them characters.
+older half calls them characters. IP addresses and CIDRs mirror ``IsValidIPForLegacyField`` and
+``IsValidCIDRForLegacyField`` of ``validation/ip.go`` with the gate StrictIPCIDRValidation off: refused is only what
+every server refuses.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+
+from kubesched_lint.findings import Path
+from kubesched_lint.model.labels import go_int
+from kubesched_lint.validation.causes import Cause, invalid
 
 Complaints = tuple[str, ...]
 NameRule = Callable[[str], Complaints]
@@ -213,3 +219,37 @@ def config_key(name: str) -> Complaints:
     elif name.startswith(".."):
         found.append("must not start with '..'")
     return tuple(found)
+
+
+# --- IP addresses and CIDRs in fields that have always been parsed leniently: leading zeros are allowed ---------------
+
+
+def family(text: str) -> str:
+    """Return ``IPv4`` or ``IPv6``; empty if the text is not an address."""
+    if ":" not in text:
+        parts = text.split(".")
+        return "IPv4" if len(parts) == 4 and all(_is_number(part, 255) for part in parts) else ""
+    from ipaddress import AddressValueError, IPv6Address
+
+    try:
+        address = IPv6Address(text)
+    except AddressValueError:
+        return ""
+    return "" if address.scope_id is not None else "IPv4" if address.ipv4_mapped else "IPv6"
+
+
+def ip_address(text: str, path: Path, *, field: str | None = None) -> Iterator[Cause]:
+    if not family(text):
+        yield invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)", field=field)
+
+
+def _is_number(text: str, most: int) -> bool:
+    number = go_int(text) if text.isdigit() else None
+    return number is not None and number <= most
+
+
+def cidr(text: str, path: Path, *, field: str | None = None) -> Iterator[Cause]:
+    address, slash, length = text.partition("/")
+    kind = family(address)
+    if not (kind and slash and _is_number(length, 32 if kind == "IPv4" else 128)):
+        yield invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)", field=field)

@@ -86,8 +86,7 @@ def _with_requests(spec: Value) -> Value:
             changed[group] = [_with_own_requests(container) for container in spec[group]]
     resources = spec.get("resources", {})
     if resources.get("limits"):
-        from kubesched_lint.validation.podresources import aggregate
-        from kubesched_lint.validation.resources import allows_overcommit, is_huge_page
+        from kubesched_lint.validation.resources import aggregate, allows_overcommit, is_huge_page
 
         total = {name: str(found) for name, found in aggregate(changed, "requests").items() if allows_overcommit(name)}
         given = total | resources["limits"] | total | resources.get("requests", {})

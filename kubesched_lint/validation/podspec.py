@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.validation.addresses import ip_address
 from kubesched_lint.validation.affinity import affinity, label_keys
 from kubesched_lint.validation.causes import (
     Cause,
@@ -29,6 +28,7 @@ from kubesched_lint.validation.names import (
     dns_subdomain,
     dns_subdomain_with_underscore,
     in_range,
+    ip_address,
     label_value,
     qualified_name,
 )
@@ -53,7 +53,7 @@ def pod_spec(spec: Value, path: Path, *, pod: Value | None = None) -> Iterator[C
         yield from _resource_claims(spec["resourceClaims"], (*path, "resourceClaims"))
     yield from _all_containers(spec, sound, path)
     if "resources" in spec:
-        from kubesched_lint.validation.podresources import pod_resources
+        from kubesched_lint.validation.resources import pod_resources
 
         yield from pod_resources(spec, path)
     if spec.get("hostNetwork"):

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.validation.addresses import cidr, family, ip_address
 from kubesched_lint.validation.causes import (
     Cause,
     duplicate,
@@ -25,9 +24,12 @@ from kubesched_lint.validation.labels import label_map
 from kubesched_lint.validation.metadata import object_meta
 from kubesched_lint.validation.names import (
     Complaints,
+    cidr,
     dns1035_label,
     dns_label,
     dns_subdomain,
+    family,
+    ip_address,
     port_number,
     qualified_name,
 )

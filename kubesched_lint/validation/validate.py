@@ -17,7 +17,7 @@ from kubesched_lint.validation.removed import no_matches, removed_in
 from kubesched_lint.validation.schema import LATEST, RECORDED, ROOTS, VERSIONS
 
 if TYPE_CHECKING:
-    from kubesched_lint.validation.admission import Classes
+    from kubesched_lint.validation.class_plugins import Classes
 
 Rules = Callable[[dict[str, Any]], Iterator[Cause]]
 
@@ -81,7 +81,7 @@ def in_brackets(causes: tuple[Cause, ...]) -> str:
 
 
 def _admitted(pod: dict[str, Any], classes: Classes) -> ApiServerAnswer:
-    from kubesched_lint.validation.admission import after_validation, before_validation
+    from kubesched_lint.validation.class_plugins import after_validation, before_validation
 
     refusal = before_validation(pod, classes)
     if refusal is None:

@@ -14,11 +14,10 @@ from ruamel.yaml import YAML
 
 from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename, applied
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.editing import splice_of
+from kubesched_lint.manifests.editing import splice_of, spliced
 from kubesched_lint.manifests.full_reader import build
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.manifests.second_reader import Made, objection
-from kubesched_lint.manifests.splicing import spliced
 from kubesched_lint.manifests.split import is_json
 
 WORDS = ["a", "web", "1.0", "yes", "x: y", "it's", 'say "x"', "# no", "0x10", "", "two words", "-", "é", "null", "- a"]

@@ -18,7 +18,7 @@ from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.controllers.replicaset import draws
 from kubesched_lint.linter import wrong_types
 from kubesched_lint.linter.waivers import find_waivers
-from kubesched_lint.manifests.drop_value import affordable
+from kubesched_lint.validation.refusals import affordable
 from tests.garbage.garbage import ZONES
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n"

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from kubesched_lint.controllers.bounds import rolling_bounds
 from kubesched_lint.lifecycle.closed_forms import placed
 from kubesched_lint.lifecycle.counted import count
-from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, size_after
-from kubesched_lint.lifecycle.idle import idle
+from kubesched_lint.lifecycle.event_outcomes import EventOutcomes, idle, size_after
 from kubesched_lint.lifecycle.matrix import EVENTS
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.stories import story_of

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.lifecycle.event_outcomes import with_new_template
 from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.outcomes import outcome as counted
 from kubesched_lint.lifecycle.trace import replays, trace
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
+from kubesched_lint.lifecycle.verdicts import outcome as counted
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.report.simulation_report import as_text
 from tests.lifecycle import tiny_explorer

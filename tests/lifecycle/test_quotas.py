@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from kubesched_lint.admission.quotas import asked, canonical, in_words, unsaid
 from kubesched_lint.lifecycle.counted import count
 from kubesched_lint.lifecycle.setting import Setting
 from kubesched_lint.lifecycle.verdicts import BAD, DEPENDS, FINE, UNKNOWN
@@ -13,7 +14,6 @@ from kubesched_lint.model.decode.workloads import decode_workload
 from kubesched_lint.model.inventory import Inventory
 from kubesched_lint.model.node import HOSTNAME, Node
 from kubesched_lint.model.policy import ResourceQuota
-from kubesched_lint.model.quota import asked, canonical, in_words, unsaid
 from kubesched_lint.report.simulation_report import as_text
 from tests.lifecycle.simulated import asking, cell, other, sketch, told, workload
 from tests.lifecycle.test_what_runs_already import running

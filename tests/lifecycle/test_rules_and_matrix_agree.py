@@ -23,9 +23,8 @@ from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.report.simulation_report import as_text
-from kubesched_lint.rulebook.examples import Example
+from kubesched_lint.rulebook.examples import Example, Trial
 from kubesched_lint.rulebook.rule import cards_folder
-from kubesched_lint.rulebook.trial import Trial
 from tests.analysis import test_errors_are_proofs as made
 
 TRIAL = Trial.of(cards_folder())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kubesched_lint.lifecycle.event_outcomes import with_new_template
 from kubesched_lint.lifecycle.events import Story
-from kubesched_lint.lifecycle.outcomes import outcome as counted
+from kubesched_lint.lifecycle.verdicts import outcome as counted
 from kubesched_lint.model.inventory import Inventory
 from tests.lifecycle import tiny_explorer
 from tests.lifecycle.made_settings import nodes, workload

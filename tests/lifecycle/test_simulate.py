@@ -256,7 +256,7 @@ def test_ordinals_below_the_partition_come_back_at_the_revision_they_had(tmp_pat
 
     from kubesched_lint.lifecycle.event_outcomes import with_new_template
     from kubesched_lint.lifecycle.events import Story
-    from kubesched_lint.lifecycle.outcomes import outcome
+    from kubesched_lint.lifecycle.verdicts import outcome
     from kubesched_lint.model.inventory import Inventory
 
     options = Options()

@@ -20,8 +20,8 @@ from kubesched_lint.commands.lint.run import Request, check
 from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import Options
 from kubesched_lint.manifests.inputs import InputFile
+from kubesched_lint.rulebook.examples import Trial
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
-from kubesched_lint.rulebook.trial import Trial
 
 ROOT = Path(__file__).parents[2]
 SKETCH = str(ROOT / "fixtures/clusters/three-zones.yaml")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint.findings import Path
-from kubesched_lint.manifests.drop_value import set_aside
+from kubesched_lint.validation.refusals import set_aside
 
 VALUE: dict[str, Any] = {"a": {"b": [1, {"c": 2}]}, "d": {"e": 3}}
 

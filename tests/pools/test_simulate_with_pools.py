@@ -10,8 +10,7 @@ import pytest
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
 from kubesched_lint.commands.simulate.what_if_cells import _helped
-from kubesched_lint.lifecycle.outcomes import Range
-from kubesched_lint.lifecycle.verdicts import BAD, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, UNKNOWN, Cell, Range
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.manifests.loader import documents

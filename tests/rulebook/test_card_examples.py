@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint.linter.lint_text import lint_example
-from kubesched_lint.rulebook.examples import Example, failures, rules_for
+from kubesched_lint.rulebook.examples import Example, Trial, failures, rules_for
 from kubesched_lint.rulebook.rule import Rule, cards_folder
-from kubesched_lint.rulebook.trial import Trial
 
 TRIAL = Trial.of(cards_folder())
 

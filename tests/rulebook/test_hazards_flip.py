@@ -16,9 +16,8 @@ import yaml
 
 from kubesched_lint.findings import Finding, Path, Report
 from kubesched_lint.linter.lint_text import lint_example
-from kubesched_lint.rulebook.examples import Example, rules_for
+from kubesched_lint.rulebook.examples import Example, Trial, rules_for
 from kubesched_lint.rulebook.rule import cards_folder
-from kubesched_lint.rulebook.trial import Trial
 
 TRIAL = Trial.of(cards_folder())
 

@@ -16,9 +16,9 @@ from kubesched_lint.findings import Report, Severity
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.linter.options import Options
 from kubesched_lint.rulebook.cel import language
+from kubesched_lint.rulebook.examples import Trial
 from kubesched_lint.rulebook.loading import usable
 from kubesched_lint.rulebook.own import rulebook_with
-from kubesched_lint.rulebook.trial import Trial
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "rules"

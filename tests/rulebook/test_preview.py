@@ -18,8 +18,7 @@ from kubesched_lint.record import replace
 from kubesched_lint.report import as_json, as_sarif, as_text
 from kubesched_lint.report.context import CardView, RenderContext
 from kubesched_lint.rulebook.build import index_text, readme_text
-from kubesched_lint.rulebook.card import faults, parse_card, to_rule
-from kubesched_lint.rulebook.prose import as_markdown
+from kubesched_lint.rulebook.card import as_markdown, faults, parse_card, to_rule
 from kubesched_lint.rulebook.rule import Rule
 from kubesched_lint.rulebook.settings_schema import with_rules
 

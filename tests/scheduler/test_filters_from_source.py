@@ -11,9 +11,9 @@ from kubesched_lint.model.node import HOSTNAME, ZONE, Taint
 from kubesched_lint.model.pod import NodeSelectorTerm, PodAffinityTerm, SpreadConstraint, Toleration
 from kubesched_lint.model.policy import Namespace
 from kubesched_lint.scheduler.framework import diagnose, message, static_reach, untolerated_taint
+from kubesched_lint.scheduler.placement import is_sampled, nodes_to_find
 from kubesched_lint.scheduler.preemption import preempt
 from kubesched_lint.scheduler.quirks import QUIRKS, has, parse
-from kubesched_lint.scheduler.sampling import is_sampled, nodes_to_find
 from tests.scheduler.small import PLENTY, bound, feasible, node, pod, reasons, selecting, state
 
 OWN = PodAffinityTerm(HOSTNAME, selecting(app="web"))

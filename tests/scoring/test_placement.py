@@ -14,8 +14,7 @@ from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import BoundPod, Container, NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.scheduler.framework import diagnose
-from kubesched_lint.scheduler.placement import Placer, in_turn
-from kubesched_lint.scheduler.sampling import nodes_to_find
+from kubesched_lint.scheduler.placement import Placer, in_turn, nodes_to_find
 from kubesched_lint.scheduler.scoring import score
 
 GI = 1 << 30

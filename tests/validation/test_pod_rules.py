@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.validation.admission import Classes
+from kubesched_lint.validation.class_plugins import Classes
 from kubesched_lint.validation.validate import validate
 
 

@@ -23,8 +23,7 @@ from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.lifecycle.courses import Effort
 from kubesched_lint.lifecycle.matrix import EVENTS
-from kubesched_lint.lifecycle.outcomes import Range
-from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, BY_SCORES, DEPENDS, FINE, UNKNOWN, Cell, Range
 from kubesched_lint.linter import refuting
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.linter.lint import lint

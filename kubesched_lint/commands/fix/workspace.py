@@ -15,10 +15,9 @@ from kubesched_lint.findings import Path
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.manifests.editing import splice_of
+from kubesched_lint.manifests.editing import splice_of, spliced
 from kubesched_lint.manifests.inputs import LARGEST, STDIN, standard_input
 from kubesched_lint.manifests.loader import Entry, documents
-from kubesched_lint.manifests.splicing import spliced
 from kubesched_lint.manifests.split import text_of
 from kubesched_lint.model.decode.objects import is_read
 from kubesched_lint.record import record, replace

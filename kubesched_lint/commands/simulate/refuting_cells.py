@@ -14,9 +14,8 @@ from kubesched_lint.analysis.wanted import pods_wanted
 from kubesched_lint.lifecycle.event_outcomes import FinalState
 from kubesched_lint.lifecycle.judging import judged
 from kubesched_lint.lifecycle.matrix import Matrix, Row
-from kubesched_lint.lifecycle.outcomes import Range
 from kubesched_lint.lifecycle.quotas import most_pods
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, UNKNOWN, Cell, Range
 from kubesched_lint.linter import refuting
 from kubesched_lint.record import replace
 from kubesched_lint.world.world import Member, World

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from kubesched_lint.analysis.worlds import WhatIf, with_known_growth, with_spares
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.lifecycle.outcomes import Range
-from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, words
+from kubesched_lint.lifecycle.verdicts import BAD, FINE, NONE, UNKNOWN, Cell, Range, words
 from kubesched_lint.record import replace
 from kubesched_lint.text import first_few
 from kubesched_lint.world.premises import groups_premise

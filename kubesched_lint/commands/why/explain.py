@@ -12,9 +12,8 @@ from kubesched_lint.model.pod import Pod
 from kubesched_lint.record import record
 from kubesched_lint.scheduler.detail import Details
 from kubesched_lint.scheduler.framework import Diagnosis, diagnose, message
-from kubesched_lint.scheduler.placement import Placer
+from kubesched_lint.scheduler.placement import Placer, is_sampled
 from kubesched_lint.scheduler.preemption import preempt
-from kubesched_lint.scheduler.sampling import is_sampled
 from kubesched_lint.scheduler.scoring import score
 from kubesched_lint.scheduler.verdict import Rejection
 

@@ -1,7 +1,8 @@
-"""A Parallel StatefulSet creates its pods at once, so any of them may land on any node.
+"""The pods of a StatefulSet in a State: by ordinal, or by pool where the pods are created in parallel.
 
-Pods that were created together are exchangeable until their controller selects one. They share one slot, a pool of
-ordinals, and a deletion chooses the ordinal. That is exact, because only the controller reads ordinals
+A Parallel StatefulSet creates its pods at once, so any of them may land on any node. Pods that were created together
+are exchangeable until their controller selects one. They share one slot, a pool of ordinals, and a deletion chooses the
+ordinal. That is exact, because only the controller reads ordinals
 (``pkg/controller/statefulset/stateful_set_control.go``, allowsBurst). Sets with claims have no pools.
 """
 
@@ -12,6 +13,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from kubesched_lint.controllers.replicaset import draws
+from kubesched_lint.controllers.statefulset import OrdinalPod
 from kubesched_lint.lifecycle.states import (
     FRESH,
     DesiredState,
@@ -169,3 +171,40 @@ def _renamed(pod_types: PodTypes, state: State, pool: Pool, gone: Collection[int
         if s == pool.slot:
             state = with_waiting(with_waiting(state, s, status, -count), slot, status, count)
     return state
+
+
+# --- The pods by ordinal ---------------------------------------------------------------------------------------------
+
+
+def pods_by_ordinal(pod_types: PodTypes, workload: int, state: State) -> dict[int, OrdinalPod]:
+    """Return ordinal → pod of a StatefulSet."""
+    found = {}
+    for held in (*state.bound, state.leaving):
+        for slot, _ in held:
+            owner, revision, ordinal = pod_types.slots[slot]
+            if owner == workload:
+                found[ordinal] = OrdinalPod(revision, not pod_types.unready[slot])
+    for slot, _, _ in state.waiting:
+        owner, revision, ordinal = pod_types.slots[slot]
+        if owner == workload:
+            found[ordinal] = OrdinalPod(revision, False)
+    return found
+
+
+def without_ordinal(
+    pod_types: PodTypes, workload: int, ordinal: int, state: State
+) -> tuple[Step, State, tuple[int, ...]]:
+    """Return the deletion of one pod: ``(step, state after, slots of the deleted bound pods)``."""
+
+    def is_it(slot: int) -> bool:
+        return pod_types.slots[slot].workload == workload and pod_types.slots[slot].ordinal == ordinal
+
+    for position, held in enumerate(state.bound):
+        for slot, _ in held:
+            if is_it(slot):
+                return Step("delete", slot, position), with_bound(state, position, slot, -1), (slot,)
+    for slot, _ in state.leaving:
+        if is_it(slot):
+            return Step("delete", slot), with_leaving(state, slot, -1), (slot,)
+    slot, status, _ = next(q for q in state.waiting if is_it(q[0]))
+    return Step("delete", slot), with_waiting(state, slot, status, -1), ()

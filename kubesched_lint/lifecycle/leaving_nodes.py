@@ -1,0 +1,149 @@
+"""Pods leave a node: the loss of nodes with their pods, and a drain by the eviction API.
+
+Lost pods go all at once if the order does not matter, else one after another. The pods of a lost node are deleted one
+by one, in any order, and controllers act in between (``pkg/controller/podgc/gc_controller.go``, gcOrphaned). A
+StatefulSet that loses its second pod first has two waiting pods in the end, else one. A Deployment in a rollout depends
+on the number of available pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kubesched_lint.controllers.bounds import allowed_disruptions, covers, lets_unready_go
+from kubesched_lint.lifecycle.hints import wakes_on_delete, wakes_on_node_change
+from kubesched_lint.lifecycle.states import State, Step, queued, with_bound, with_leaving
+from kubesched_lint.lifecycle.transitions import Move, Transitions, overlooked
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.model.policy import DisruptionBudget
+
+
+class Loss:
+    """The loss of all nodes except the ``kept`` positions of ``before``; ``after`` has only the kept nodes."""
+
+    def __init__(self, before: Transitions, after: Transitions, kept: Sequence[int]) -> None:
+        self._before = before
+        self._after = after
+        self._kept = kept
+        nodes = range(len(before.oracle.index))
+        self._lost = sorted(set(nodes).difference(kept))
+
+    def enter(self, state: State) -> Iterator[State]:
+        """Yield the states after the loss; DaemonSet pods that wait for a lost node stay until the next sync."""
+        transitions, oracle, later = self._before, self._before.oracle, self._after.oracle
+        here = [held for p in self._lost for held in state.bound[p]]
+        leaving = frozenset(slot for slot, _ in here if self._go_one_by_one(slot, state))
+        gone = [(slot, count) for slot, count in here if slot not in leaving]
+        pods = [oracle.pod(slot) for slot, _ in gone]
+        labels = [oracle.index.nodes[p].labels for p in self._lost]
+
+        def wakes(pod: Pod, by: frozenset[str]) -> bool:
+            return any(wakes_on_delete(pod, by, g, oracle.cluster) for g in pods) or any(
+                wakes_on_node_change(pod, by, keys) for keys in labels
+            )
+
+        after = self._without_nodes(state)
+        for slot, count in here:
+            after = with_leaving(after, slot, count) if slot in leaving else transitions.remade(after, slot, count)
+            after = after if slot in leaving else transitions.synced(after, slot)
+        after = transitions.looked_at(state, after, wakes)
+        if later.may_miss():
+            yield from overlooked(oracle, state, later, after, wakes, self._kept)
+        else:
+            yield after
+
+    def _without_nodes(self, state: State) -> State:
+        orphans = state.orphans
+        for p in self._lost:
+            for slot, status, count in state.pinned[p]:
+                orphans = queued(orphans, slot, status, count)
+        return state._replace(
+            bound=tuple(state.bound[p] for p in self._kept),
+            pinned=tuple(state.pinned[p] for p in self._kept),
+            orphans=orphans,
+        )
+
+    def _go_one_by_one(self, slot: int, state: State) -> bool:
+        """Whether the order in which the workload's pods are deleted can matter to its controller."""
+        pod_types, number = self._before.pod_types, self._before.pod_types.slots[slot].workload
+        workload = pod_types.revisions[number][-1]
+        if workload.kind == "StatefulSet" and workload.pod_management != "Parallel":
+            return True
+        if workload.kind not in ("StatefulSet", "Deployment"):
+            return False
+        counts = self._before.counts(state)
+        present = (s for s in (*counts.bound, *counts.waiting) if pod_types.slots[s].workload == number)
+        return len({pod_types.slots[s].revision for s in present}) > 1
+
+    def moves(self, state: State) -> Iterator[Move]:
+        """Yield each deletion of a remaining pod of the lost nodes."""
+        transitions = self._after
+        for slot, _ in state.leaving:
+            before = transitions.remade(state, slot)
+            for woken in transitions.woken(before, with_leaving(before, slot, -1), (slot,)):
+                yield Step("lose", slot), transitions.settle(woken, slot)
+
+
+# --- A drain in progress: which pods of the node the eviction API allows to evict next --------------------------------
+
+
+class Drain:
+    """A drain in progress: one pod at a time, in any order; it gives up when budgets protect all remaining pods.
+
+    kubectl evicts all pods at once and retries where a budget refuses, so a refused pod does not delay the others
+    (evictPods of ``k8s.io/kubectl/pkg/drain/drain.go``).
+    """
+
+    def __init__(self, transitions: Transitions, position: int, budgets: Sequence[DisruptionBudget]) -> None:
+        self._transitions = transitions
+        self._position = position
+        self._budgets = budgets
+
+    def moves(self, state: State) -> Iterator[Move]:
+        if not state.draining:
+            return
+        pod_types = self._transitions.pod_types
+        evicted = left = False
+        for slot, _ in state.bound[self._position]:
+            if pod_types.kind(slot) == "DaemonSet":
+                continue
+            left = True
+            if not self._allowed(slot, state):
+                continue
+            evicted = True
+            before = self._transitions.remade(state, slot)
+            after = with_bound(before, self._position, slot, -1)
+            for woken in self._transitions.woken(before, after, (slot,)):
+                yield Step("evict", slot, self._position), self._transitions.settle(woken, slot)
+        if not evicted:
+            yield Step("give up" if left else "stop"), state._replace(draining=False)
+
+    def _allowed(self, slot: int, state: State) -> bool:
+        """Whether a pod may be evicted: no budget selects it, or one that allows it; two budgets are an error."""
+        transitions = self._transitions
+        pod = transitions.oracle.pod(slot)
+        ours = [b for b in self._budgets if covers(b, pod.namespace, pod.labels)]
+        if len(ours) > 1:
+            return False  # "This pod has more than one PodDisruptionBudget" (eviction.go)
+        counts = [(b, *self._counted(b, state)) for b in ours]
+        if transitions.pod_types.unready[slot] and all(lets_unready_go(b, *here) for b, *here in counts):
+            return True
+        return all(allowed_disruptions(b, *here) > 0 for b, *here in counts)
+
+    def _counted(self, budget: DisruptionBudget, state: State) -> tuple[int, int]:
+        """Return (expected, healthy): numbers of pods that the budget selects in this state."""
+        transitions, pod_types = self._transitions, self._transitions.pod_types
+        counts = transitions.counts(state)
+        healthy = total = 0
+        owners = set()
+        for which, numbers in enumerate(counts):
+            for slot, count in numbers.items():
+                pod = pod_types.pods[pod_types.slots[slot].workload][pod_types.slots[slot].revision]
+                if covers(budget, pod.namespace, pod.labels):
+                    healthy += count * (which == 0 and not pod_types.unready[slot])
+                    total += count
+                    owners.add(pod_types.slots[slot].workload)
+        expected = total
+        if not isinstance(budget.min_available, int):
+            expected = sum(transitions.replicas_of(w) for w in transitions.desired_states if w.workload in owners)
+        return expected, healthy

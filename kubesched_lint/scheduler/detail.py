@@ -12,8 +12,8 @@ from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.model.quantity import show
 from kubesched_lint.scheduler.plugins import inter_pod_affinity as pods
-from kubesched_lint.scheduler.plugins import node_affinity, node_resources_fit, taint_toleration
 from kubesched_lint.scheduler.plugins import pod_topology_spread as spreading
+from kubesched_lint.scheduler.plugins.single_node import NodeAffinity, NodeResourcesFit, TaintToleration
 from kubesched_lint.scheduler.quirks import TOLERATION_COMPARISON, has
 from kubesched_lint.scheduler.tolerance import first_untolerated
 from kubesched_lint.scheduler.topology import counted_domains, is_short_of_domains
@@ -48,9 +48,9 @@ class Details:
         self._spreads: list[_Spread] = []
         self._standing: dict[tuple[ClassSet, str, str], str] = {}
         self._tell: Mapping[str, Callable[[str, int], str]] = {
-            taint_toleration.NAME: self._taint,
-            node_affinity.NAME: self._labels,
-            node_resources_fit.NAME: self._resources,
+            TaintToleration.NAME: self._taint,
+            NodeAffinity.NAME: self._labels,
+            NodeResourcesFit.NAME: self._resources,
             spreading.NAME: self._skew,
             pods.NAME: self._neighbours,
         }

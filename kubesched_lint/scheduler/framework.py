@@ -18,41 +18,43 @@ from kubesched_lint.model.pod import BoundPod, Pod, Toleration
 from kubesched_lint.record import record, replace
 from kubesched_lint.scheduler.plugins import (
     inter_pod_affinity,
-    node_affinity,
-    node_declared_features,
-    node_name,
-    node_ports,
-    node_resources_fit,
-    node_unschedulable,
     node_volume_limits,
     pod_topology_spread,
-    taint_toleration,
     volume_binding,
     volume_restrictions,
     volume_zone,
+)
+from kubesched_lint.scheduler.plugins.single_node import (
+    NodeAffinity,
+    NodeDeclaredFeatures,
+    NodeName,
+    NodePorts,
+    NodeResourcesFit,
+    NodeUnschedulable,
+    TaintToleration,
 )
 from kubesched_lint.scheduler.tolerance import CORDON, first_untolerated, repelled, tolerates_any
 from kubesched_lint.scheduler.verdict import Plugin, PreFilterPlugin, PreFilterRefusal, Rejection
 
 # The order of getDefaultPlugins, pkg/scheduler/apis/config/v1/default_plugins.go.
 FILTERS: tuple[Plugin, ...] = (
-    node_unschedulable,
-    node_name,
-    taint_toleration,
-    node_affinity,
-    node_ports,
-    node_resources_fit,
+    NodeUnschedulable,
+    NodeName,
+    TaintToleration,
+    NodeAffinity,
+    NodePorts,
+    NodeResourcesFit,
     volume_restrictions,
     node_volume_limits,
     volume_binding,
     volume_zone,
     pod_topology_spread,
     inter_pod_affinity,
-    node_declared_features,
+    NodeDeclaredFeatures,
 )
-KUBELET_FILTERS: tuple[Plugin, ...] = (node_name, taint_toleration, node_affinity, node_ports, node_resources_fit)
+KUBELET_FILTERS: tuple[Plugin, ...] = (NodeName, TaintToleration, NodeAffinity, NodePorts, NodeResourcesFit)
 """The checks of the kubelet for a pod that names its node."""
-PREFILTERS: tuple[PreFilterPlugin, ...] = (node_affinity, volume_restrictions, volume_binding, volume_zone)
+PREFILTERS: tuple[PreFilterPlugin, ...] = (NodeAffinity, volume_restrictions, volume_binding, volume_zone)
 
 _STEPS = 40
 """The cost in steps to run all plugins for a pod."""

@@ -17,14 +17,11 @@ from kubesched_lint.model.labels import Labels, Requirement, Selector
 from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import SCALED, Workload
 from kubesched_lint.record import record
-from kubesched_lint.scheduler.scores.image_locality import ImageLocality
 from kubesched_lint.scheduler.scores.inter_pod_affinity import InterPodAffinity
 from kubesched_lint.scheduler.scores.levels import Levels, by_position, highest, level, plus, times
-from kubesched_lint.scheduler.scores.node_affinity import NodeAffinity
-from kubesched_lint.scheduler.scores.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
-from kubesched_lint.scheduler.scores.node_resources_fit import NodeResourcesFit
+from kubesched_lint.scheduler.scores.node_resources import NodeResourcesBalancedAllocation, NodeResourcesFit
 from kubesched_lint.scheduler.scores.pod_topology_spread import PodTopologySpread
-from kubesched_lint.scheduler.scores.taint_toleration import TaintToleration
+from kubesched_lint.scheduler.scores.single_node import ImageLocality, NodeAffinity, TaintToleration
 
 POD_TEMPLATE_HASH = "pod-template-hash"
 

@@ -28,7 +28,7 @@ from kubesched_lint.model.pod import (
 from kubesched_lint.model.policy import Namespace, Service
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.scheduler.scores.levels import highest
-from kubesched_lint.scheduler.scores.node_resources_fit import scoring_requests
+from kubesched_lint.scheduler.scores.node_resources import scoring_requests
 from kubesched_lint.scheduler.scoring import owner_selector, score
 
 MB = 1 << 20

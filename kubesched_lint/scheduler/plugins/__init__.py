@@ -1,1 +1,1 @@
-"""One module per kube-scheduler plugin, under the same names."""
+"""The filter plugins of kube-scheduler, under the same names: one module each, the short ones in ``single_node``."""

@@ -17,8 +17,6 @@ from kubesched_lint.model.pod import Pod
 from kubesched_lint.scheduler.plugins.inter_pod_affinity import selected_classes, selects_pod
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level, plus
 
-NAME = "InterPodAffinity"
-WEIGHT = 2
 _STEPS = 3
 """The cost in steps of one term."""
 
@@ -34,8 +32,8 @@ class _Pull(NamedTuple):
 class InterPodAffinity:
     """Keeps the contribution of each class to each domain; recounts only classes whose pods changed."""
 
-    name = NAME
-    weight = WEIGHT
+    name = "InterPodAffinity"
+    weight = 2
 
     def __init__(self, pod: Pod, state: ClusterState) -> None:
         self._pod = pod

@@ -19,9 +19,6 @@ from kubesched_lint.scheduler.plugins.pod_topology_spread import effective_selec
 from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level, of_tally, plus
 from kubesched_lint.scheduler.topology import eligible_nodes, labelled_nodes
 
-NAME = "PodTopologySpread"
-WEIGHT = 2
-
 
 class _Constraint(NamedTuple):
     key: str
@@ -32,8 +29,8 @@ class _Constraint(NamedTuple):
 
 
 class PodTopologySpread:
-    name = NAME
-    weight = WEIGHT
+    name = "PodTopologySpread"
+    weight = 2
 
     def __init__(self, pod: Pod, state: ClusterState, owner: Selector | None = None) -> None:
         """Prepare the constraints; ``owner`` is the selector of the ReplicaSet or similar that owns the pod."""

@@ -1,0 +1,108 @@
+"""The short scores, which judge each node by itself: its labels, taints and images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kubesched_lint.cluster.nodeset import EMPTY, NodeSet
+from kubesched_lint.cluster.state import ClusterState
+from kubesched_lint.cluster.topology import NodeCounter
+from kubesched_lint.model.pod import Pod
+from kubesched_lint.scheduler.quirks import TOLERATION_COMPARISON, has
+from kubesched_lint.scheduler.scores.levels import MAX_NODE_SCORE, Levels, among, level, of_tally, raised, scaled
+from kubesched_lint.scheduler.tolerance import tolerates_any
+
+
+class NodeAffinity:
+    """A node scores the sum of the weights of the pod's preferred node terms that it matches.
+
+    Mirrors ``pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go`` (v1.36) and PreferredSchedulingTerms of
+    ``component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go``, where an empty term matches nothing.
+    """
+
+    name = "NodeAffinity"
+    weight = 2
+
+    def __init__(self, pod: Pod, state: ClusterState) -> None:
+        self._is_skipped = not pod.preferred_node_terms
+        self._raw = level(0, state.index.all)
+        for preferred in pod.preferred_node_terms:
+            self._raw = raised(self._raw, state.index.matching_term(preferred.term), preferred.weight)
+
+    def levels(self, feasible: NodeSet) -> Levels | None:
+        return None if self._is_skipped else scaled(among(self._raw, feasible))
+
+
+class TaintToleration:
+    """Nodes with fewer PreferNoSchedule taints that the pod does not tolerate score higher.
+
+    Mirrors ``pkg/scheduler/framework/plugins/tainttoleration/taint_toleration.go`` (v1.36).
+    """
+
+    name = "TaintToleration"
+    weight = 3
+
+    def __init__(self, pod: Pod, state: ClusterState) -> None:
+        comparison = has(state.kubernetes_version, TOLERATION_COMPARISON)
+        disliked = NodeCounter()
+        for taint, nodes in state.index.taints.items():
+            if taint.effect == "PreferNoSchedule" and not tolerates_any(pod.tolerations, taint, comparison=comparison):
+                disliked.add(nodes)
+        self._raw = of_tally(disliked, state.index.all)
+
+    def levels(self, feasible: NodeSet) -> Levels:
+        return scaled(among(self._raw, feasible), reverse=True)
+
+
+_MB = 1 << 20
+_LEAST = 23 * _MB
+_MOST_PER_CONTAINER = 1000 * _MB
+
+
+class ImageLocality:
+    """Nodes that already have the pod's images score higher: by the images' size and by how many nodes have them.
+
+    Mirrors ``pkg/scheduler/framework/plugins/imagelocality/image_locality.go`` and, for an image's size,
+    addNodeImageStates of ``pkg/scheduler/backend/cache/cache.go`` (v1.36): the size on the first node that lists the
+    image.
+    """
+
+    name = "ImageLocality"
+    weight = 1
+
+    def __init__(self, pod: Pod, state: ClusterState) -> None:
+        count = len(state.index)
+        sums = level(0, state.index.all)
+        for image in _images(pod):
+            size, holders = state.index.image(normalized_image_name(image))
+            if holders:
+                sums = raised(sums, holders, int(size * (holders.bit_count() / count)))
+        containers = len(pod.init_containers) + len(pod.containers)
+        self._levels: dict[int, NodeSet] = {}
+        for value, members in sums.items():
+            score = priority(value, containers)
+            self._levels[score] = self._levels.get(score, EMPTY) | members
+
+    def levels(self, feasible: NodeSet) -> Levels:
+        return among(self._levels, feasible)
+
+
+def priority(total: int, containers: int) -> int:
+    """Return 0 for up to 23 MB of images on the node, 100 from 1000 MB per container on, else in between."""
+    most = _MOST_PER_CONTAINER * containers
+    if most <= _LEAST:
+        return 0
+    return MAX_NODE_SCORE * (min(max(total, _LEAST), most) - _LEAST) // (most - _LEAST)
+
+
+def normalized_image_name(name: str) -> str:
+    """Return the name with ``:latest`` if it has no tag."""
+    return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
+
+
+def _images(pod: Pod) -> Iterator[str]:
+    for container in (*pod.init_containers, *pod.containers):
+        yield container.image
+    for volume in pod.volumes:
+        if volume.kind == "image":
+            yield str(volume.disk.get("reference", ""))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from kubesched_lint import work
 from kubesched_lint.analysis.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict
-from kubesched_lint.analysis.preferences import relaxed
+from kubesched_lint.analysis.preferences import Wish, relaxed
 from kubesched_lint.analysis.trial import Queued, queued_pods, scheduled_pod
 from kubesched_lint.analysis.wanted import pods_of_the_set
 from kubesched_lint.cluster.index import NodeIndex
@@ -126,6 +126,7 @@ class _Growth:
             tuple(self.nodes.values()),
             tuple(map(self._verdict, queues)),
             self.limits,
+            tuple(self.placed),
         )
 
     def _today(self) -> list[_Queue]:
@@ -177,22 +178,25 @@ class _Growth:
         """Place one pod on an existing or a new node. Return whether it found a place."""
         if any(self._placed_as(wish, queue, only_karpenter=True) for wish in self._wishes(queue.pod)):
             return True
-        if self._placed_as(queue.pod, queue):
+        if self._placed_as(Wish(queue.pod), queue):
             return True
         # Without any existing node, only the potential nodes show why the pod does not fit.
         told = self._without_spares() if self.there else self.state
         queue.message = message(diagnose(queue.pod, told))
         return False
 
-    def _wishes(self, pod: Pod) -> Sequence[Pod]:
+    def _wishes(self, pod: Pod) -> Sequence[Wish]:
         """Variants of the pod with preferences as requirements (see ``preferences``); none without a Karpenter pool."""
         has_karpenter = any(pool.maker == KARPENTER for pool in self.world.pools)
         return tuple(relaxed(pod))[:-1] if has_karpenter else ()
 
-    def _placed_as(self, pod: Pod, queue: _Queue, *, only_karpenter: bool = False) -> bool:
-        """Place one of the queue's pods where ``pod``, a variant of it, fits. Return whether that was possible."""
+    def _placed_as(self, wish: Wish, queue: _Queue, *, only_karpenter: bool = False) -> bool:
+        """Place one of the queue's pods where ``wish``, a variant of it, fits. Return whether that was possible."""
+        pod = wish.pod
         placer = Placer(pod, self.state, queue.owner, seed=self.seed)
         found = placer.diagnosis()
+        if wish.term is not None:
+            found = replace(found, feasible=found.feasible & self.state.index.matching({}, (wish.term,)))
         here = found.feasible & self.there
         if here:
             position = placer.choose(replace(found, feasible=here))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from kubesched_lint.model.node import Node
+from kubesched_lint.model.pod import Pod
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import record
 from kubesched_lint.text import joined, plural
@@ -77,6 +78,8 @@ class Plan:
     verdicts: tuple[Verdict, ...] = ()
     left: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """The rest of each pool's limits after the plan."""
+    placed: tuple[tuple[Pod, str], ...] = ()
+    """Each pod that found a place, with the name of its node."""
     skipped: str = ""
     """Why nothing was planned; empty if the plan was made."""
 

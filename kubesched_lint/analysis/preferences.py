@@ -2,7 +2,8 @@
 
 Mirrors ``pkg/controllers/provisioning/scheduling/preferences.go`` of kubernetes-sigs/karpenter: preferred pod affinity
 goes first, then preferred pod anti-affinity, preferred node affinity, and at last ScheduleAnyway; of each kind the
-heaviest first. Of preferred node affinity only the heaviest term that is left counts.
+heaviest first. Of preferred node affinity only the heaviest term that is left counts; it limits where the pod goes, not
+the domains of its spread constraints. This is the controller's default; ``preferencePolicy`` Ignore is not assumed.
 """
 
 from __future__ import annotations
@@ -10,10 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.model.pod import NodeSelectorTerm, Pod, WeightedPodAffinityTerm
-from kubesched_lint.record import replace
+from kubesched_lint.record import record, replace
 
 
-def relaxed(pod: Pod) -> Iterator[Pod]:
+@record
+class Wish:
+    """A variant of a pod, and the node selector term that its node must match besides; None for any node."""
+
+    pod: Pod
+    term: NodeSelectorTerm | None = None
+
+
+def relaxed(pod: Pod) -> Iterator[Wish]:
     """Yield the pod with all preferences as requirements, then with fewer and fewer; the last one has none."""
     near = _by_weight(pod.preferred_affinity)
     far = _by_weight(pod.preferred_anti_affinity)
@@ -27,27 +36,17 @@ def relaxed(pod: Pod) -> Iterator[Pod]:
         apart = far[-left:] if left else []
         left = max(0, left - len(far))
         together = near[-left:] if left else []
-        yield replace(
+        variant = replace(
             pod,
             required_affinity=(*pod.required_affinity, *(p.term for p in together)),
             required_anti_affinity=(*pod.required_anti_affinity, *(p.term for p in apart)),
-            required_node_terms=_also(pod.required_node_terms, term[0].term) if term else pod.required_node_terms,
             spread=(
                 *(c for c in pod.spread if c.is_hard),
                 *(replace(c, when_unsatisfiable="DoNotSchedule") for c in spread),
             ),
         )
+        yield Wish(variant, term[0].term if term else None)
 
 
 def _by_weight(terms: tuple[WeightedPodAffinityTerm, ...]) -> list[WeightedPodAffinityTerm]:
     return sorted(terms, key=lambda p: -p.weight)
-
-
-def _also(terms: tuple[NodeSelectorTerm, ...] | None, wish: NodeSelectorTerm) -> tuple[NodeSelectorTerm, ...]:
-    """The required terms, each with the preferred conditions added."""
-    if terms is None:
-        return (wish,)
-    return tuple(
-        replace(term, expressions=(*term.expressions, *wish.expressions), fields=(*term.fields, *wish.fields))
-        for term in terms
-    )

@@ -31,15 +31,18 @@ PLACE_LIKE = {
 }
 """Other names of zone and region → the stable names (NormalizedLabels of Karpenter)."""
 
+SET_LIKE = {**PLACE_LIKE, "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type"}
+"""Other names of labels that a cloud sets on its nodes → the stable names."""
+
 
 def stable_key(key: str) -> str:
     """Return the stable name of a label that has several names."""
-    return PLACE_LIKE.get(key) or KEPT_LIKE.get(key, key)
+    return SET_LIKE.get(key) or KEPT_LIKE.get(key, key)
 
 
 def with_place_names(labels: Labels) -> Labels:
-    """Return the labels of a cloud pool's future node, with zone and region under all their names."""
-    return {**{other: labels[stable] for other, stable in PLACE_LIKE.items() if stable in labels}, **labels}
+    """Return the labels of a cloud pool's future node, with zone, region and machine type under all their names."""
+    return {**{other: labels[stable] for other, stable in SET_LIKE.items() if stable in labels}, **labels}
 
 
 def with_kept_labels(labels: Labels) -> Labels:

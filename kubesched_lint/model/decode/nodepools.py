@@ -22,7 +22,7 @@ from kubesched_lint.model.decode.fields import (
 )
 from kubesched_lint.model.decode.fields import requirement as decode_requirement
 from kubesched_lint.model.labels import Requirement, go_int
-from kubesched_lint.model.node import KARPENTER, KEPT_LIKE, PLACE_LIKE, ZONE, NodePool, Taint
+from kubesched_lint.model.node import KARPENTER, KEPT_LIKE, SET_LIKE, ZONE, NodePool, Taint
 
 _CLOUDS = {
     "karpenter.k8s.aws": "aws",
@@ -33,7 +33,7 @@ _CLOUDS = {
 _NODE_CLASSES = {"EC2NodeClass": "aws", "AKSNodeClass": "azure", "GCENodeClass": "gcp"}
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Gte", "Lte")
 # Karpenter replaces these labels by their stable names (NormalizedLabels).
-_RENAMED = {**PLACE_LIKE, **KEPT_LIKE, "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type"}
+_RENAMED = {**SET_LIKE, **KEPT_LIKE}
 
 
 def decode_node_pool(value: Value, source: Source | None = None) -> NodePool:

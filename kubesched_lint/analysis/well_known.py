@@ -53,11 +53,19 @@ Mirrors labelReconcileInfo of ``cloud-provider/controllers/node/node_controller.
 
 
 def untold_label(pod: Pod, world: World) -> str:
-    """A node label that the pod requires and a sketch does not state; empty if all are known."""
+    """Return a node label that the pod requires and a sketch does not state; empty if all are known."""
     if world.cluster is None or world.cluster.origin != "sketch" or not world.cluster.inventory.nodes:
         return ""
     asked = {r.key for t in pod.required_node_terms or () for r in t.expressions} | pod.node_selector.keys()
-    return next((key for key in SET_BY_KUBELETS if key in asked and not nodes_carry(world, key)), "")
+    unknown = (key for key in asked if key in SET_BY_KUBELETS and not nodes_carry(world, key))
+    spread = [c.topology_key for c in pod.spread if c.is_hard] + [t.topology_key for t in pod.required_affinity]
+    return min(unknown, default="") or min((key for key in (*asked, *spread) if is_left_out(key, world)), default="")
+
+
+def is_left_out(key: str, world: World) -> bool:
+    """Return whether a sketch says that nodes have the label, with values that it does not state."""
+    others = frozenset[str]() if world.cluster is None else world.cluster.other_labels
+    return not others.isdisjoint((key, f"{key.rpartition('/')[0]}/*")) and not nodes_carry(world, key)
 
 
 def is_set_by_system(key: str) -> bool:

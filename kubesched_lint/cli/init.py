@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kubesched_lint.cli.options import NodeGroups
 from kubesched_lint.cli.parser import Command
 from kubesched_lint.printing import say, tell
 
@@ -32,52 +33,73 @@ def init(
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.  [default: standard output]")
     ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Write all labels and amounts as they are, and explain the fields.")
+    ] = False,
     within: Annotated[
-        float,
+        float | None,
         typer.Option(
             metavar="PERCENT",
             min=0,
             max=50,
-            help="Merge nodes whose allocatable resources differ by at most this; writes the smallest.",
+            help="Merge nodes whose allocatable resources differ by at most this; writes the smallest.  "
+            "[default: 2; with --exact 0]",
+            show_default=False,
         ),
-    ] = 0.0,
+    ] = None,
+    node_groups: Annotated[
+        NodeGroups | None,
+        typer.Option(
+            "--node-groups",
+            help="Whether these nodes and pools show every node group of the cluster. At a terminal, init asks.",
+            show_default=False,
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the output file if it exists.")] = False,
 ) -> None:
     """Write a short sketch of a cluster's nodes, for --cluster.
 
-    Copies Karpenter's NodePools. Suggests other pools in comments, from the labels of nodes.
+    Joins the nodes of a group, leaves out labels that follow from others or that nobody selects on, and copies
+    Karpenter's NodePools.
 
     Examples:
 
-      kubectl get nodes -o json | kubesched-lint init -o cluster.yaml
+      kubectl get nodes -o json | kubesched-lint init --node-groups complete -o cluster.yaml
 
       kubectl get nodes,nodepools -o json | kubesched-lint init
 
-      kubesched-lint init nodes.json --within 1
+      kubesched-lint init nodes.json --exact
     """
     from kubesched_lint.cluster.cluster import ClusterError
-    from kubesched_lint.cluster.sketching import sketch_of
+    from kubesched_lint.cluster.sketching import Style, sketch_of
 
     try:
         cluster = _cluster(file)
     except ClusterError as error:
         raise _failed(str(error)) from None
-    sketch = sketch_of(cluster, within=within)
-    entries = _entries(sketch)
+    decided = node_groups.value if node_groups else _asked(cluster)
+    sketch = sketch_of(cluster, Style(exact, within, decided))
     if output is None:
         say(sketch.removesuffix("\n"))
     else:
         _write(output, sketch, force)
-        tell(f"{output}: {len(cluster.inventory.nodes)} nodes in {entries} entries")
-    if entries > 10 and not within:
-        joined = _entries(sketch_of(cluster, within=1))
-        if joined < entries:
-            tell(f"{entries} entries; `--within 1` merges nodes of nearly equal size into {joined}")
+        tell(f"{output}: {len(cluster.inventory.nodes)} nodes in {_entries(sketch)} entries")
 
 
 def _entries(sketch: str) -> int:
     """Return the number of node entries in a sketch; entries of pools follow after ``pools:``."""
     return sketch.partition("\npools:")[0].count("\n- name: ")
+
+
+def _asked(cluster: Cluster) -> str:
+    """Return the answer of a person at a terminal; empty if nobody can answer, or the answer is known or no matter."""
+    import sys
+
+    if cluster.node_groups or not cluster.is_elastic or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return ""
+    tell(f"nodes count as elastic: {cluster.elastic_because}")
+    has_all = typer.confirm("Does every node group of this cluster have a node now?", err=True)
+    return (NodeGroups.COMPLETE if has_all else NodeGroups.OPEN).value
 
 
 def _cluster(file: str | None) -> Cluster:
@@ -113,7 +135,7 @@ def _node_pools() -> bytes | None:
     """Return NodePools as JSON; if kubectl fails, print the reason and return None, because nodes alone are enough."""
     output, fault = _ran(_POOLS)
     if fault:
-        tell(f"{fault}; suggesting pools from the labels of nodes")
+        tell(f"{fault}; the sketch holds no pools")
         return None
     return output
 

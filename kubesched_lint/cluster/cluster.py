@@ -83,6 +83,8 @@ class Cluster:
     """There are no pools besides those of the inventory: a user listed them (a sketch, NodeGroups)."""
     node_groups: str = ""
     """``complete``: every node group is known, also those without a node now; ``open``: not so; empty: undecided."""
+    other_labels: frozenset[str] = frozenset()
+    """Labels of nodes whose values a sketch leaves out: keys, and ``domain/*`` for all keys of a domain."""
     source: Source | None = field(default=None, compare=False)
     """Resolves ``Node.path`` for a sketch."""
 

@@ -38,6 +38,7 @@ class Header:
     kinds: frozenset[str] = frozenset()
     gaps: tuple[str, ...] = ()
     node_groups: str = ""
+    other_labels: frozenset[str] = frozenset()
     source: Source | None = None
 
 
@@ -174,6 +175,7 @@ class Collector:
             inventory=replace(inventory, nodes=nodes, pods=tuple(_by_name(self._pods)), node_pools=pools),
             pools_written=bool(self._pools) and not self._more_pools,
             node_groups=self._node_groups(),
+            other_labels=frozenset[str]().union(*(header.other_labels for header in headers)),
             path=path,
             origin=origins.pop() if len(origins) == 1 else "kubectl",
             kinds=self._whole_kinds(),

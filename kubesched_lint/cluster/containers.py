@@ -42,6 +42,7 @@ def read_sketch(sketch: Value, collector: Collector, source: Source | None = Non
             version=text(sketch, "kubernetesVersion", ()),
             kinds=frozenset(["Node", *texts(sketch, "kinds", ())]),
             node_groups=node_groups_of(sketch),
+            other_labels=frozenset(texts(sketch, "otherLabels", ())),
             source=source,
         )
     )

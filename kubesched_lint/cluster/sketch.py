@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from kubesched_lint.cluster.cloud_labels import following
 from kubesched_lint.cluster.elastic import COMPLETE, OPEN, Maker, maker_of
 from kubesched_lint.findings import Path
+from kubesched_lint.model.decode import fields
 from kubesched_lint.model.decode.fields import (
     DecodeError,
     Value,
@@ -20,6 +22,7 @@ from kubesched_lint.model.decode.fields import (
     words,
     wrong,
 )
+from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import HOSTNAME, OS, ZONE, Node, Taint, with_kept_labels
 
 API_VERSION = "kubesched-lint/v1"
@@ -36,6 +39,8 @@ SKETCH_FIELDS = frozenset(
         "pools",
         "morePools",
         "nodeGroups",
+        "zones",
+        "otherLabels",
         "objects",
         "kinds",
         "elastic",
@@ -72,8 +77,9 @@ def sketched_nodes(sketch: Value) -> Iterator[tuple[Node, str]]:
     known(sketch, SKETCH_FIELDS, ())
     whole = boolean(sketch, "elastic", ()) if sketch.get("elastic") is not None else None
     names: dict[str, Path] = {}
+    of_zones = dict(_zone_labels(sketch))
     for entry, here in items(sketch, "nodes", ()):
-        for node, because in _entry(entry, here, whole):
+        for node, because in _entry(entry, here, whole, of_zones):
             if node.name in names:
                 raise DecodeError(
                     here, f"{words(here)}: makes a node named {node.name}, and so does {words(names[node.name])}"
@@ -99,18 +105,23 @@ def known(value: Value, fields: frozenset[str], path: Path) -> None:
             raise UnknownFieldError((*path, key), f"{words((*path, key))}: unknown field")
 
 
-def _entry(entry: Value, here: Path, whole: bool | None) -> Iterator[tuple[Node, str]]:
+def _zone_labels(sketch: Value) -> Iterator[tuple[str, Labels]]:
+    """Yield each zone with the labels that all its nodes have."""
+    found = mapping(sketch, "zones", ())
+    for zone in found:
+        if not isinstance(zone, str):
+            raise wrong(("zones", zone), "a zone name (put it in quotes)", zone)
+        yield zone, fields.labels(found, zone, ("zones",))
+
+
+def _entry(entry: Value, here: Path, whole: bool | None, of_zones: Mapping[str, Labels]) -> Iterator[tuple[Node, str]]:
     known(entry, NODE_FIELDS, here)
     base = text(entry, "name", here)
     if not base:
         raise DecodeError(here, f"{words(here)}: a node entry needs a name")
-    count = integer(entry, "count", here)
-    count = 1 if count is None else count
-    if not 0 <= count <= MOST_NODES:
-        raise DecodeError((*here, "count"), f"{words((*here, 'count'))}: expected 0 to {MOST_NODES:,}, found {count}")
-    zones = _zones(entry, here)
+    zones = _counts(entry, here)
     written = _labels(entry, here)
-    if count * len(zones) * (len(base) + len(written)) > _MOST_TEXT:
+    if sum(zones.values()) * (len(base) + len(written)) > _MOST_TEXT:
         raise DecodeError(here, f"{words(here)}: too many nodes with too many labels or too long a name")
     taints = tuple(taints_of(entry, here))
     allocatable = None if entry.get("allocatable") is None else resources(entry, "allocatable", here)
@@ -121,10 +132,10 @@ def _entry(entry: Value, here: Path, whole: bool | None) -> Iterator[tuple[Node,
     ready = boolean(entry, "ready", here, True)
     images = _images(entry, here)
     features = texts(entry, "declaredFeatures", here)
-    for zone in zones:
+    for zone, count in zones.items():
         for number in range(1, count + 1):
             name = node_name(base, zone, number, count, len(zones))
-            labels = with_kept_labels({k: v for k, v in _filled(written, name, zone).items() if v is not None})
+            labels = filled(written, name, zone, {} if zone is None else of_zones.get(zone, {}))
             maker = maker_of(labels, {})
             if elastic is not None:
                 maker = Maker("the sketch says so", maker.group if maker else f"sketch={base}") if elastic else None
@@ -154,9 +165,13 @@ def node_name(base: str, zone: str | None, number: int, count: int, zones: int) 
     return "-".join(filter(None, [base, zone, str(number) if count > 1 else ""]))
 
 
-def _filled(written: dict[str, str | None], name: str, zone: str | None) -> dict[str, str | None]:
-    """Return the labels that kubelet and cloud provider set, overridden by the written ones; null removes a label."""
-    return {HOSTNAME: name, OS: "linux", **({} if zone is None else {ZONE: zone}), **written}
+def filled(written: Mapping[str, str | None], name: str, zone: str | None, of_zone: Labels) -> Labels:
+    """Return all labels of a node: the written ones, those of its zone, and what follows; null removes one."""
+    place = {} if zone is None else {ZONE: zone}
+    own: dict[str, str | None] = {HOSTNAME: name, OS: "linux", **place, **of_zone, **written}
+    labels = {key: value for key, value in own.items() if value is not None}
+    more = {key: value for key, value in following(labels).items() if key not in own}
+    return with_kept_labels({**labels, **more})
 
 
 def _labels(entry: Value, here: Path) -> dict[str, str | None]:
@@ -169,22 +184,48 @@ def _labels(entry: Value, here: Path) -> dict[str, str | None]:
     return dict(found)
 
 
-def _zones(entry: Value, here: Path) -> tuple[str | None, ...]:
-    """Return the zones of an entry; None means no zone."""
+def _counts(entry: Value, here: Path) -> dict[str | None, int]:
+    """Return zone → number of nodes; None means no zone."""
     found = entry.get("zones")
+    if isinstance(found, dict):
+        if entry.get("count") is not None:
+            raise DecodeError((*here, "count"), f"{words((*here, 'count'))}: zones says already how many")
+        return {_zone(zone, (*here, "zones", zone)): _count(found, zone, (*here, "zones")) for zone in found}
+    count = 1 if entry.get("count") is None else _count(entry, "count", here)
+    return dict.fromkeys(_zones(found, (*here, "zones")), count)
+
+
+def _count(value: Value, key: str, here: Path) -> int:
+    found = integer(value, key, here)
+    at = (*here, key)
     if found is None:
-        return (None,)
-    here = (*here, "zones")
+        raise wrong(at, "a number of nodes", found)
+    if not 0 <= found <= MOST_NODES:
+        raise DecodeError(at, f"{words(at)}: expected 0 to {MOST_NODES:,}, found {found}")
+    return found
+
+
+def _zones(found: object, here: Path) -> Iterator[str | None]:
+    """Yield the zones of a list; None means no zone."""
+    if found is None or found == []:
+        yield None
+        return
     if not isinstance(found, list):
-        raise wrong(here, "a list of zone names", found)
+        raise wrong(here, "a list of zone names, or zone names with numbers of nodes", found)
     met: set[str | None] = set()
     for i, zone in enumerate(found):
-        if zone is not None and not isinstance(zone, str):
-            raise wrong((*here, i), "a zone name (put it in quotes)", zone)
+        if zone is not None:
+            _zone(zone, (*here, i))
         if zone in met:
             raise DecodeError((*here, i), f"{words((*here, i))}: {zone} is listed twice")
         met.add(zone)
-    return tuple(found) or (None,)
+        yield zone
+
+
+def _zone(found: object, at: Path) -> str:
+    if not isinstance(found, str):
+        raise wrong(at, "a zone name (put it in quotes)", found)
+    return found
 
 
 def taints_of(entry: Value, here: Path) -> Iterator[Taint]:

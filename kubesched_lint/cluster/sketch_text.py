@@ -12,7 +12,7 @@ from kubesched_lint.printing import safe_json
 _PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9._/=:-]*[A-Za-z0-9])?")
 _WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
 _BINARY = ("memory", "ephemeral-storage")
-_WIDTH = 110
+_WIDTH = 120
 
 
 def scalar(text: str) -> str:
@@ -43,24 +43,26 @@ def flow(pairs: Iterable[tuple[str, str]]) -> str:
     return f"{{{', '.join(f'{scalar(key)}: {value}' for key, value in pairs)}}}"
 
 
-def mapping(field: str, pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
+def mapping(field: str, pairs: Sequence[tuple[str, str]], indent: int = 2) -> Iterator[str]:
     """Yield the lines of a field whose values are YAML already."""
-    line = f"  {field}: {flow(pairs)}"
-    if len(line) <= _WIDTH:
-        yield line
-        return
-    yield f"  {field}:"
-    yield from (f"    {scalar(key)}: {value}" for key, value in pairs)
+    yield from _wrapped(f"{' ' * indent}{field}: {{", [f"{scalar(key)}: {value}" for key, value in pairs], "}")
 
 
-def listing(field: str, values: Sequence[str]) -> Iterator[str]:
+def listing(field: str, values: Sequence[str], indent: int = 2) -> Iterator[str]:
     """Yield the lines of a list of values that are YAML already."""
-    line = f"  {field}: [{', '.join(values)}]"
-    if len(line) <= _WIDTH:
-        yield line
-        return
-    yield f"  {field}:"
-    yield from (f"  - {value}" for value in values)
+    yield from _wrapped(f"{' ' * indent}{field}: [", values, "]")
+
+
+def _wrapped(start: str, parts: Sequence[str], end: str) -> Iterator[str]:
+    """Yield the parts with commas between them, in lines of at most ``_WIDTH`` characters, where the parts allow it."""
+    line, room = start, " " * len(start)
+    for number, part in enumerate(parts, 1):
+        piece = part + (", " if number < len(parts) else end)
+        if line not in (start, room) and len(line) + len(piece.rstrip()) > _WIDTH:
+            yield line.rstrip()
+            line = room
+        line += piece
+    yield line if parts else start + end
 
 
 def taint(found: Taint) -> str:

@@ -4,82 +4,146 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import elastic_because
 from kubesched_lint.cluster.nodepools.minimum import stands_in
+from kubesched_lint.cluster.nodepools.shapes import INSTANCE_TYPE
 from kubesched_lint.cluster.nodepools.sketching import pool_lines
+from kubesched_lint.cluster.shortening import Shortening
 from kubesched_lint.cluster.sketch import API_VERSION, DEFAULT_PODS, KIND, node_name
-from kubesched_lint.cluster.sketch_text import amount, listing, mapping, scalar, taint
+from kubesched_lint.cluster.sketch_text import amount, flow, listing, mapping, scalar, taint
 from kubesched_lint.model.labels import Labels
-from kubesched_lint.model.node import HOSTNAME, KEPT_LIKE, OS, ZONE, Node
+from kubesched_lint.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.model.pod import Resources
+from kubesched_lint.record import record
+from kubesched_lint.text import first_few, many
 
-_NAMED_BY = (
-    "karpenter.sh/nodepool",
-    "eks.amazonaws.com/nodegroup",
-    "cloud.google.com/gke-nodepool",
-    "kubernetes.azure.com/agentpool",
-    "node.kubernetes.io/instance-type",
-)
-_FILLED_IN = frozenset((HOSTNAME, ZONE, *KEPT_LIKE))
+_ROLE = "node-role.kubernetes.io/"
 _OWN = "<its own>"  # no label can have this value
+_SHORT_WITHIN = 2.0
+"""Per cent by which nodes of one machine type differ in memory, and more."""
+_ROUNDED = ("memory", "ephemeral-storage")
+_MI = 1 << 20
+_FIRST = {"cpu": 0, "memory": 1}
+_MOST_PASSING = 2
 _EXPLAINED = """\
 # nodes:        entries of equal nodes
 #   name        names the nodes, with zone and number where an entry makes several: worker-eu-west-1a-2
 #   count       how many in each zone; 1 if absent
-#   zones       a node of each; absent for nodes without the label topology.kubernetes.io/zone
-#   labels      kubernetes.io/hostname, topology.kubernetes.io/zone and kubernetes.io/os=linux are filled in unless
-#               they are given here; null takes one away
+#   zones       a node of each; absent for nodes without the label topology.kubernetes.io/zone; or {zone: number}
+#   labels      what follows from name, zone and machine type is filled in (hostname, zone, region, arch, os=linux …)
+#               unless it is given here; null takes one away
 #   taints      key=value:Effect
 #   allocatable what pods can ask of one node (not its capacity); pods is 110 if absent. Without allocatable the
 #               resources are unknown, and rules about them skip
 #   elastic     true: an autoscaler makes and removes such nodes; if absent, labels tell
 #   unschedulable  true: cordoned
+# zones:        labels that all nodes of a zone have
 # pools:        what autoscalers may add; see docs/pools.md
+"""
+_UNDECIDED = "# nodeGroups: complete  # or open: decide whether these nodes and pools show every node group"
+_EXAMPLE = """\
+# A node group without nodes now is one line:
+# pools: [{name: gpu, labels: {pool: gpu}, taints: ["gpu=present:NoSchedule"], shapes: [g5.xlarge]}]
 """
 
 
-@dataclass(slots=True)
+@record
+class Style:
+    """How to write a sketch. ``within``: per cent by which the nodes of an entry may differ; None: the usual."""
+
+    exact: bool = False
+    within: float | None = None
+    node_groups: str = ""
+    """``complete`` or ``open``; empty leaves the choice to the reader."""
+
+    @property
+    def tolerance(self) -> float:
+        return (0.0 if self.exact else _SHORT_WITHIN) if self.within is None else self.within
+
+
 class _Group:
     """Nodes that differ only in name and zone, and within a tolerance in their resources."""
 
-    node: Node
-    hostname: str | None
-    """The value of the hostname label; None if there is none; ``_OWN`` if each node has a value of its own."""
-    allocatable: Resources | None
-    zones: dict[str | None, int]
+    def __init__(self, node: Node, hostname: str | None, labels: Mapping[str, str | None]) -> None:
+        self.node = node
+        self.hostname = hostname
+        """The value of the hostname label; None if there is none; ``_OWN`` if each node has a value of its own."""
+        self.labels = labels
+        self.allocatable = _offer(node)
+        self.zones: dict[str | None, int] = {}
+        self.is_joined = False
+        """Whether its nodes differ in their resources."""
+
+    def add(self, node: Node) -> None:
+        offer = _offer(node)
+        if offer != self.allocatable and offer is not None and self.allocatable is not None:
+            self.is_joined = True
+            self.allocatable = {name: min(amount, self.allocatable[name]) for name, amount in offer.items()}
+        zone = node.labels.get(ZONE)
+        self.zones[zone] = self.zones.get(zone, 0) + 1
 
 
-def sketch_of(cluster: Cluster, *, within: float = 0.0) -> str:
+def sketch_of(cluster: Cluster, style: Style = Style()) -> str:  # noqa: B008 - immutable
     """Return a ClusterSketch as YAML that makes the same nodes, except for names and image lists.
 
-    Nodes whose allocatable resources differ by at most ``within`` per cent become one entry, with the smallest amounts.
+    An exact sketch has their very labels and resources. A short one leaves out labels that nobody selects on, joins
+    nodes of nearly the same size to entries of the smallest, and rounds bytes down to Mi.
     """
     pools = cluster.inventory.node_pools
     nodes = tuple(n for n in cluster.inventory.nodes if not any(stands_in(n, pool) for pool in pools))
-    groups = _groups(nodes, within / 100)
-    lines = [f"# {len(nodes)} nodes of {cluster.path or 'a cluster'}."]
-    if cluster.passing:
-        lines.append("# Some are in a passing state, which is written down as if it stayed; take it out where it goes:")
-        lines += [f"#   {passing}" for passing in cluster.passing[:10]]
-        lines += [f"#   and {len(cluster.passing) - 10} more"] * (len(cluster.passing) > 10)
-    if cluster.is_elastic:
-        lines.append(f"# Nodes count as elastic: {cluster.elastic_because}.")
-    lines += ["#", _EXPLAINED.rstrip(), f"apiVersion: {API_VERSION}", f"kind: {KIND}"]
+    labels = Shortening(nodes, exact=style.exact)
+    groups = _groups(nodes, labels, style)
+    lines = [*_comments(cluster, nodes, groups, style), f"apiVersion: {API_VERSION}", f"kind: {KIND}"]
     if cluster.captured_at:
         lines.append(f"capturedAt: {json.dumps(cluster.captured_at)}")
+    lines += _decision(cluster, style)
+    lines += _shared(labels)
     lines.append("nodes:" if groups else "nodes: []")
     taken = _shared_hostnames(nodes)  # a new name must not join a shared hostname domain
     for group in groups:
-        lines += _entries(group, taken)
+        lines += _entries(group, taken, style)
     lines += pool_lines(pools, nodes, all_written=cluster.pools_written)
     return "\n".join(lines) + "\n"
 
 
-def _groups(nodes: tuple[Node, ...], tolerance: float) -> list[_Group]:
+def _shared(labels: Shortening) -> Iterator[str]:
+    """Yield what holds for the labels of all nodes."""
+    if labels.of_zones:
+        of_zones = {zone: flow((k, scalar(v)) for k, v in own.items()) for zone, own in labels.of_zones.items()}
+        yield from mapping("zones", list(of_zones.items()), 0)
+    if labels.others:
+        yield from listing("otherLabels", list(map(scalar, labels.others)), 0)
+
+
+def _comments(cluster: Cluster, nodes: tuple[Node, ...], groups: Iterable[_Group], style: Style) -> Iterator[str]:
+    yield f"# {many(len(nodes), 'node')} of {cluster.path or 'a cluster'}; docs/sketch.md explains it."
+    if any(group.is_joined for group in groups):
+        yield f"# Nodes of one entry differ by at most {style.tolerance:g} %; allocatable is that of the smallest."
+    if cluster.passing:
+        few = len(cluster.passing) if style.exact else _MOST_PASSING
+        yield "# Some are in a passing state, which is written down as if it stayed; take it out where it goes:"
+        yield f"#   {first_few(list(map(str, cluster.passing)), few, '; ')}"
+    if style.exact:
+        if cluster.is_elastic:
+            yield f"# Nodes count as elastic: {cluster.elastic_because}."
+        yield from ("#", *_EXPLAINED.splitlines())
+
+
+def _decision(cluster: Cluster, style: Style) -> Iterator[str]:
+    """Yield whether the node groups are complete, or the choice as a comment; nothing where nodes are fixed."""
+    decided = style.node_groups or cluster.node_groups
+    if decided:
+        yield f"nodeGroups: {decided}"
+    elif cluster.is_elastic:
+        yield _UNDECIDED
+    if cluster.is_elastic and not cluster.inventory.node_pools and decided != "complete":
+        yield from _EXAMPLE.splitlines()
+
+
+def _groups(nodes: tuple[Node, ...], labels: Shortening, style: Style) -> list[_Group]:
     """Return the groups in the order of their first nodes."""
     shared = _shared_hostnames(nodes)
     found: dict[Hashable, list[_Group]] = {}
@@ -88,17 +152,15 @@ def _groups(nodes: tuple[Node, ...], tolerance: float) -> list[_Group]:
         hostname = node.labels.get(HOSTNAME)
         if hostname is not None and hostname not in shared:
             hostname = _OWN
+        written = labels.written(node)
+        alike = found.setdefault(_key(node, hostname, written), [])
         offer = _offer(node)
-        alike = found.setdefault(_key(node, hostname), [])
-        group = next((g for g in alike if _close(g.allocatable, offer, tolerance)), None)
+        group = next((g for g in alike if _close(g.allocatable, offer, style.tolerance / 100)), None)
         if group is None:
-            group = _Group(node, hostname, offer, {})
+            group = _Group(node, hostname, written)
             alike.append(group)
             ordered.append(group)
-        elif offer is not None and group.allocatable is not None:
-            group.allocatable = {name: min(amount, group.allocatable[name]) for name, amount in offer.items()}
-        zone = node.labels.get(ZONE)
-        group.zones[zone] = group.zones.get(zone, 0) + 1
+        group.add(node)
     return ordered
 
 
@@ -110,10 +172,9 @@ def _shared_hostnames(nodes: Iterable[Node]) -> set[str]:
     return {hostname for hostname, count in counts.items() if count > 1}
 
 
-def _key(node: Node, hostname: str | None) -> Hashable:
-    labels = frozenset((k, v) for k, v in node.labels.items() if k not in (HOSTNAME, ZONE))
+def _key(node: Node, hostname: str | None, written: Mapping[str, str | None]) -> Hashable:
     return (
-        labels,
+        frozenset(written.items()),
         hostname,
         node.taints,
         node.unschedulable,
@@ -135,32 +196,42 @@ def _close(one: Resources | None, other: Resources | None, tolerance: float) -> 
     return all(abs(amount - one[name]) <= tolerance * one[name] for name, amount in other.items())
 
 
-def _entries(group: _Group, taken: set[str]) -> Iterator[str]:
-    """Yield one entry for all zones with the same number of nodes."""
-    by_count: dict[tuple[int, str | None], list[str | None]] = {}
+def _entries(group: _Group, taken: set[str], style: Style) -> Iterator[str]:
+    """Yield one entry for all named zones, and one for nodes without a zone."""
+    # A zone that adds nothing to a name (none, or the empty one) needs a base name of its own.
+    kinds: dict[str | None, dict[str | None, int]] = {}
     for zone, count in sorted(group.zones.items(), key=lambda item: item[0] or ""):
-        # A zone that adds nothing to a name (none, or the empty one) needs a base name of its own.
-        by_count.setdefault((count, "named" if zone else zone), []).append(zone)
-    for (count, _), zones in by_count.items():
-        base = _free_base(_base(group.node.labels), zones, count, taken)
-        yield f"- name: {scalar(base)}"
-        if count != 1:
-            yield f"  count: {count}"
-        if zones != [None]:
-            yield f"  zones: [{', '.join('null' if z is None else scalar(z) for z in zones)}]"
-        yield from _fields(group)
+        kinds.setdefault("named" if zone else zone, {})[zone] = count
+    for zones in kinds.values():
+        yield f"- name: {scalar(_free_base(_base(group.node), zones, taken))}"
+        yield from _places(zones)
+        yield from _fields(group, style)
 
 
-def _base(labels: Labels) -> str:
-    name = next((labels[key] for key in _NAMED_BY if labels.get(key)), "node")
+def _places(zones: Mapping[str | None, int]) -> Iterator[str]:
+    counts = set(zones.values())
+    if len(counts) > 1:
+        yield from mapping("zones", [(str(zone), str(count)) for zone, count in zones.items()])
+        return
+    if counts != {1}:
+        yield f"  count: {counts.pop()}"
+    if zones.keys() != {None}:
+        yield from listing("zones", [scalar(str(zone)) for zone in zones])
+
+
+def _base(node: Node) -> str:
+    """Return what names a group best: the label of its node group, its role, its machine type."""
+    key, _, group = node.group.partition("=")
+    roles = sorted(key.removeprefix(_ROLE) for key in node.labels if key.startswith(_ROLE))
+    name = (group if key in node.labels else "") or next(iter(roles), node.labels.get(INSTANCE_TYPE)) or "node"
     return re.sub(r"[^a-z0-9.-]+", "-", name.lower()).strip("-.") or "node"
 
 
-def _free_base(base: str, zones: list[str | None], count: int, taken: set[str]) -> str:
+def _free_base(base: str, zones: Mapping[str | None, int], taken: set[str]) -> str:
     """Return the base name, with a letter added until neither it nor the names made from it are taken."""
     number, wanted = 1, base
     while True:
-        names = {node_name(wanted, zone, i, count, len(zones)) for zone in zones for i in range(1, count + 1)}
+        names = {node_name(wanted, z, i, count, len(zones)) for z, count in zones.items() for i in range(1, count + 1)}
         names.add(wanted)
         if not names & taken:
             taken |= names
@@ -169,13 +240,9 @@ def _free_base(base: str, zones: list[str | None], count: int, taken: set[str]) 
         wanted = f"{base}-{chr(96 + number)}" if number <= 26 else f"{base}-x{number}"
 
 
-def _fields(group: _Group) -> Iterator[str]:
+def _fields(group: _Group, style: Style) -> Iterator[str]:
     node = group.node
-    labels: dict[str, str | None] = {k: v for k, v in sorted(node.labels.items()) if k not in _FILLED_IN}
-    if labels.get(OS) == "linux":
-        del labels[OS]
-    elif OS not in labels:
-        labels[OS] = None
+    labels = dict(group.labels)
     if group.hostname != _OWN:
         labels[HOSTNAME] = group.hostname
     if labels:
@@ -183,11 +250,8 @@ def _fields(group: _Group) -> Iterator[str]:
     if node.taints:
         yield from listing("taints", [taint(t) for t in node.taints])
     if group.allocatable is not None:
-        offer = [(k, amount(k, v)) for k, v in group.allocatable.items() if (k, v) != ("pods", DEFAULT_PODS)]
-        if group.allocatable.get("pods", 0) == 0:
-            offer.append(("pods", '"0"'))
-        yield from mapping("allocatable", offer)
-    if node.elastic != bool(elastic_because(node.labels, {})):
+        yield from mapping("allocatable", list(_amounts(group.allocatable, style)))
+    if node.elastic != bool(elastic_because(_told(labels), {})):
         yield f"  elastic: {str(node.elastic).lower()}"
     if node.unschedulable:
         yield "  unschedulable: true"
@@ -195,3 +259,17 @@ def _fields(group: _Group) -> Iterator[str]:
         yield "  ready: false"
     if node.declared_features:
         yield from listing("declaredFeatures", [scalar(f) for f in node.declared_features])
+
+
+def _told(labels: Mapping[str, str | None]) -> Labels:
+    return {key: value for key, value in labels.items() if value is not None}
+
+
+def _amounts(found: Resources, style: Style) -> Iterator[tuple[str, str]]:
+    ordered = sorted(found.items(), key=lambda item: (_FIRST.get(item[0], len(_FIRST)), item[0]))
+    for name, value in ordered:
+        if (name, value) != ("pods", DEFAULT_PODS):
+            is_rounded = name in _ROUNDED and value >= _MI and not style.exact
+            yield name, amount(name, value // _MI * _MI if is_rounded else value)
+    if not found.get("pods"):
+        yield "pods", '"0"'

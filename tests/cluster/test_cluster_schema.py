@@ -76,7 +76,12 @@ _NODE = st.fixed_dictionaries(
     optional={
         "name": _or_any(st.just("n")),
         "count": _or_any(st.integers(0, 2)),
-        "zones": _or_any(st.lists(st.sampled_from(["x", "y", None]), unique=True, max_size=2)),
+        "zones": _or_any(
+            st.one_of(
+                st.lists(st.sampled_from(["x", "y", None]), unique=True, max_size=2),
+                st.dictionaries(st.sampled_from(["x", "y"]), _or_any(st.integers(-1, 2)), max_size=2),
+            )
+        ),
         "labels": _or_any(
             st.dictionaries(st.text("ab", min_size=1, max_size=2), st.sampled_from(["x", None, 1]), max_size=2)
         ),
@@ -101,6 +106,8 @@ _SKETCH = st.fixed_dictionaries(
         "objects": st.just([]),
         "capturedAt": _or_any(st.just("2026-01-01T00:00:00Z")),
         "kubernetesVersion": _ANY,
+        "zones": _or_any(st.just({"x": {"rack": "r"}})),
+        "otherLabels": _or_any(st.just(["a/*"])),
         "nodez": st.just([]),
     },
 )

@@ -19,14 +19,17 @@ from typer.testing import CliRunner
 from kubesched_lint.cli.init import app
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from, read_cluster
-from kubesched_lint.cluster.sketching import sketch_of
+from kubesched_lint.cluster.sketching import Style, sketch_of
 from kubesched_lint.model.node import HOSTNAME, Node
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
 
 
-def written(cluster: Cluster, **options: float) -> Cluster:
-    text = sketch_of(cluster, **options).encode()
+EXACT = Style(exact=True)
+
+
+def written(cluster: Cluster, style: Style) -> Cluster:
+    text = sketch_of(cluster, style).encode()
     return cluster_from([("cluster.yaml", text)], "cluster.yaml")
 
 
@@ -53,11 +56,11 @@ def from_json(*nodes: dict[str, Any]) -> Cluster:
 
 def test_the_recorded_cluster_comes_back_the_same() -> None:
     real = read_cluster(str(CLUSTERS / "kubectl-get.json.gz"))
-    again = written(real)
+    again = written(real, EXACT)
     assert apart_from_names(again.inventory.nodes) == apart_from_names(real.inventory.nodes)
     assert again.is_elastic
     assert again.captured_at == real.captured_at
-    assert len(yaml.safe_load(sketch_of(real))["nodes"]) < 20
+    assert len(yaml.safe_load(sketch_of(real, EXACT))["nodes"]) < 20
 
 
 _LABELS = st.dictionaries(
@@ -108,10 +111,10 @@ def test_any_cluster_comes_back_the_same(specs: list[dict[str, Any]]) -> None:
             for i, s in enumerate(specs)
         )
     )
-    again = written(real)
+    again = written(real, EXACT)
     assert apart_from_names(again.inventory.nodes) == apart_from_names(real.inventory.nodes)
     assert len({n.name for n in again.inventory.nodes}) == len(specs)
-    entries = [entry["name"] for entry in yaml.safe_load(sketch_of(real))["nodes"]]
+    entries = [entry["name"] for entry in yaml.safe_load(sketch_of(real, EXACT))["nodes"]]
     assert len(set(entries)) == len(entries)
 
 
@@ -133,15 +136,19 @@ def sized(name: str, memory: str) -> dict[str, Any]:
 
 def test_nodes_of_nearly_the_same_size_can_be_joined() -> None:
     real = from_json(sized("a", "16000000Ki"), sized("b", "15990000Ki"), sized("c", "8000000Ki"))
-    assert len(yaml.safe_load(sketch_of(real))["nodes"]) == 3
-    entries = yaml.safe_load(sketch_of(real, within=1))["nodes"]
+    assert len(yaml.safe_load(sketch_of(real, EXACT))["nodes"]) == 3
+    joined = sketch_of(real, Style(exact=True, within=1))
+    assert "# Nodes of one entry differ by at most 1 %; allocatable is that of the smallest.\n" in joined
+    entries = yaml.safe_load(joined)["nodes"]
     assert [(e.get("count", 1), e["allocatable"]["memory"]) for e in entries] == [(2, "15990000Ki"), (1, "8000000Ki")]
+    short = yaml.safe_load(sketch_of(real))["nodes"]
+    assert [(e.get("count", 1), e["allocatable"]["memory"]) for e in short] == [(2, "15615Mi"), (1, "7812Mi")]
 
 
 def test_what_is_passing_is_said_above() -> None:
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}, "spec": {"unschedulable": True}}
     text = sketch_of(from_json(node))
-    assert "#   a: cordoned" in text
+    assert "#   a: cordoned\n" in text
     assert "unschedulable: true" in text
 
 
@@ -224,8 +231,8 @@ def test_at_a_terminal_it_asks_for_karpenters_pools_where_labels_tell_of_them(tm
     fake_kubectl(tmp_path, script.replace(f"echo '{pools}'", "echo forbidden >&2; exit 1"))
     done = terminal()
     assert done.returncode == 0
-    assert "kubectl failed: forbidden; suggesting pools from the labels of nodes" in done.stderr
-    assert "# - name: general" in done.stdout
+    assert "kubectl failed: forbidden; the sketch holds no pools" in done.stderr
+    assert "# nodeGroups: complete  # or open" in done.stdout
 
 
 def test_a_kubectl_that_fails_is_quoted(tmp_path: Path, terminal: Any) -> None:

@@ -220,3 +220,89 @@ def test_every_shipped_sketch_reads(name: str) -> None:
     assert cluster.inventory.nodes
     assert cluster.origin == "sketch"
     assert cluster.resources_known
+
+
+def test_zones_may_have_different_numbers_of_nodes() -> None:
+    cluster = sketch("nodes: [{name: w, zones: {a: 2, b: 1, c: 0}}]")
+    assert [node.name for node in cluster.inventory.nodes] == ["w-a-1", "w-a-2", "w-b"]
+    error = refusal("nodes: [{name: w, count: 2, zones: {a: 2}}]")
+    assert error.message == "nodes[0].count: the number 2 will not do; zones says already how many"
+
+
+def test_labels_of_a_zone_are_on_all_its_nodes_unless_an_entry_says_otherwise() -> None:
+    body = "zones: {a: {rack: r1}}\nnodes: [{name: v, zones: [a, b]}, {name: w, zones: [a], labels: {rack: r9}}]"
+    assert [node.labels.get("rack") for node in sketch(body).inventory.nodes] == ["r1", None, "r9"]
+
+
+EVERYWHERE = {"kubernetes.io/arch": "amd64", "topology.kubernetes.io/region": "eu-west-1"}
+FOLLOWING = [
+    (
+        "eu-west-1a",
+        "{node.kubernetes.io/instance-type: m6i.large}",
+        {
+            **EVERYWHERE,
+            "beta.kubernetes.io/arch": "amd64",
+            "beta.kubernetes.io/instance-type": "m6i.large",
+            "failure-domain.beta.kubernetes.io/zone": "eu-west-1a",
+            "failure-domain.beta.kubernetes.io/region": "eu-west-1",
+            "topology.ebs.csi.aws.com/zone": "eu-west-1a",
+            "topology.gke.io/zone": None,
+            "karpenter.k8s.aws/instance-family": None,
+        },
+    ),
+    (
+        "us-west-2-lax-1a",
+        "{node.kubernetes.io/instance-type: m6i.large, karpenter.sh/nodepool: p}",
+        {
+            "topology.kubernetes.io/region": "us-west-2",
+            "karpenter.k8s.aws/instance-family": "m6i",
+            "karpenter.sh/initialized": "true",
+        },
+    ),
+    (
+        "eu-west-1a",
+        "{eks.amazonaws.com/compute-type: auto, karpenter.sh/nodepool: p, node.kubernetes.io/instance-type: m6i.large}",
+        {
+            **EVERYWHERE,
+            "eks.amazonaws.com/instance-family": "m6i",
+            "karpenter.k8s.aws/instance-family": None,
+            "topology.ebs.csi.aws.com/zone": None,
+        },
+    ),
+    (
+        "europe-west1-b",
+        "{cloud.google.com/gke-nodepool: p, node.kubernetes.io/instance-type: e2-standard-4}",
+        {
+            "topology.kubernetes.io/region": "europe-west1",
+            "topology.gke.io/zone": "europe-west1-b",
+            "cloud.google.com/machine-family": "e2",
+        },
+    ),
+    (
+        "westeurope-1",
+        "{kubernetes.azure.com/agentpool: p}",
+        {
+            "topology.kubernetes.io/region": "westeurope",
+            "topology.disk.csi.azure.com/zone": "westeurope-1",
+            "agentpool": "p",
+            "kubernetes.io/arch": None,
+        },
+    ),
+    ("eu-west-1a", "{}", {"topology.kubernetes.io/region": None, "topology.ebs.csi.aws.com/zone": None}),
+    (
+        "eu-west-1a",
+        "{eks.amazonaws.com/nodegroup: g, topology.ebs.csi.aws.com/zone: null, kubernetes.io/arch: arm64}",
+        {"topology.ebs.csi.aws.com/zone": None, "kubernetes.io/arch": "arm64", "beta.kubernetes.io/arch": "arm64"},
+    ),
+    (
+        "hall-1",
+        "{eks.amazonaws.com/nodegroup: g, topology.kubernetes.io/region: north}",
+        {"topology.kubernetes.io/region": "north", "failure-domain.beta.kubernetes.io/region": "north"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("zone", "labels", "wanted"), FOLLOWING)
+def test_what_every_node_of_the_cloud_has_is_filled_in(zone: str, labels: str, wanted: dict[str, str | None]) -> None:
+    (node,) = sketch(f"nodes: [{{name: one, zones: [{zone}], labels: {labels}}}]").inventory.nodes
+    assert {key: node.labels.get(key) for key in wanted} == wanted

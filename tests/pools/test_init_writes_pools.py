@@ -1,13 +1,11 @@
-"""``kubesched-lint init`` writes the pools that it knows word for word, and suggests those that labels tell of."""
+"""``kubesched-lint init`` writes the pools that it knows word for word."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
-import yaml
 
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.read import cluster_from, read_cluster
@@ -83,46 +81,29 @@ def test_known_pools_come_back_the_same(text: str) -> None:
     assert again.pools_written
 
 
-def test_a_pool_that_only_labels_tell_of_is_a_suggestion_in_comments() -> None:
-    real = read(nodegroup("a"), nodegroup("b", memory="7010Mi", zone="eu-west-1b"))
-    text = sketch_of(real)
-    again = read(text)
-    assert not again.inventory.node_pools
-    assert again.is_elastic, "nothing is known of its limits, so nothing about nodes may be proven"
-    taken = re.sub(r"^# (?=pools:|- |  )", "", text[text.index("# Labels tell of further") :], flags=re.MULTILINE)
-    pools = yaml.safe_load(taken)["pools"]
-    assert pools == [
-        {
-            "name": "sys",
-            "autoscaler": "cluster-autoscaler",
-            "zones": ["eu-west-1a", "eu-west-1b"],
-            "labels": {"eks.amazonaws.com/nodegroup": "sys", "team": "core"},
-            "shapes": [{"name": "m6i.large", "allocatable": {"cpu": "1930m", "memory": "7009Mi", "pods": "29"}}],
-            "limits": {"nodes": 2},
-        }
-    ]
+def test_a_group_that_only_labels_tell_of_is_left_to_them_and_a_group_at_zero_gets_an_example() -> None:
+    text = sketch_of(read(nodegroup("a"), nodegroup("b", memory="7010Mi", zone="eu-west-1b")))
+    assert not read(text).inventory.node_pools
+    assert read(text).is_elastic
+    example = text[text.index("# pools:") :].partition("\n")[0].removeprefix("# ")
+    (pool,) = read(f"{text}{example}\n").inventory.node_pools
+    assert (pool.labels, pool.shapes[0].name) == ({"pool": "gpu"}, "g5.xlarge")
 
 
 def test_beside_known_pools_the_others_stay_elastic_until_they_are_written() -> None:
-    real = read(NODE_POOL, nodegroup("a"), node("b", karpenter_sh__nodepool="spot"))
-    text = sketch_of(real)
+    text = sketch_of(read(NODE_POOL, nodegroup("a"), node("b", karpenter_sh__nodepool="spot")))
     assert "\nmorePools: true" in text
     assert [pool.name for pool in read(text).inventory.node_pools] == ["spot"]
     assert read(text).is_elastic
-    done = re.sub(r"^# (?=- name: sys|  )", "", text.replace("morePools: true", "morePools: false"), flags=re.MULTILINE)
-    assert [pool.name for pool in read(done[done.index("apiVersion") :]).inventory.node_pools] == ["spot", "sys"]
-    assert not read(done[done.index("apiVersion") :]).is_elastic
+    assert "# pools:" not in text
+    written = f"{text.replace('morePools: true', 'morePools: false')}- name: sys\n"
+    assert not read(written).is_elastic
 
 
 def test_without_pools_nothing_is_said_of_them() -> None:
     text = sketch_of(read(node("plain")))
     assert "morePools" not in text
-    assert "Labels tell" not in text
-    assert "\npools:" not in text
-
-
-def test_who_wrote_pools_down_gets_no_suggestions() -> None:
-    assert "Labels tell" not in sketch_of(read(GROUPS, nodegroup("a")))
+    assert "pools:" not in text
 
 
 def test_node_pools_are_found_in_a_folder_beside_the_nodes(tmp_path: Path) -> None:

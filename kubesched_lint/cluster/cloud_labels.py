@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kubesched_lint.cluster.elastic import NODE_POOL
-from kubesched_lint.cluster.nodepools.shapes import INSTANCE_TYPE, cloud_of, shape_named
+from kubesched_lint.cluster.shapes import INSTANCE_TYPE, cloud_of, shape_named
 from kubesched_lint.model.labels import Labels
 from kubesched_lint.model.node import CSI_ZONES, PLACE_LIKE, REGION, ZONE, Shape
 

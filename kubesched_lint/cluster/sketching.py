@@ -9,8 +9,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from kubesched_lint.cluster.cluster import Cluster
 from kubesched_lint.cluster.elastic import elastic_because
 from kubesched_lint.cluster.nodepools.minimum import stands_in
-from kubesched_lint.cluster.nodepools.shapes import INSTANCE_TYPE
 from kubesched_lint.cluster.nodepools.sketching import pool_lines
+from kubesched_lint.cluster.shapes import INSTANCE_TYPE
 from kubesched_lint.cluster.shortening import Shortening
 from kubesched_lint.cluster.sketch import API_VERSION, DEFAULT_PODS, KIND, node_name
 from kubesched_lint.cluster.sketch_text import amount, flow, listing, mapping, scalar, taint

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.cluster.nodepools.shapes import CLOUDS, shape_named, shapes_of
+from kubesched_lint.cluster.shapes import CLOUDS, shape_named, shapes_of
 from kubesched_lint.findings import Finding
 
 TABLE: dict[str, Any] = json.loads(files("kubesched_lint").joinpath("cluster/data/machines.json").read_text("utf-8"))

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.cluster.elastic import NODE_POOL, is_of_known, known_groups
-from kubesched_lint.cluster.nodepools.shapes import ARCH, INSTANCE_TYPE, cloud_of
 from kubesched_lint.cluster.nodepools.templates import NAMELESS, is_of_cloud
+from kubesched_lint.cluster.shapes import ARCH, INSTANCE_TYPE, cloud_of
 from kubesched_lint.model.labels import Labels, Requirement
 from kubesched_lint.model.node import (
     AUTOPILOT,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.cluster.elastic import is_of_known, known_groups
-from kubesched_lint.cluster.nodepools.shapes import INSTANCE_TYPE, shape_named
 from kubesched_lint.cluster.nodepools.templates import NAMELESS
 from kubesched_lint.cluster.nodepools.written import WRITTEN, karpenters_labels
+from kubesched_lint.cluster.shapes import INSTANCE_TYPE, shape_named
 from kubesched_lint.cluster.sketch import DEFAULT_PODS
 from kubesched_lint.cluster.sketch_text import amount, flow, listing, mapping, scalar, taint
 from kubesched_lint.model.decode.nodepools import zones_of

@@ -12,8 +12,8 @@ from itertools import islice, product
 
 from kubesched_lint.cluster.elastic import NODE_POOL
 from kubesched_lint.cluster.nodepools.label_demand import LabelDemand
-from kubesched_lint.cluster.nodepools.shapes import ARCH, INSTANCE_TYPE, cloud_of, shape_named, shapes_of
 from kubesched_lint.cluster.nodepools.unknown import OTHER, other_types, unlisted_type, with_devices
+from kubesched_lint.cluster.shapes import ARCH, INSTANCE_TYPE, cloud_of, shape_named, shapes_of
 from kubesched_lint.model.labels import Labels, Requirement, go_int
 from kubesched_lint.model.node import (
     AUTOPILOT,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint.cluster.nodepools.shapes import INSTANCE_TYPE, machine_data
+from kubesched_lint.cluster.shapes import INSTANCE_TYPE, machine_data
 from kubesched_lint.model.labels import Requirement, go_int
 from kubesched_lint.model.node import Shape
 from kubesched_lint.model.pod import Resources

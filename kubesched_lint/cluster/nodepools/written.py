@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kubesched_lint.cluster.elastic import NODE_POOL
-from kubesched_lint.cluster.nodepools.shapes import CLOUDS, shape_named
 from kubesched_lint.cluster.nodepools.templates import NAMELESS
 from kubesched_lint.cluster.nodepools.unknown import unlisted_type
+from kubesched_lint.cluster.shapes import CLOUDS, shape_named
 from kubesched_lint.cluster.sketch import DEFAULT_PODS, MOST_NODES, known, taints_of
 from kubesched_lint.findings import Path
 from kubesched_lint.model.decode.fields import (

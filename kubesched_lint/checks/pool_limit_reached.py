@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.analysis.growth import growth_plan
-from kubesched_lint.analysis.plan import LIMITED
+from kubesched_lint.analysis.plan import LIMITED, Plan, Verdict
 from kubesched_lint.findings import Hazard, Place, UncheckedError, witness
 from kubesched_lint.model.node import NodePool
+from kubesched_lint.model.policy import Autoscaler
 from kubesched_lint.model.quantity import show
+from kubesched_lint.model.workload import Workload
+from kubesched_lint.record import replace
 from kubesched_lint.world.world import World
 
 
@@ -16,36 +19,57 @@ def check(world: World) -> Iterator[Hazard]:
     plan = growth_plan(world)
     if plan.skipped:
         raise UncheckedError(plan.skipped)
-    pools = {pool.name: pool for pool in world.pools}
-    for verdict in plan.verdicts:
-        if verdict.kind != LIMITED:
-            continue
-        workload = verdict.workload
-        limited = [pools[name] for name in verdict.limited]
-        yield Hazard(
-            at=workload.replicas_path,
-            source=workload.source,
-            victim=workload.ref,
-            evidence=witness(
-                f"{verdict.wanted} pods > {verdict.wanted - verdict.left} placed",
-                trace=(
-                    f"{verdict.today} of {verdict.wanted} pods of {workload} are placed on the nodes of today",
-                    f"{verdict.grown} on new nodes: {', '.join(map(str, plan.added)) or 'none can be added'}",
-                    f"for the next one {' and '.join(map(_limits, limited))} would help, but for the limits",
-                ),
+    limited = [verdict for verdict in plan.verdicts if verdict.kind == LIMITED]
+    for verdict in limited:
+        yield _hazard(world, verdict, verdict.workload, plan)
+    if any(pool.limits for pool in world.pools):
+        known = {verdict.workload.ref for verdict in limited}
+        for workload in world.manifests.workloads:
+            if workload.ref not in known:
+                yield from _at_maximum(world, workload)
+
+
+def _at_maximum(world: World, workload: Workload) -> Iterator[Hazard]:
+    """Yield the hazard of a workload that reaches the limit only at the maximum of its autoscaler."""
+    scaler = world.member(workload).autoscaler
+    if scaler is None or not 0 < world.member(workload).replicas < scaler.max_replicas:
+        return
+    full = replace(scaler, min_replicas=scaler.max_replicas)
+    others = tuple(a for a in world.manifests.autoscalers if a is not scaler)
+    plan = growth_plan(world.with_manifests(replace(world.manifests, autoscalers=(*others, full))))
+    verdict = plan.of(workload)
+    if verdict is not None and verdict.kind == LIMITED:
+        yield _hazard(world, verdict, workload, plan, scaler)
+
+
+def _hazard(world: World, verdict: Verdict, workload: Workload, plan: Plan, scaler: Autoscaler | None = None) -> Hazard:
+    limited = [pool for pool in world.pools if pool.name in verdict.limited]
+    places = [Place((*pool.path, "limits"), f"pool {pool.name}", pool.source) for pool in limited if pool.source]
+    if scaler is not None and scaler.source is not None:
+        places.append(Place(scaler.path, "the maximum", scaler.source))
+    return Hazard(
+        at=workload.replicas_path if scaler is None else ("metadata", "name"),
+        source=workload.source,
+        victim=workload.ref,
+        evidence=witness(
+            f"{verdict.wanted} pods > {verdict.wanted - verdict.left} placed",
+            trace=(
+                f"{verdict.today} of {verdict.wanted} pods of {workload} are placed on the nodes of today",
+                f"{verdict.grown} on new nodes: {', '.join(map(str, plan.added)) or 'none can be added'}",
+                f"for the next one {' and '.join(map(_limits, limited))} would help, but for the limits",
             ),
-            values={
-                "object": str(workload),
-                "pending": verdict.left,
-                "wanted": verdict.wanted,
-                "pools": verdict.limited,
-                "limits": tuple(map(_limits, limited)),
-                "added": tuple(map(str, verdict.added)),
-            },
-            related=tuple(
-                Place((*pool.path, "limits"), f"pool {pool.name}", pool.source) for pool in limited if pool.source
-            ),
-        )
+        ),
+        values={
+            "object": str(workload),
+            "pending": verdict.left,
+            "wanted": verdict.wanted,
+            "pools": verdict.limited,
+            "limits": tuple(map(_limits, limited)),
+            "added": tuple(map(str, verdict.added)),
+        },
+        related=tuple(places),
+        variant="default" if scaler is None else "maximum",
+    )
 
 
 def _limits(pool: NodePool) -> str:

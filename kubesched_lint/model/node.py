@@ -40,6 +40,12 @@ def stable_key(key: str) -> str:
     return SET_LIKE.get(key) or KEPT_LIKE.get(key, key)
 
 
+def zone_of(labels: Labels) -> str:
+    """Return a node's zone by any of the names of its label; empty if it has none."""
+    names = (ZONE, *(other for other, stable in PLACE_LIKE.items() if stable == ZONE))
+    return next((labels[name] for name in names if name in labels), "")
+
+
 def with_place_names(labels: Labels) -> Labels:
     """Return the labels of a cloud pool's future node, with zone, region and machine type under all their names."""
     return {**{other: labels[stable] for other, stable in SET_LIKE.items() if stable in labels}, **labels}

@@ -16,7 +16,7 @@ from kubesched_lint.cluster.nodepools.templates import MOST_KINDS, NodeTemplate,
 from kubesched_lint.cluster.nodeset import EMPTY, positions
 from kubesched_lint.controllers.daemonset import targets, with_daemon_tolerations
 from kubesched_lint.model.inventory import Inventory
-from kubesched_lint.model.node import HOSTNAME, ZONE, Node, NodePool
+from kubesched_lint.model.node import HOSTNAME, PLACE_LIKE, REGION, ZONE, Node, NodePool, zone_of
 from kubesched_lint.model.pod import Pod, Resources
 from kubesched_lint.model.storage import PersistentVolume, StorageClass
 from kubesched_lint.record import record, replace
@@ -25,6 +25,7 @@ from kubesched_lint.scheduler.framework import static_feasible
 _MOST_OFFERS = MOST_KINDS
 """For all pools together; this many of each pool are considered."""
 _MOST_NODES = 4_000
+_PLACES = (ZONE, REGION, *PLACE_LIKE)
 
 
 @record
@@ -80,7 +81,7 @@ def potential_of(pools: Sequence[NodePool], live: Inventory, asked: Asked) -> Po
         return Potential()
     real = live.nodes
     wishes = _wishes(asked)
-    zones = tuple(dict.fromkeys(n.labels[ZONE] for n in real if ZONE in n.labels))
+    zones = tuple(dict.fromkeys(zone for node in real if (zone := zone_of(node.labels))))
     daemons = tuple(daemon_pods(asked.daemons, live))
     every: list[Offer] = []
     groups: list[list[Offer]] = []
@@ -117,6 +118,8 @@ def _wishes(asked: Asked) -> LabelDemand:
     """Return the labels that pods, volumes and classes ask for."""
     terms = [term for volume in asked.volumes for term in volume.node_terms or ()]
     topologies = [(r.key, r.values) for term in terms for r in term.expressions if r.operator == "In"]
+    for volume in asked.volumes:
+        topologies += [(key, tuple(volume.labels[key].split("__"))) for key in _PLACES if key in volume.labels]
     for storage_class in asked.storage_classes:
         topologies += [pair for term in storage_class.allowed_topologies for pair in term.items()]
     return wishes_of((pod for pod, _ in asked.pods), topologies)

@@ -10,6 +10,7 @@ import pytest
 from kubesched_lint.cluster.read import cluster_from
 from kubesched_lint.commands.simulate.run import SimulationReport, simulate
 from kubesched_lint.commands.simulate.what_if_cells import _helped
+from kubesched_lint.findings import Finding
 from kubesched_lint.lifecycle.verdicts import BAD, UNKNOWN, Cell, Range
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
@@ -75,3 +76,27 @@ def test_what_nobody_follows_on_the_nodes_that_may_come_is_not_called_bad() -> N
     told = _helped(bad, unknown)
     assert (told.verdict, told.bound, told.proven) == (UNKNOWN, Range(0, 2, "bound"), False)
     assert _helped(bad, bad).verdict == BAD
+
+
+def test_lint_and_simulate_agree_on_the_maximum_of_an_autoscaler(
+    deployment: Writer, findings_of: Callable[..., dict[str, Finding]]
+) -> None:
+    scaler = """
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web, namespace: shop}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  minReplicas: 1
+  maxReplicas: MOST
+"""
+    for most, is_bad in ((6, False), (7, True)):
+        manifests = deployment() + scaler.replace("MOST", str(most))
+        (row,) = outlook(manifests, NODES + POOL % 5, "hpa-max").rows
+        (cell,) = row.cells
+        found = findings_of(manifests, NODES + POOL % 5)
+        assert (cell.verdict == BAD) == is_bad == ("pool-limit-reached" in found)
+    assert cell.bound.most == 6
+    assert "at maxReplicas 7, 1 replica of Deployment shop/web" in found["pool-limit-reached"].message
+    assert not [f for f in findings_of(manifests, NODES + POOL % 6) if f == "pool-limit-reached"]

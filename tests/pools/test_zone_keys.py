@@ -155,3 +155,36 @@ def test_real_nodes_have_the_keys_that_they_have() -> None:
     plain["status"]["allocatable"]["cpu"] = "4"
     found = report(cluster(plain, gp3("topology.gke.io/zone", "eu-west-1b")))
     assert "allowed-topologies-conflict" in loud(found)
+
+
+@pytest.mark.parametrize("key", ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"])
+def test_a_volume_that_names_its_zone_by_label_gets_a_node_there(key: str) -> None:
+    volume, claim = bound("topology.gke.io/zone")
+    del volume["spec"]["nodeAffinity"]
+    volume["metadata"]["labels"] = {key: "eu-west-1c"}
+    anywhere = pool()
+    anywhere["spec"]["template"]["spec"]["requirements"].pop(0)
+    found = report(cluster(node(), anywhere, gp3(), volume, claim))
+    assert not loud(found)
+    assert any("fits after adding 1 × m6i.large in eu-west-1c" in note for note in found.summary.notes)
+
+
+@pytest.mark.parametrize("key", ZONE_KEYS)
+def test_the_zone_of_a_node_or_a_pool_may_have_any_name(key: str) -> None:
+    there = node(**{key: "eu-west-1b"})
+    del there["metadata"]["labels"][ZONE]
+    anywhere = pool()
+    anywhere["spec"]["template"]["spec"]["requirements"].pop(0)
+    notes = report(cluster(there, anywhere, gp3())).summary.notes
+    assert any("in eu-west-1b" in note for note in notes)
+    anywhere["spec"]["template"]["metadata"] = {"labels": {key: "eu-west-1c"}}
+    notes = report(cluster(there, anywhere, gp3())).summary.notes
+    assert any("in eu-west-1c" in note for note in notes)
+
+
+def test_the_region_that_a_pool_requires_is_the_region_of_its_nodes() -> None:
+    regional = pool()
+    wanted = regional["spec"]["template"]["spec"]["requirements"]
+    wanted.append({"key": "topology.kubernetes.io/region", "operator": "In", "values": ["europe"]})
+    chosen = DB.replace("    spec:\n", "    spec:\n      nodeSelector: {topology.kubernetes.io/region: europe}\n", 1)
+    assert not loud(report(cluster(node(), regional, gp3()), chosen))

@@ -208,7 +208,8 @@ def _place(pool: NodePool, zone: str | None) -> Labels:
     if not zone:
         return {}
     region = region_of(zone)
-    return {ZONE: zone, REGION: region} if region and REGION not in pool.labels else {ZONE: zone}
+    allowed = all(r.matches({REGION: region}) for r in pool.requirements if r.key == REGION)
+    return {ZONE: zone, REGION: region} if region and allowed and REGION not in pool.labels else {ZONE: zone}
 
 
 def region_of(zone: str) -> str:

@@ -24,7 +24,7 @@ from kubesched_lint.model.decode.fields import (
 )
 from kubesched_lint.model.decode.nodepools import cloud_of_keys, decode_requirements, zones_of
 from kubesched_lint.model.labels import Labels
-from kubesched_lint.model.node import AUTOPILOT, CLUSTER_AUTOSCALER, KARPENTER, ZONE, NodePool, Shape
+from kubesched_lint.model.node import AUTOPILOT, CLUSTER_AUTOSCALER, KARPENTER, NodePool, Shape, zone_of
 from kubesched_lint.record import replace
 
 GROUPS = "NodeGroups"
@@ -58,7 +58,7 @@ def written_pools(sketch: Value) -> Iterator[NodePool]:
         if maker == KARPENTER:
             own = {**karpenters_labels(name), **own}
         limits = _limits(entry, here)
-        zone = own.get(ZONE)
+        zone = zone_of(own) or None
         zones = _zones(entry, here)
         if zones is None:
             zones = zones_of(wanted) if zone is None else (zone,)

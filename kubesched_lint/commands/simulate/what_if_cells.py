@@ -103,6 +103,8 @@ def _helped(cell: Cell, more: Cell) -> Cell:
         return _doubted(_assuming(more, MEANWHILE))
     if cell.verdict == BAD and more.verdict != BAD:
         return _perhaps_helped(cell, more)
+    if more.verdict == BAD and more.bound.most > cell.bound.most and cell.event != "deploy":  # the plan is for deploy
+        return _doubted(_assuming(more, MEANWHILE))
     return _doubted(_assuming(cell, _PLANNED))
 
 

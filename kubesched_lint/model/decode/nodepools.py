@@ -49,11 +49,12 @@ def decode_node_pool(value: Value, source: Source | None = None) -> NodePool:
     if integer(spec, "replicas", ("spec",)) is not None:
         limits = {"nodes": 0}
     name = text(meta, "name", ("metadata",))
+    written = labels(template_meta, "labels", (*template_at, "metadata"))
     own = {
         "karpenter.sh/nodepool": name,
         "karpenter.sh/registered": "true",
         "karpenter.sh/initialized": "true",
-        **labels(template_meta, "labels", (*template_at, "metadata")),
+        **{_RENAMED.get(key, key): value for key, value in written.items()},
     }
     zone = own.pop(ZONE, None)
     return NodePool(

@@ -11,6 +11,7 @@ from kubesched_lint.cluster.elastic import COMPLETE, is_of_known, known_groups
 from kubesched_lint.cluster.transient import Passing, passing_of, settled_node
 from kubesched_lint.findings import one_line
 from kubesched_lint.model.inventory import Inventory
+from kubesched_lint.model.node import CLUSTER_AUTOSCALER
 from kubesched_lint.record import frozen_record, replace
 from kubesched_lint.text import first_few, joined, many, plural
 
@@ -85,6 +86,8 @@ class Cluster:
     """``complete``: every node group is known, also those without a node now; ``open``: not so; empty: undecided."""
     other_labels: frozenset[str] = frozenset()
     """Labels of nodes whose values a sketch leaves out: keys, and ``domain/*`` for all keys of a domain."""
+    group_sizes: Mapping[str, int] = field(default_factory=dict)
+    """Each node group in the status of cluster-autoscaler → its registered nodes; empty without a status."""
     source: Source | None = field(default=None, compare=False)
     """Resolves ``Node.path`` for a sketch."""
 
@@ -124,6 +127,13 @@ class Cluster:
         """Return what the user has to decide about the node groups, as a sentence; empty if nothing."""
         if not self.is_undecided_beside(pools):
             return ""
+        empty = self._empty_groups(pools)
+        if empty:
+            return (
+                f"cluster-autoscaler has {many(len(empty), 'node group')} without a node ({first_few(empty, 3)}): "
+                f"describe {plural(len(empty), 'it', 'them')} in `declared-groups` of kubesched.toml, or say "
+                '`node-groups = "open"`; until then every error about nodes is a warning'
+            )
         names = [group.name for group in self.groups_beside(pools)]
         count = f"{len(names)} " if len(names) > 1 else ""
         seen = f"the {count}{plural(len(names), 'node group')} seen ({first_few(names, 5)})" if names else "these nodes"
@@ -160,7 +170,17 @@ class Cluster:
         """Return whether there is no node group besides ``pools`` and those that nodes show: stated or established."""
         if self.node_groups:
             return self.node_groups == COMPLETE
-        return False
+        # cluster-autoscaler names every group that it scales; what other autoscalers may make, nodes do not show.
+        is_named = all(group.maker == CLUSTER_AUTOSCALER for group in self.groups_beside(pools))
+        return bool(self.group_sizes) and is_named and not self._empty_groups(pools)
+
+    def _empty_groups(self, pools: Iterable[NodePool]) -> Sequence[str]:
+        """Return the groups without a node that cluster-autoscaler's status names and nobody declares."""
+        if not self.group_sizes:
+            return ()
+        from kubesched_lint.cluster.nodepools.status import unseen_groups
+
+        return unseen_groups(self.group_sizes, [pool.name for pool in (*self.inventory.node_pools, *pools)])
 
     def is_undecided_beside(self, pools: Sequence[NodePool]) -> bool:
         """Return whether proofs about nodes wait for the user's word on whether all node groups are known."""

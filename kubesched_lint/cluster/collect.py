@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.elastic import maker_of
+from kubesched_lint.cluster.nodepools.status import group_sizes, is_status
 from kubesched_lint.cluster.pods import PodReader
 from kubesched_lint.findings import Source
 from kubesched_lint.model.decode.fields import Value, items, labels, mapping, text
@@ -63,6 +64,7 @@ class Collector:
         self._objects = 0
         self._reader = PodReader()
         self._newest = ""
+        self._sizes: dict[str, int] = {}
 
     # -- input -------------------------------------------------------------------------------------------------------
 
@@ -95,6 +97,8 @@ class Collector:
             self._pod(self._reader.value(value))
         elif is_read(value.get("apiVersion"), kind):
             self._other(value, source)
+        elif kind == "ConfigMap" and is_status(value):
+            self._sizes.update(group_sizes(value))
         else:
             self.count_unread(str(kind))
 
@@ -176,6 +180,7 @@ class Collector:
             pools_written=bool(self._pools) and not self._more_pools,
             node_groups=self._node_groups(),
             other_labels=frozenset[str]().union(*(header.other_labels for header in headers)),
+            group_sizes=self._sizes,
             path=path,
             origin=origins.pop() if len(origins) == 1 else "kubectl",
             kinds=self._whole_kinds(),

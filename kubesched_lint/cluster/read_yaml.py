@@ -32,7 +32,7 @@ def _is_wanted(api_version: object, kind: object) -> bool:
     """Return whether it is a container of cluster objects, or an object that is decoded."""
     if is_ours(api_version) or is_read(api_version, kind):
         return True
-    return isinstance(kind, str) and (kind == "Node" or kind.endswith("List"))
+    return isinstance(kind, str) and (kind in ("Node", "ConfigMap") or kind.endswith("List"))
 
 
 def _document(document: Document, collector: Collector) -> str:

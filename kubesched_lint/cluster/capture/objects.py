@@ -321,6 +321,17 @@ class NodePoolStatus(Part):
     resources: Amounts = None
 
 
+class StatusText(Part):
+    status: str | None = None
+
+
+class KeptStatus(Part):
+    """The ConfigMap in which cluster-autoscaler names its node groups."""
+
+    metadata: NameMeta
+    data: StatusText | None = None
+
+
 class KeptNodePool(Part):
     metadata: NameMeta
     spec: NodePoolSpec | None = None

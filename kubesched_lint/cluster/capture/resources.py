@@ -7,6 +7,7 @@ from typing import Any
 
 from kubesched_lint.cluster.capture import objects as o
 from kubesched_lint.cluster.capture import parts as p
+from kubesched_lint.cluster.nodepools.status import NAME, NAMESPACE
 from kubesched_lint.record import record
 
 
@@ -22,6 +23,8 @@ class Resource:
     namespaced: bool = True
     optional: bool = False
     query: tuple[tuple[str, str], ...] = ()
+    only_in: str = ""
+    """The one namespace to list. The objects are extras: without permission, or under ``--redact``, they are no gap."""
     cut: Callable[[Any], bool] | None = None
     """Remove from an item what its type alone cannot remove; return whether the item is kept."""
 
@@ -82,6 +85,7 @@ def _cut_volumes(spec: p.PodSpec) -> None:
 
 
 _RUNNING = (("fieldSelector", "status.phase!=Succeeded,status.phase!=Failed"),)
+_STATUS = (("fieldSelector", f"metadata.name={NAME}"),)
 _STORAGE = "storage.k8s.io"
 
 # Nodes first, and pods before their owners: objects that change fastest are read close together.
@@ -128,6 +132,7 @@ RESOURCES = (
         versions=("v1", "v1beta1", "v1alpha2", "v1alpha1"),
         optional=True,
     ),
+    Resource("ConfigMap", "configmaps", "", o.KeptStatus, query=_STATUS, only_in=NAMESPACE),
     Resource("NodePool", "nodepools", "karpenter.sh", o.KeptNodePool, namespaced=False, optional=True),
     Resource("EC2NodeClass", "ec2nodeclasses", "karpenter.k8s.aws", o.KeptNodeClass, namespaced=False, optional=True),
     Resource(

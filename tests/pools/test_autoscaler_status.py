@@ -1,0 +1,71 @@
+"""What cluster-autoscaler's status says about node groups, in both of its formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kubesched_lint.cluster.cluster import Cluster
+from kubesched_lint.cluster.elastic import Autoscaling
+from kubesched_lint.cluster.nodepools.status import group_sizes, unseen_groups
+from kubesched_lint.cluster.read import cluster_from
+from kubesched_lint.model.node import CLUSTER_AUTOSCALER, NodePool
+
+CLOUDS = Path(__file__).parents[2] / "fixtures" / "clouds"
+STATUSES = sorted((CLOUDS / "cluster-autoscaler").glob("*.yaml"))
+
+
+def cluster(status: Path) -> Cluster:
+    cloud = status.stem.removesuffix("-before-1.30")
+    files = [CLOUDS / cloud / "nodes.json", status]
+    return cluster_from([(str(file), file.read_bytes()) for file in files], cloud)
+
+
+@pytest.mark.parametrize("status", STATUSES, ids=lambda path: path.stem)
+def test_a_group_at_zero_keeps_the_list_open_until_it_is_declared(status: Path) -> None:
+    known = cluster(status)
+    assert known.group_sizes
+    empty = unseen_groups(known.group_sizes, ())
+    assert len(empty) == 1
+    assert not known.has_all_groups(())
+    assert "declared-groups" in known.decision_beside(())
+    assert empty[0] in known.decision_beside(())
+    name = "gpu"
+    declared = known.as_stated(Autoscaling(declared=(NodePool(name, CLUSTER_AUTOSCALER, labels={"pool": name}),)))
+    assert declared.has_all_groups(())
+    assert not declared.decision_beside(())
+
+
+@pytest.mark.parametrize("status", STATUSES, ids=lambda path: path.stem)
+def test_what_the_user_says_weighs_more_than_the_status(status: Path) -> None:
+    assert cluster(status).as_stated(Autoscaling(node_groups="complete")).has_all_groups(())
+    assert not cluster(status).as_stated(Autoscaling(node_groups="open")).has_all_groups(())
+
+
+def test_both_formats_say_the_same() -> None:
+    for status in STATUSES:
+        if "before" in status.stem:
+            new = status.with_name(status.name.replace("-before-1.30", ""))
+            assert cluster(status).group_sizes == cluster(new).group_sizes
+
+
+def test_a_status_says_nothing_of_what_karpenter_makes() -> None:
+    status = (CLOUDS / "cluster-autoscaler" / "eks.yaml").read_bytes().replace(b"total: 0", b"total: 1")
+    files = [("n.json", (CLOUDS / "karpenter" / "nodes.json").read_bytes()), ("s.yaml", status)]
+    assert not cluster_from(files, "c").has_all_groups(())
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "nodeGroups: 3", "nodeGroups: [3, {name: 7}]", "a: [", "- " * 4000, "x\nNodeGroups:\n  Name: a\n", "&a [*a]"],
+)
+def test_a_status_that_cannot_be_read_says_nothing(text: str) -> None:
+    assert group_sizes({"kind": "ConfigMap", "data": {"status": text}}) == {}
+    assert group_sizes({"kind": "ConfigMap", "data": text}) == {}
+
+
+def test_a_name_is_found_only_as_a_whole_word() -> None:
+    sizes = {"eks-gpu-2cc6": 0, "zones/eu-b/gke-general-1-grp": 2, "zones/eu-c/gke-general-1-grp": 0}
+    assert unseen_groups(sizes, ["gpu"]) == ()
+    assert unseen_groups(sizes, ["gp", "GPUs"]) == ("eks-gpu-2cc6",)

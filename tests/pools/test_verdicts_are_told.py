@@ -78,7 +78,7 @@ def test_many_kinds_of_nodes_are_summed_up() -> None:
 
 def test_simulate_names_and_draws_the_added_nodes(files: tuple[str, str]) -> None:
     said = output("simulate", files[0], "--cluster", files[1], "--events", "deploy", "--picture", "deploy")
-    assert "added nodes in place: general-eu-west-1b-m6i.large-1, general-eu-west-1b-m6i.large-2," in said
+    assert "added nodes: general-eu-west-1b-m6i.large-1, general-eu-west-1b-m6i.large-2," in said
     assert said.count("│ general-eu-west-1b-m6i.large-2 │") == 2  # before and after
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.analysis.nearest import hint, nearest_key
 from kubesched_lint.analysis.remedy import Remedy
-from kubesched_lint.analysis.well_known import WELL_KNOWN
+from kubesched_lint.analysis.well_known import WELL_KNOWN, is_left_out
 from kubesched_lint.checks._remedies import is_slip
 from kubesched_lint.cluster.nodeset import positions
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
@@ -26,7 +26,7 @@ def check(it: Member) -> Iterator[Hazard]:
     demanding: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [(t, "affinity") for t in pod.required_affinity]
     demanding += [(c, "spread") for c in pod.spread if c.is_hard]
     for wish, variant in demanding:
-        if not usable & it.world.index.with_key(wish.topology_key):
+        if not usable & it.world.index.with_key(wish.topology_key) and not is_left_out(wish.topology_key, it.world):
             yield Hazard(
                 at=(*wish.path, "topologyKey"),
                 evidence=proof(

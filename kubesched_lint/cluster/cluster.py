@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kubesched_lint.cluster.elastic import COMPLETE, is_of_known, known_groups
+from kubesched_lint.cluster.elastic import COMPLETE, OPEN, is_of_known, known_groups
 from kubesched_lint.cluster.transient import Passing, passing_of, settled_node
 from kubesched_lint.findings import one_line
 from kubesched_lint.model.inventory import Inventory
@@ -116,7 +116,7 @@ class Cluster:
     def is_elastic_beside(self, pools: Iterable[NodePool]) -> bool:
         """Return the same with ``pools`` known too: a node of a known pool needs no guess."""
         nodes = self.inventory.nodes
-        if self.elastic_because.startswith(ASKED):
+        if self.elastic_because.startswith(ASKED) or self.node_groups == OPEN:
             return any(node.elastic for node in nodes)
         if self.pools_written and not self.node_groups:
             return False

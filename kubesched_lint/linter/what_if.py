@@ -18,6 +18,7 @@ from kubesched_lint.analysis.worlds import (
     without_suspended,
     without_workloads,
 )
+from kubesched_lint.cluster.elastic import OPEN
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.applies import argues_of_pods, rests_on_nodes, stands_already
 from kubesched_lint.linter.duplicate_definitions import DuplicateDefinitions
@@ -97,15 +98,17 @@ def _unless_nodes_come(error: Judged, world: World, again: Sequence[Judged | Non
     """The error as it is with any number of further nodes of every group, if all groups are known; else a warning."""
     cluster = world.cluster
     assert cluster is not None
-    grown = next(iter(again), None)
+    groups = cluster.groups_beside(world.manifests.node_pools)
+    # Without groups besides the pools, the world has all known nodes that may come: the finding holds with them.
+    are_known = not groups and bool(world.pools) and cluster.node_groups == OPEN
+    grown = error if are_known else next(iter(again), None)
     if grown is None or grown.finding.severity is not Severity.ERROR:
         lowered = assuming(error, cluster.elastic_premise)
         # With pools, --fixed alone would not make it an error.
         return replace(lowered, finding=replace(lowered.finding, if_fixed=None if world.pools else Severity.ERROR))
-    groups = cluster.groups_beside(world.manifests.node_pools)
     if cluster.has_all_groups(world.manifests.node_pools):
         return _of_any_number(grown, [group.name for group in groups])
-    lowered = assuming(error, groups_premise(groups))
+    lowered = assuming(error, groups_premise(groups or world.pools))
     return replace(lowered, finding=replace(lowered.finding, if_complete=Severity.ERROR))
 
 

@@ -14,11 +14,12 @@ test *args:
 check:
     ruff check . && ruff format --check . && mypy && lint-imports
 
-# Regenerate what is generated: the rule index, rules/README.md, the configuration's schema and the pictures.
+# Regenerate what is generated: the rule index, rules/README.md, the configuration's schema, a table and the pictures.
 generate:
     python -m kubesched_lint.rulebook.build
     python -m kubesched_lint.rulebook.cel.page
     python -m kubesched_lint.project.config_schema
+    python scripts/cloud_table.py
     python scripts/draw_pictures.py
 
 # Begin a shipped rule: its card and its module, which pass `rules test` at once.

@@ -145,8 +145,20 @@ def _workloads(phase: Record, event: str) -> Iterator[tuple[ObjectRef, Seen]]:
     blocked = (phase.get("note") or {}).get("blocked", ())
     for name, value in _mapping(phase, "workloads").items():
         ref = _named(name)
+        if event == "node-loss" and ref.kind == "Job" and _is_early(value, str(phase.get("node"))):
+            continue
         refused = next((str(b["error"]) for b in blocked if _is_of(str(b["pod"]), ref)), "")
         yield _owner(ref) if event == "cron" else ref, _seen(ref.kind, value, event, refused)
+
+
+def _is_early(value: Record, lost: str) -> bool:
+    """Whether a Job was read before its controller had acted on the loss of a node: such a record shows no end.
+
+    Its pods still count on the lost node, or are not made again yet: the controller waits 10 s after a pod that failed,
+    and longer after each further one (``pkg/controller/job/backoff_utils.go``, v1.36).
+    """
+    made = int(value["bound"]) + sum(_mapping(value, "pending").values() if "pending" in value else ())
+    return lost in value.get("on", ()) or (made < int(value["want"]) and not value.get("failure"))
 
 
 def _named(name: str) -> ObjectRef:

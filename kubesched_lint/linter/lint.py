@@ -36,7 +36,7 @@ from kubesched_lint.linter.judged import (
     without_yielding,
 )
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, no_longer_served, ref_of
+from kubesched_lint.linter.reading import ManifestSet, about_nodes, no_longer_served, ref_of
 from kubesched_lint.manifests.document import Document
 from kubesched_lint.model.workload import Workload
 from kubesched_lint.record import replace
@@ -94,6 +94,7 @@ def _lint(
             notes=(
                 *(run.of_set.notes() if run.of_set else ()),
                 *no_longer_served(manifests.unread, options.kubernetes_version),
+                *about_nodes(manifests.unread),
                 *_lack_notes(world),
                 *work.tried(
                     lambda: [*_pool_notes(without_suspended(world))],

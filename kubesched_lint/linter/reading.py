@@ -65,6 +65,18 @@ def tells_cluster(unread: Unread) -> bool:
     return unread.kind in _OF_CLUSTERS
 
 
+_OF_NODES = {
+    "NodeOverlay": "the capacity and the prices that it gives to machine types do not count",
+    "CapacityBuffer": "the room that it keeps ready does not count",
+}
+
+
+def about_nodes(unread: Iterable[Unread]) -> Iterator[str]:
+    """Yield a note for each unread kind that changes what nodes an autoscaler makes."""
+    kinds = {one.kind for one in unread}
+    yield from (f"{kind} is not read: {what}" for kind, what in _OF_NODES.items() if kind in kinds)
+
+
 def no_longer_served(unread: Iterable[Unread], version: str) -> Iterator[str]:
     """Yield a note for each unread kind that Kubernetes ``version`` has removed."""
     found: dict[tuple[str, str], list[Unread]] = {}
@@ -94,6 +106,7 @@ _CLUSTER_WIDE = frozenset(
         "NodePool",
         "PersistentVolume",
         "PriorityClass",
+        "Provisioner",
         "RuntimeClass",
         "StorageClass",
         "VolumeAttachment",

@@ -278,3 +278,35 @@ def test_autopilot_separates_only_what_is_selected_and_tolerated() -> None:
     made_for = made(pool, wishes_of([both, half]))
     assert {t.labels.get("group") for t in made_for} == {None, "a"}
     assert all([str(x) for x in t.taints] == ["group=a:NoSchedule"] for t in made_for if "group" in t.labels)
+
+
+def test_a_provisioner_is_a_pool(
+    findings_of: Callable[..., dict[str, Finding]], deployment: Callable[..., str]
+) -> None:
+    provisioner = """
+---
+apiVersion: karpenter.sh/v1alpha5
+kind: Provisioner
+metadata: {name: old}
+spec:
+  labels: {team: old, failure-domain.beta.kubernetes.io/zone: eu-west-1a}
+  taints: [{key: own, value: "yes", effect: NoSchedule}]
+  requirements: [{key: karpenter.k8s.aws/instance-family, operator: In, values: [m6i]}]
+  limits: {resources: {cpu: "100"}}
+  providerRef: {name: default}
+---
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata: {name: fuse}
+spec: {requirements: [{key: kubernetes.io/os, operator: Exists}], capacity: {example.com/fuse: 1}}
+"""
+    nodes = """
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes: [{name: now, zones: [eu-west-1a], labels: {karpenter.sh/provisioner-name: old}, allocatable: {cpu: 1}}]
+"""
+    tolerant = "nodeSelector: {team: old}\ntolerations: [{key: own, operator: Exists}]"
+    assert not findings_of(deployment(pod=tolerant) + provisioner, nodes)
+    refused = findings_of(deployment(pod="nodeSelector: {team: old}") + provisioner, nodes)
+    assert "old has the taint own=yes:NoSchedule" in refused["pool-cannot-provide-label"].message
+    assert "resource-exceeds-any-node" in findings_of(deployment(cpu="400", pod=tolerant) + provisioner, nodes)

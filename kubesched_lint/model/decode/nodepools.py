@@ -1,4 +1,4 @@
-"""Decode Karpenter's NodePool (karpenter.sh/v1) from plain values.
+"""Decode Karpenter's NodePool (karpenter.sh/v1), and the Provisioner that it replaced, from plain values.
 
 The fields follow ``pkg/apis/v1/nodepool.go`` of kubernetes-sigs/karpenter (v1). A pool with ``replicas`` is static: it
 has that many nodes and adds none for a pod. Startup taints are removed before pods are bound, so they are not read.
@@ -62,10 +62,7 @@ def decode_node_pool(value: Value, source: Source | None = None) -> NodePool:
         maker=KARPENTER,
         zones=zones_of(wanted) if zone is None else (zone,),
         labels=own,
-        taints=tuple(
-            Taint(text(t, "key", here), text(t, "value", here), text(t, "effect", here))
-            for t, here in items(inner, "taints", at)
-        ),
+        taints=tuple(_taints(inner, at)),
         requirements=wanted,
         cloud=_cloud(mapping(inner, "nodeClassRef", at), (*at, "nodeClassRef")) or cloud_of_keys(wanted),
         limits=limits,
@@ -83,6 +80,32 @@ def _cloud(node_class: Value, at: Path) -> str:
 def cloud_of_keys(requirements: Iterable[Requirement]) -> str:
     """Return the cloud whose labels the requirements name; empty if there is none."""
     return next((cloud for r in requirements if (cloud := _CLOUDS.get(r.key.partition("/")[0], ""))), "")
+
+
+def decode_provisioner(value: Value, source: Source | None = None) -> NodePool:
+    """Return a Provisioner (karpenter.sh/v1alpha5), which NodePool replaced. Raises DecodeError."""
+    meta, spec = mapping(value, "metadata", ()), mapping(value, "spec", ())
+    own = {"karpenter.sh/provisioner-name": text(meta, "name", ("metadata",)), **labels(spec, "labels", ("spec",))}
+    own = {_RENAMED.get(key, key): label for key, label in own.items()}
+    wanted = tuple(decode_requirements(spec, "requirements", ("spec",)))
+    zone = own.pop(ZONE, None)
+    return NodePool(
+        name=text(meta, "name", ("metadata",)),
+        maker=KARPENTER,
+        zones=zones_of(wanted) if zone is None else (zone,),
+        labels=own,
+        taints=tuple(_taints(spec, ("spec",))),
+        requirements=wanted,
+        cloud=cloud_of_keys(wanted),
+        limits=resources(mapping(spec, "limits", ("spec",)), "resources", ("spec", "limits")),
+        weight=integer(spec, "weight", ("spec",)) or 0,
+        source=source,
+    )
+
+
+def _taints(value: Value, path: Path) -> Iterator[Taint]:
+    for item, here in items(value, "taints", path):
+        yield Taint(text(item, "key", here), text(item, "value", here), text(item, "effect", here))
 
 
 def decode_requirements(value: Value, key: str, path: Path) -> Iterator[Requirement]:

@@ -1,0 +1,68 @@
+"""Messages count nodes that exist; nodes that pools could add are named by their pools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from kubesched_lint.findings import Finding
+
+Findings = Callable[..., dict[str, Finding]]
+Writer = Callable[..., str]
+TODAY = """
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes:
+- {name: now, count: 6, zones: [a], labels: {pool: general, kubernetes.io/arch: amd64},
+   allocatable: {cpu: "2", memory: 8Gi}}
+"""
+POOLS = """
+pools:
+- {name: general, zones: [a, b], labels: {pool: general, kubernetes.io/arch: amd64},
+   shapes: [{name: two, allocatable: {cpu: "2", memory: 8Gi}}]}
+- {name: extra, zones: [a], labels: {disk: fast, kubernetes.io/arch: amd64},
+   shapes: [{name: two, allocatable: {cpu: "2", memory: 8Gi}}]}
+"""
+AFFINE = (
+    "affinity:\n  podAffinity:\n    requiredDuringSchedulingIgnoredDuringExecution:\n"
+    "    - {labelSelector: {matchLabels: {app: web}}, topologyKey: rack}"
+)
+
+
+def test_the_nearest_label_is_counted_on_existing_nodes(findings_of: Findings, deployment: Writer) -> None:
+    found = findings_of(deployment(replicas=90, pod="nodeSelector: {pool: genral}"), TODAY + POOLS)
+    assert "6 nodes have pool=general" in found["pool-cannot-provide-label"].message
+    new = findings_of(deployment(replicas=90, pod="nodeSelector: {disk: fats}"), TODAY + POOLS)
+    assert "new nodes of a pool have disk=fast" in new["pool-cannot-provide-label"].message
+
+
+def test_usable_nodes_are_counted_and_pools_named(findings_of: Findings, deployment: Writer) -> None:
+    (found,) = findings_of(deployment(pod=AFFINE), TODAY + POOLS).values()
+    assert "none of the 6 nodes and new nodes of pools general, extra it can use has that label" in found.message
+    (found,) = findings_of(deployment(pod=AFFINE), TODAY).values()
+    assert "none of the 6 nodes it can use has that label" in found.message
+
+
+def test_a_request_beyond_every_machine_names_the_machine(findings_of: Findings, deployment: Writer) -> None:
+    found = findings_of(deployment(cpu="3"), TODAY.replace("count: 6", "count: 0") + POOLS)
+    assert "no node that a pool could add has more than 2 (two in a (pool general))" in str(found)
+
+
+@pytest.mark.parametrize("pools", ["", POOLS], ids=["without pools", "with pools"])
+@pytest.mark.parametrize("key", ["kubernetes.io/arch", "beta.kubernetes.io/arch"])
+def test_no_other_architecture_is_proposed(findings_of: Findings, deployment: Writer, pools: str, key: str) -> None:
+    (found,) = findings_of(deployment(pod=f"nodeSelector: {{{key}: arm64}}"), TODAY + pools).values()
+    assert found.severity.word == "error"
+    assert not found.fixes
+    assert "label nodes with" not in found.help
+    assert "have kubernetes.io/arch=amd64" not in found.message
+
+
+def test_the_nearest_label_is_the_first_proposal(findings_of: Findings, deployment: Writer) -> None:
+    near = findings_of(deployment(pod="nodeSelector: {pool: genral}"), TODAY)["nodeselector-matches-nothing"]
+    assert near.help.startswith("ask for the label that nodes have")
+    far = findings_of(deployment(pod="nodeSelector: {colour: blue}"), TODAY)["nodeselector-matches-nothing"]
+    assert far.help.startswith("label nodes with colour=blue")
+    system = findings_of(deployment(pod="nodeSelector: {karpenter.sh/capacity-type: spot}"), TODAY)
+    assert system["nodeselector-matches-nothing"].help.startswith("ask for labels that nodes have")

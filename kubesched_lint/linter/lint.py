@@ -10,22 +10,8 @@ from typing import TYPE_CHECKING
 from kubesched_lint import work
 from kubesched_lint.analysis.worlds import settled, surviving, without_suspended
 from kubesched_lint.cluster.cluster import Cluster
-from kubesched_lint.findings import (
-    Hazard,
-    InputError,
-    Report,
-    Severity,
-    Skip,
-    Summary,
-    UncheckedError,
-)
-from kubesched_lint.linter.applies import (
-    concerns_nobody,
-    is_cut_short,
-    is_past_scheduler,
-    lacking,
-    rests_on_nodes,
-)
+from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary, UncheckedError
+from kubesched_lint.linter.applies import concerns_nobody, is_cut_short, is_past_scheduler, lacking, rests_on_nodes
 from kubesched_lint.linter.judged import (
     Judged,
     finding_of,

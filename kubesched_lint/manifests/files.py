@@ -6,15 +6,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 
-from kubesched_lint.files import (
-    Places,
-    content,
-    content_at,
-    is_own_stream,
-    is_within,
-    leaving,
-    place_of,
-)
+from kubesched_lint.files import Places, content, content_at, is_own_stream, is_within, leaving, place_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.manifests.document import Skipped
 from kubesched_lint.manifests.inputs import (

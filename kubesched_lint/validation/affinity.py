@@ -9,14 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.validation.causes import Cause, field_of, forbidden, invalid, named, required
-from kubesched_lint.validation.labels import (
-    NEEDS_VALUES,
-    NO_VALUES,
-    NOT_AN_OPERATOR,
-    label_name,
-    label_selector,
-)
+from kubesched_lint.validation.causes import Cause, complaints, field_of, forbidden, invalid, named, required
+from kubesched_lint.validation.labels import NEEDS_VALUES, NO_VALUES, NOT_AN_OPERATOR, label_name, label_selector
 from kubesched_lint.validation.names import dns_label, dns_subdomain, label_value
 
 Value = dict[str, Any]
@@ -78,8 +72,7 @@ def _node_expression(requirement: Value, path: Path, *, any_value: bool) -> Iter
     yield from label_name(requirement.get("key", ""), (*path, "key"))
     if not any_value:
         for i, value in enumerate(values):
-            for detail in label_value(value):
-                yield invalid((*path, "values", i), value, detail)
+            yield from complaints((*path, "values", i), value, label_value(value))
 
 
 def _node_field(requirement: Value, path: Path) -> Iterator[Cause]:
@@ -94,8 +87,7 @@ def _node_field(requirement: Value, path: Path) -> Iterator[Cause]:
         yield invalid((*path, "key"), key, "not a valid field selector key")
         return
     for i, value in enumerate(values):
-        for detail in dns_subdomain(value):
-            yield invalid((*path, "values", i), value, detail)
+        yield from complaints((*path, "values", i), value, dns_subdomain(value))
 
 
 def _pod_affinity(value: Value, path: Path) -> Iterator[Cause]:

@@ -10,7 +10,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.validation.causes import Cause, forbidden, invalid, named, not_supported, required
+from kubesched_lint.validation.causes import (
+    Cause,
+    forbidden,
+    invalid,
+    named,
+    not_supported,
+    one_of,
+    required,
+    required_name,
+)
 from kubesched_lint.validation.metadata import object_meta
 from kubesched_lint.validation.names import dns_label, path_segment
 from kubesched_lint.validation.quantities import quantity
@@ -57,10 +66,7 @@ def autoscaler(value: Value) -> Iterator[Cause]:
 def _reference(reference: Value, path: Path, *, needs_group: bool) -> Iterator[Cause]:
     for part in ("kind", "name"):
         text = reference.get(part, "")
-        if not text:
-            yield required((*path, part))
-        for detail in path_segment(text) if text else ():
-            yield invalid((*path, part), text, detail)
+        yield from required_name((*path, part), text, path_segment)
     version, at = reference.get("apiVersion", ""), (*path, "apiVersion")
     if version.count("/") > 1:
         yield invalid(at, version, f"unexpected GroupVersion string: {version}")
@@ -101,10 +107,7 @@ def _source(kind: str, source: Value, path: Path) -> Iterator[Cause]:
         yield from _reference(source.get("describedObject", {}), (*path, "describedObject"), needs_group=False)
     if kind in ("object", "external", "pods"):
         name = source.get("metric", {}).get("name", "")
-        if not name:
-            yield required((*path, "metric", "name"), "must specify a metric name")
-        for detail in path_segment(name) if name else ():
-            yield invalid((*path, "metric", "name"), name, detail)
+        yield from required_name((*path, "metric", "name"), name, path_segment, "must specify a metric name")
     else:
         yield from _resource(kind, source, path)
     target, at = source.get("target", {}), (*path, "target")
@@ -120,10 +123,7 @@ def _resource(kind: str, source: Value, path: Path) -> Iterator[Cause]:
         yield from container_resource_name(name, (*path, "name"))
     if kind == "containerResource":
         container = source.get("container", "")
-        if not container:
-            yield required((*path, "container"), "must specify a container")
-        for detail in dns_label(container) if container else ():
-            yield invalid((*path, "container"), container, detail)
+        yield from required_name((*path, "container"), container, dns_label, "must specify a container")
 
 
 def _target(target: Value, path: Path) -> Iterator[Cause]:
@@ -168,8 +168,7 @@ def _behavior(rules: Value, path: Path) -> Iterator[Cause]:
     if window > _MAX_WINDOW:
         yield invalid(at, window, f"must be less than or equal to {_MAX_WINDOW}")
     select, choices = rules.get("selectPolicy", "Max"), ("Disabled", "Max", "Min")
-    if select not in choices:
-        yield not_supported((*path, "selectPolicy"), named(select), choices)
+    yield from one_of((*path, "selectPolicy"), select, choices)
     if "policies" in rules and not rules["policies"]:
         yield required((*path, "policies"), "must specify at least one Policy")
     for i, policy in enumerate(rules.get("policies", ())):

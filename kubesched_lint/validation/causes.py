@@ -5,7 +5,7 @@ Mirrors ``k8s.io/apimachinery/pkg/util/validation/field/errors.go`` (v1.36).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kubesched_lint.findings import Path
 from kubesched_lint.record import record
@@ -84,6 +84,24 @@ def too_long(path: Path, limit: int, *, field: str | None = None) -> Cause:
 
 def too_many(path: Path, count: int, limit: int, *, field: str | None = None) -> Cause:
     return _cause(path, "FieldValueTooMany", f"Too many: {count}", f"must have at most {limit} items", field)
+
+
+def one_of(path: Path, value: str, supported: Sequence[str], *, field: str | None = None) -> Sequence[Cause]:
+    """Return the refusal of an enumerated value that is not among ``supported``, which is in the message's order."""
+    return () if value in supported else (not_supported(path, named(value), supported, field=field),)
+
+
+def complaints(path: Path, value: object, details: Iterable[str], *, field: str | None = None) -> Sequence[Cause]:
+    """Return one refusal of a value for each complaint of a rule for names (``validation.names``).
+
+    ``path`` and ``value`` are computed for valid values too: where that is costly, callers loop themselves.
+    """
+    return [invalid(path, value, detail, field=field) for detail in details]
+
+
+def required_name(path: Path, name: str, rule: Callable[[str], Iterable[str]], detail: str = "") -> Sequence[Cause]:
+    """Return the refusal of an empty name, with ``detail``, or what ``rule`` says against a given one."""
+    return complaints(path, name, rule(name)) if name else (required(path, detail),)
 
 
 def _cause(path: Path, reason: str, body: str, detail: str, field: str | None) -> Cause:

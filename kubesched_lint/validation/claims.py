@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.validation.causes import Cause, Raw, field_of, forbidden, invalid, named, not_supported, required
+from kubesched_lint.validation.causes import Cause, Raw, complaints, field_of, forbidden, invalid, one_of, required
 from kubesched_lint.validation.labels import label_selector
 from kubesched_lint.validation.names import dns_label, dns_subdomain
 from kubesched_lint.validation.quantities import in_resource_list
@@ -28,8 +28,7 @@ def claim_spec(spec: Value, path: Path) -> Iterator[Cause]:
     yield from _size(spec.get("resources", {}).get("requests", {}), path)
     yield from _class_name(spec, "storageClassName", path)
     mode = spec.get("volumeMode", "Filesystem")
-    if mode not in VOLUME_MODES:
-        yield not_supported((*path, "volumeMode"), named(mode), VOLUME_MODES)
+    yield from one_of((*path, "volumeMode"), mode, VOLUME_MODES)
     yield from _data_source(spec, path)
     yield from _class_name(spec, "volumeAttributesClassName", path)
 
@@ -37,8 +36,7 @@ def claim_spec(spec: Value, path: Path) -> Iterator[Cause]:
 def access_modes(modes: Sequence[str], path: Path) -> Iterator[Cause]:
     """Yield causes; upstream names the list, not the entry."""
     for mode in modes:
-        if mode not in _ACCESS_MODES:
-            yield not_supported(path, named(mode), _ACCESS_MODES)
+        yield from one_of(path, mode, _ACCESS_MODES)
     if "ReadWriteOncePod" in modes and any(m in _ACCESS_MODES and m != "ReadWriteOncePod" for m in modes):
         yield forbidden(path, "may not use ReadWriteOncePod with other access modes")
 
@@ -55,8 +53,7 @@ def _size(requests: Value, path: Path) -> Iterator[Cause]:
 
 def _class_name(spec: Value, name: str, path: Path) -> Iterator[Cause]:
     if spec.get(name):
-        for detail in dns_subdomain(spec[name]):
-            yield invalid((*path, name), spec[name], detail)
+        yield from complaints((*path, name), spec[name], dns_subdomain(spec[name]))
 
 
 def _data_source(spec: Value, path: Path) -> Iterator[Cause]:

@@ -15,6 +15,7 @@ from kubesched_lint.record import record
 from kubesched_lint.validation.alike import is_sound
 from kubesched_lint.validation.causes import (
     Cause,
+    complaints,
     descending,
     duplicate,
     field_of,
@@ -23,6 +24,7 @@ from kubesched_lint.validation.causes import (
     named,
     not_found,
     not_supported,
+    one_of,
     required,
     too_many,
 )
@@ -147,8 +149,7 @@ def _common(entry: Value, pod: Surroundings, path: Path) -> Iterator[Cause]:
     if not name:
         yield required((*path, "name"))
     elif bad := dns_label(name):
-        for detail in bad:
-            yield invalid((*path, "name"), name, detail)
+        yield from complaints((*path, "name"), name, bad)
     if not entry.get("image"):
         yield required((*path, "image"))
     policy = entry.get("terminationMessagePolicy")
@@ -182,8 +183,7 @@ def _ports(ports: Sequence[Value], path: Path) -> Iterator[Cause]:
         name = port.get("name", "")
         if name:
             bad = port_name(name)
-            for detail in bad:
-                yield invalid((*here, "name"), name, detail)
+            yield from complaints((*here, "name"), name, bad)
             if not bad and name in names:
                 yield duplicate((*here, "name"), name)
             elif not bad:
@@ -191,14 +191,12 @@ def _ports(ports: Sequence[Value], path: Path) -> Iterator[Cause]:
         number = port.get("containerPort", 0)
         if not number:
             yield required((*here, "containerPort"))
-        for detail in port_number(number) if number else ():
-            yield invalid((*here, "containerPort"), number, detail)
+        yield from complaints((*here, "containerPort"), number, port_number(number) if number else ())
         host = port.get("hostPort", 0)
         for detail in port_number(host) if host else ():
             yield invalid((*here, "hostPort"), host, detail)
         protocol = port.get("protocol") or "TCP"
-        if protocol not in _PROTOCOLS:
-            yield not_supported((*here, "protocol"), named(protocol), _PROTOCOLS)
+        yield from one_of((*here, "protocol"), protocol, _PROTOCOLS)
 
 
 def _host_port_conflicts(entries: Sequence[Value], path: Path) -> Iterator[Cause]:
@@ -243,14 +241,12 @@ def _restart_policy(entry: Value, path: Path) -> Iterator[Cause]:
         yield too_many((*path, "restartPolicyRules"), len(rules), 20)
     for i, rule in enumerate(rules):
         here = (*path, "restartPolicyRules", i)
-        if rule.get("action", "") not in _ACTIONS:
-            yield not_supported((*here, "action"), named(rule.get("action", "")), _ACTIONS)
+        yield from one_of((*here, "action"), rule.get("action", ""), _ACTIONS)
         if "exitCodes" not in rule:
             yield required((*here, "exitCodes"), "must be specified")
             continue
         codes, at = rule["exitCodes"], (*here, "exitCodes")
-        if codes.get("operator", "") not in ("In", "NotIn"):
-            yield not_supported((*at, "operator"), named(codes.get("operator", "")), ("In", "NotIn"))
+        yield from one_of((*at, "operator"), codes.get("operator", ""), ("In", "NotIn"))
         if len(codes.get("values", ())) > 255:
             yield too_many((*at, "values"), len(codes["values"]), 255)
 
@@ -306,8 +302,7 @@ def _mount_options(mount: Value, container: Value, path: Path) -> Iterator[Cause
     if "mountPropagation" in mount:
         at, field = (*path, "mountPropagation"), f"{listed}.mountPropagation"
         propagation = mount["mountPropagation"]
-        if propagation not in _PROPAGATIONS:
-            yield not_supported(at, named(propagation), _PROPAGATIONS, field=field)
+        yield from one_of(at, propagation, _PROPAGATIONS, field=field)
         if propagation == "Bidirectional" and container.get("securityContext", {}).get("privileged") is not True:
             detail = "Bidirectional mount propagation is available only to privileged containers"
             yield forbidden(at, detail, field=field)

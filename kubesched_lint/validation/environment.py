@@ -9,7 +9,16 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from kubesched_lint.findings import Path
-from kubesched_lint.validation.causes import Cause, field_of, invalid, not_supported, required, without_backsteps
+from kubesched_lint.validation.causes import (
+    Cause,
+    complaints,
+    field_of,
+    invalid,
+    not_supported,
+    required,
+    required_name,
+    without_backsteps,
+)
 from kubesched_lint.validation.names import config_key, dns_label, dns_subdomain, environment_name, label_key, prefix_of
 from kubesched_lint.validation.quantities import quantity
 
@@ -47,8 +56,7 @@ def variables(entries: Sequence[Value], path: Path) -> Iterator[Cause]:
         if not name:
             yield required((*path, i, "name"))
         elif bad := environment_name(name):
-            for detail in bad:
-                yield invalid((*path, i, "name"), name, detail)
+            yield from complaints((*path, i, "name"), name, bad)
         if "valueFrom" in entry:
             yield from _value_from(entry, (*path, i, "valueFrom"))
 
@@ -132,24 +140,14 @@ def _divisor(name: str, divisor: str, path: Path) -> Iterator[Cause]:
 def _key_reference(reference: Value, path: Path) -> Iterator[Cause]:
     """Yield the causes of a reference to a key of a ConfigMap or a Secret; an empty name is not a subdomain either."""
     name, key = reference.get("name", ""), reference.get("key", "")
-    for detail in dns_subdomain(name):
-        yield invalid((*path, "name"), name, detail)
-    if not key:
-        yield required((*path, "key"))
-    for detail in config_key(key) if key else ():
-        yield invalid((*path, "key"), key, detail)
+    yield from complaints((*path, "name"), name, dns_subdomain(name))
+    yield from required_name((*path, "key"), key, config_key)
 
 
 def _file_reference(reference: Value, path: Path) -> Iterator[Cause]:
     key, volume, file = reference.get("key", ""), reference.get("volumeName", ""), reference.get("path", "")
-    if not key:
-        yield required((*path, "key"))
-    for detail in environment_name(key) if key else ():
-        yield invalid((*path, "key"), key, detail)
-    if not volume:
-        yield required((*path, "volumeName"))
-    for detail in dns_label(volume) if volume else ():
-        yield invalid((*path, "volumeName"), volume, detail)
+    yield from required_name((*path, "key"), key, environment_name)
+    yield from required_name((*path, "volumeName"), volume, dns_label)
     if not file:
         yield required((*path, "path"))
     else:
@@ -165,10 +163,7 @@ def sources(entries: Sequence[Value], path: Path) -> Iterator[Cause]:
         kinds = [kind for kind in ("configMapRef", "secretRef") if kind in entry]
         for kind in kinds:
             name = entry[kind].get("name", "")
-            if not name:
-                yield required((*path, i, kind, "name"))
-            for detail in prefix_of(dns_subdomain)(name) if name else ():
-                yield invalid((*path, i, kind, "name"), name, detail)
+            yield from required_name((*path, i, kind, "name"), name, prefix_of(dns_subdomain))
         if not kinds:
             yield invalid((*path, i), "", "must specify one of: `configMapRef` or `secretRef`", field=field_of(path))
         elif len(kinds) > 1:

@@ -17,11 +17,13 @@ from kubesched_lint.validation.causes import (
     Cause,
     Raw,
     as_json,
+    complaints,
     duplicate,
     field_of,
     invalid,
     named,
     not_supported,
+    one_of,
     quoted,
     required,
     too_long,
@@ -148,8 +150,7 @@ def job_spec(spec: Value, found: Value, path: Path) -> Iterator[Cause]:
     if "managedBy" in spec:
         yield from _managed_by(spec["managedBy"], (*path, "managedBy"))
     mode = spec.get("completionMode", "NonIndexed")
-    if mode not in _MODES:
-        yield not_supported((*path, "completionMode"), named(mode), _MODES)
+    yield from one_of((*path, "completionMode"), mode, _MODES)
     if mode == "Indexed":
         yield from _indexed(spec, path)
     elif mode == "NonIndexed":
@@ -182,8 +183,7 @@ def _managed_by(name: str, path: Path) -> Iterator[Cause]:
     elif not domain or not rest:
         yield invalid(path, name, 'must be a domain-prefixed path (such as "acme.io/foo")')
     else:
-        for detail in dns_subdomain(domain):
-            yield invalid(path, domain, detail)
+        yield from complaints(path, domain, dns_subdomain(domain))
     if size(name) > 63:
         yield too_long(path, 63)
 
@@ -213,8 +213,7 @@ def _indexed(spec: Value, path: Path) -> Iterator[Cause]:
 def _replacement_policy(spec: Value, path: Path) -> Iterator[Cause]:
     policy = spec.get("podReplacementPolicy", "Failed")
     allowed = ("Failed",) if "podFailurePolicy" in spec else ("Failed", "TerminatingOrFailed")
-    if policy not in allowed:
-        yield not_supported(path, named(policy), allowed)
+    yield from one_of(path, policy, allowed)
 
 
 def _failure_policy(spec: Value, path: Path) -> Iterator[Cause]:
@@ -242,11 +241,9 @@ def _failure_rule(rule: Value, spec: Value, names: Collection[str], path: Path) 
         yield too_many((*path, "onPodConditions"), len(conditions), 20)
     for j, condition in enumerate(conditions):
         here = (*path, "onPodConditions", j)
-        for detail in qualified_name(condition.get("type", "")):
-            yield invalid((*here, "type"), condition.get("type", ""), detail)
+        yield from complaints((*here, "type"), condition.get("type", ""), qualified_name(condition.get("type", "")))
         status = condition.get("status") or "True"
-        if status not in _STATUSES:
-            yield not_supported((*here, "status"), named(status), _STATUSES)
+        yield from one_of((*here, "status"), status, _STATUSES)
     if codes is not None and conditions:
         yield _without_value(path, "specifying both OnExitCodes and OnPodConditions is not supported")
     if codes is None and not conditions:
@@ -360,8 +357,7 @@ def cron_job(value: Value) -> Iterator[Cause]:
     if "timeZone" in spec:
         yield from time_zone(spec["timeZone"], (*path, "timeZone"))
     policy = spec.get("concurrencyPolicy") or "Allow"
-    if policy not in ("Allow", "Forbid", "Replace"):
-        yield not_supported((*path, "concurrencyPolicy"), named(policy), ("Allow", "Forbid", "Replace"))
+    yield from one_of((*path, "concurrencyPolicy"), policy, ("Allow", "Forbid", "Replace"))
     inner, here = spec.get("jobTemplate", {}).get("spec", {}), (*path, "jobTemplate", "spec")
     yield from job_spec(inner, inner.get("template", {}), here)
     if "selector" in inner:

@@ -11,7 +11,17 @@ from typing import Any
 
 from kubesched_lint.findings import Path
 from kubesched_lint.model.labels import Requirement, Selector
-from kubesched_lint.validation.causes import Cause, MapKey, field_of, forbidden, invalid, named, required, too_long
+from kubesched_lint.validation.causes import (
+    Cause,
+    MapKey,
+    complaints,
+    field_of,
+    forbidden,
+    invalid,
+    named,
+    required,
+    too_long,
+)
 from kubesched_lint.validation.names import label_key, label_value, size
 
 Value = dict[str, Any]
@@ -45,8 +55,7 @@ def label_map(labels: Mapping[str, str], path: Path, *, field: str | None = None
 
 
 def label_name(name: str, path: Path) -> Iterator[Cause]:
-    for detail in label_key(name):
-        yield invalid(path, name, detail)
+    yield from complaints(path, name, label_key(name))
 
 
 def annotation_map(annotations: Mapping[str, str], path: Path, *, field: str | None = None) -> Iterator[Cause]:
@@ -81,8 +90,7 @@ def _requirement(requirement: Value, path: Path) -> Iterator[Cause]:
         yield invalid((*path, "operator"), named(operator), NOT_AN_OPERATOR)
     yield from label_name(requirement.get("key", ""), (*path, "key"))
     for i, value in enumerate(values):
-        for detail in label_value(value):
-            yield invalid((*path, "values", i), value, detail)
+        yield from complaints((*path, "values", i), value, label_value(value))
 
 
 class UnusableSelectorError(ValueError):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from kubesched_lint.validation.causes import Cause, forbidden, invalid, required
+from kubesched_lint.validation.causes import Cause, complaints, forbidden, invalid, required
 from kubesched_lint.validation.labels import annotation_map, label_map
 from kubesched_lint.validation.names import NameRule, dns_label, dns_subdomain, prefix_of, qualified_name
 
@@ -23,16 +23,13 @@ _STANDARD_FINALIZERS = ("kubernetes", _ORPHAN, _FOREGROUND)
 def object_meta(meta: Value, name_rule: NameRule = dns_subdomain, *, namespaced: bool = True) -> Iterator[Cause]:
     name, generated = meta.get("name", ""), meta.get("generateName", "")
     if generated:
-        for detail in prefix_of(name_rule)(generated):
-            yield invalid((*_PATH, "generateName"), generated, detail)
+        yield from complaints((*_PATH, "generateName"), generated, prefix_of(name_rule)(generated))
     if name:
-        for detail in name_rule(name):
-            yield invalid((*_PATH, "name"), name, detail)
+        yield from complaints((*_PATH, "name"), name, name_rule(name))
     else:
         yield required((*_PATH, "name"), "name or generateName is required")
     if namespaced and meta.get("namespace"):
-        for detail in dns_label(meta["namespace"]):
-            yield invalid((*_PATH, "namespace"), meta["namespace"], detail)
+        yield from complaints((*_PATH, "namespace"), meta["namespace"], dns_label(meta["namespace"]))
     if meta.get("generation", 0) < 0:
         yield invalid((*_PATH, "generation"), meta["generation"], "must be greater than or equal to 0")
     if "labels" in meta:
@@ -71,8 +68,7 @@ def _owner_references(owners: Sequence[Value]) -> Iterator[Cause]:
 def _finalizers(finalizers: Sequence[str]) -> Iterator[Cause]:
     at, field = (*_PATH, "finalizers"), "metadata.finalizers"
     for i, finalizer in enumerate(finalizers):
-        for detail in qualified_name(finalizer):
-            yield invalid((*at, i), finalizer, detail, field=field)
+        yield from complaints((*at, i), finalizer, qualified_name(finalizer), field=field)
     if _ORPHAN in finalizers and _FOREGROUND in finalizers:
         detail = f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set"
         yield invalid(at, list(finalizers), detail)

@@ -13,12 +13,14 @@ from kubesched_lint.findings import Path
 from kubesched_lint.validation.affinity import affinity, label_keys
 from kubesched_lint.validation.causes import (
     Cause,
+    complaints,
     duplicate,
     field_of,
     invalid,
     named,
     not_found,
     not_supported,
+    one_of,
     required,
 )
 from kubesched_lint.validation.containers import Surroundings, containers, ephemeral_containers, init_containers
@@ -119,8 +121,7 @@ def _resource_claims(claims: Sequence[Value], path: Path) -> Iterator[Cause]:
         elif name in names:
             yield duplicate((*here, "name"), name)
         else:
-            for detail in dns_label(name):
-                yield invalid((*here, "name"), name, detail)
+            yield from complaints((*here, "name"), name, dns_label(name))
             names.add(name)
         given = [part for part in ("resourceClaimName", "resourceClaimTemplateName") if part in claim]
         shown = {
@@ -134,8 +135,7 @@ def _resource_claims(claims: Sequence[Value], path: Path) -> Iterator[Cause]:
         if not given:
             yield invalid(here, shown, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
         for part in given:
-            for detail in dns_subdomain(claim[part]):
-                yield invalid((*here, part), claim[part], detail)
+            yield from complaints((*here, part), claim[part], dns_subdomain(claim[part]))
 
 
 def _host_network_ports(spec: Value, path: Path, *, is_pod: bool) -> Iterator[Cause]:
@@ -149,11 +149,9 @@ def _host_network_ports(spec: Value, path: Path, *, is_pod: bool) -> Iterator[Ca
 
 def _choices(spec: Value, path: Path) -> Iterator[Cause]:
     policy = spec.get("restartPolicy") or "Always"
-    if policy not in _RESTART_POLICIES:
-        yield not_supported((*path, "restartPolicy"), named(policy), _RESTART_POLICIES)
+    yield from one_of((*path, "restartPolicy"), policy, _RESTART_POLICIES)
     policy = spec.get("dnsPolicy") or "ClusterFirst"
-    if policy not in _DNS_POLICIES:
-        yield not_supported((*path, "dnsPolicy"), named(policy), _DNS_POLICIES)
+    yield from one_of((*path, "dnsPolicy"), policy, _DNS_POLICIES)
 
 
 def _dns(spec: Value, path: Path) -> Iterator[Cause]:
@@ -205,8 +203,7 @@ def _names(spec: Value, path: Path) -> Iterator[Cause]:
         here = (*path, "hostAliases", i)
         yield from ip_address(alias.get("ip", ""), (*here, "ip"))
         for j, name in enumerate(alias.get("hostnames", ())):
-            for detail in dns_subdomain(name):
-                yield invalid((*here, "hostnames", j), name, detail)
+            yield from complaints((*here, "hostnames", j), name, dns_subdomain(name))
     for detail in dns_subdomain(spec["priorityClassName"]) if spec.get("priorityClassName") else ():
         yield invalid((*path, "priorityClassName"), spec["priorityClassName"], detail)
     for detail in dns_subdomain(spec["runtimeClassName"]) if "runtimeClassName" in spec else ():
@@ -303,8 +300,7 @@ def _constraint(constraint: Value, rest: Sequence[Value], path: Path) -> Iterato
     key, action = constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", "")
     if not key:
         yield required((*path, "topologyKey"), "can not be empty")
-    if action not in _ACTIONS:
-        yield not_supported((*path, "whenUnsatisfiable"), named(action), _ACTIONS)
+    yield from one_of((*path, "whenUnsatisfiable"), action, _ACTIONS)
     for other in rest:
         if other.get("topologyKey", "") == key and other.get("whenUnsatisfiable", "") == action:
             field = f"{field_of(path)}.{{topologyKey, whenUnsatisfiable}}"
@@ -333,8 +329,7 @@ def scheduling_gates(gates: Sequence[Value], path: Path) -> Iterator[Cause]:
     seen = set()
     for i, gate in enumerate(gates):
         name = gate.get("name", "")
-        for detail in qualified_name(name):
-            yield invalid((*path, i), name, detail)
+        yield from complaints((*path, i), name, qualified_name(name))
         if name in seen:
             yield duplicate((*path, i), name)
         seen.add(name)

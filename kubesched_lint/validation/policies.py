@@ -17,7 +17,7 @@ from kubesched_lint.validation.causes import (
     invalid,
     named,
     not_supported,
-    required,
+    required_name,
 )
 from kubesched_lint.validation.labels import label_map, label_selector, selector_value
 from kubesched_lint.validation.metadata import kube_finalizer, object_meta
@@ -84,10 +84,7 @@ def _system_class_trouble(name: str, number: int, default: bool) -> str:
 def runtime_class(value: Value) -> Iterator[Cause]:
     yield from object_meta(value.get("metadata", {}), namespaced=False)
     handler = value.get("handler", "")
-    if not handler:
-        yield required(("handler",))
-    for detail in dns_label(handler) if handler else ():
-        yield invalid(("handler",), handler, detail)
+    yield from required_name(("handler",), handler, dns_label)
     if value.get("overhead", {}).get("podFixed"):
         for cause in overhead(value["overhead"]["podFixed"], ("overhead",)):
             yield Cause(cause.field, cause.reason, cause.message, ("overhead", "podFixed", *cause.path[1:]))

@@ -11,7 +11,7 @@ from typing import Any
 
 from kubesched_lint.findings import Path
 from kubesched_lint.validation.alike import is_sound
-from kubesched_lint.validation.causes import Cause, field_of, forbidden, invalid, named, not_supported, required
+from kubesched_lint.validation.causes import Cause, field_of, forbidden, invalid, named, not_supported, one_of, required
 from kubesched_lint.validation.names import http_header, port_name, port_number
 
 Value = dict[str, Any]
@@ -109,8 +109,7 @@ def _action(kind: str, action: Value, grace: int, path: Path) -> Iterator[Cause]
 def _http_get(action: Value, path: Path) -> Iterator[Cause]:
     yield from port(action.get("port", 0), (*path, "port"))
     scheme = action.get("scheme") or "HTTP"
-    if scheme not in ("HTTP", "HTTPS"):
-        yield not_supported((*path, "scheme"), named(scheme), ("HTTP", "HTTPS"))
+    yield from one_of((*path, "scheme"), scheme, ("HTTP", "HTTPS"))
     for i, header in enumerate(action.get("httpHeaders", ())):
         name = header.get("name", "")
         for detail in http_header(name):

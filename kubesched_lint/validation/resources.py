@@ -15,6 +15,7 @@ from kubesched_lint.findings import Path
 from kubesched_lint.validation.causes import (
     Cause,
     MapKey,
+    complaints,
     duplicate,
     field_of,
     forbidden,
@@ -184,8 +185,7 @@ def _claims(entries: Sequence[Value], claims: Collection[str], path: Path) -> It
             yield duplicate(here, name)
         else:
             if request:
-                for detail in dns_label(request):
-                    yield invalid((*here, "request"), request, detail)
+                yield from complaints((*here, "request"), request, dns_label(request))
             key = f"{name}/{request}" if request else name
             if key in seen:
                 yield duplicate(here, key)

@@ -19,6 +19,7 @@ from kubesched_lint.validation.causes import (
     invalid,
     named,
     not_supported,
+    one_of,
     required,
     too_long,
 )
@@ -38,8 +39,7 @@ def security_context(value: Value, host_users: bool, path: Path) -> Iterator[Cau
         yield from _identity(value, name, path)
     if "procMount" in value:
         mount, at = value["procMount"], (*path, "procMount")
-        if mount not in ("Default", "Unmasked"):
-            yield not_supported(at, named(mount), ("Default", "Unmasked"))
+        yield from one_of(at, mount, ("Default", "Unmasked"))
         if mount == "Unmasked" and host_users:
             yield invalid(at, named(mount), "`hostUsers` must be false to use `Unmasked`")
     yield from _seccomp(value, path)

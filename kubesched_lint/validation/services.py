@@ -12,13 +12,16 @@ from typing import Any
 from kubesched_lint.findings import Path
 from kubesched_lint.validation.causes import (
     Cause,
+    complaints,
     duplicate,
     field_of,
     forbidden,
     invalid,
     named,
     not_supported,
+    one_of,
     required,
+    required_name,
 )
 from kubesched_lint.validation.labels import label_map
 from kubesched_lint.validation.metadata import object_meta
@@ -74,8 +77,7 @@ def service(value: Value) -> Iterator[Cause]:
         yield from _addresses(spec, addresses)
     for i, address in enumerate(spec.get("externalIPs", ())):
         yield from ip_address(address, (*_SPEC, "externalIPs", i))
-    if kind not in _TYPES:
-        yield not_supported((*_SPEC, "type"), named(kind), _TYPES)
+    yield from one_of((*_SPEC, "type"), kind, _TYPES)
     yield from _distinct_ports(ports, kind)
     yield from _load_balancer(spec, kind)
     yield from _traffic(spec, kind)
@@ -94,10 +96,7 @@ def _of_type(kind: str, spec: Value, addresses: Sequence[str], *, headless: bool
     if "ipFamilyPolicy" in spec:
         yield forbidden((*_SPEC, "ipFamilyPolicy"), "may not be set for ExternalName services")
     name = spec.get("externalName", "").removesuffix(".")
-    if not name:
-        yield required((*_SPEC, "externalName"))
-    for detail in dns_subdomain(name) if name else ():
-        yield invalid((*_SPEC, "externalName"), name, detail)
+    yield from required_name((*_SPEC, "externalName"), name, dns_subdomain)
 
 
 def _port(port: Value, names: set[str], path: Path, *, several: bool) -> Iterator[Cause]:
@@ -105,17 +104,14 @@ def _port(port: Value, names: set[str], path: Path, *, several: bool) -> Iterato
     if several and not name:
         yield required((*path, "name"))
     elif name:
-        for detail in dns_label(name):
-            yield invalid((*path, "name"), name, detail)
+        yield from complaints((*path, "name"), name, dns_label(name))
         if name in names:
             yield duplicate((*path, "name"), name)
         names.add(name)
     number = port.get("port", 0)
-    for detail in port_number(number):
-        yield invalid((*path, "port"), number, detail)
+    yield from complaints((*path, "port"), number, port_number(number))
     protocol = port.get("protocol") or "TCP"
-    if protocol not in _PROTOCOLS:
-        yield not_supported((*path, "protocol"), named(protocol), _PROTOCOLS)
+    yield from one_of((*path, "protocol"), protocol, _PROTOCOLS)
     yield from port_reference(port.get("targetPort") or number, (*path, "targetPort"))
     for detail in qualified_name(port["appProtocol"]) if "appProtocol" in port else ():
         yield invalid((*path, "appProtocol"), port["appProtocol"], detail)
@@ -123,8 +119,7 @@ def _port(port: Value, names: set[str], path: Path, *, several: bool) -> Iterato
 
 def _session_affinity(spec: Value) -> Iterator[Cause]:
     affinity = spec.get("sessionAffinity") or "None"
-    if affinity not in ("ClientIP", "None"):
-        yield not_supported((*_SPEC, "sessionAffinity"), named(affinity), ("ClientIP", "None"))
+    yield from one_of((*_SPEC, "sessionAffinity"), affinity, ("ClientIP", "None"))
     if affinity == "ClientIP":
         seconds = spec.get("sessionAffinityConfig", {}).get("clientIP", {}).get("timeoutSeconds", 10800)
         if not 0 < seconds <= 86400:
@@ -143,13 +138,11 @@ def _addresses(spec: Value, addresses: Sequence[str]) -> Iterator[Cause]:
             yield invalid(at, list(addresses), "must be empty when `clusterIP` is not specified")
     families = spec.get("ipFamilies", ())
     for i, one in enumerate(families):
-        if one not in _FAMILIES:
-            yield not_supported((*_SPEC, "ipFamilies", i), named(one), _FAMILIES)
+        yield from one_of((*_SPEC, "ipFamilies", i), one, _FAMILIES)
         if one in families[:i]:
             yield duplicate((*_SPEC, "ipFamilies", i), named(one))
     policy = spec.get("ipFamilyPolicy", "SingleStack")
-    if policy not in _FAMILY_POLICIES:
-        yield not_supported((*_SPEC, "ipFamilyPolicy"), named(policy), _FAMILY_POLICIES)
+    yield from one_of((*_SPEC, "ipFamilyPolicy"), policy, _FAMILY_POLICIES)
     for i, address in enumerate(addresses):
         if address == "None" and i == 0:
             if len(addresses) > 1:
@@ -219,8 +212,7 @@ def _traffic(spec: Value, kind: str) -> Iterator[Cause]:
         detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
         yield invalid((*_SPEC, "healthCheckNodePort"), number, detail)
     internal = spec.get("internalTrafficPolicy", "Cluster")
-    if internal not in _POLICIES:
-        yield not_supported((*_SPEC, "internalTrafficPolicy"), named(internal), _POLICIES)
+    yield from one_of((*_SPEC, "internalTrafficPolicy"), internal, _POLICIES)
     wish = spec.get("trafficDistribution", "PreferClose")
     if wish not in _DISTRIBUTIONS:
         yield not_supported(

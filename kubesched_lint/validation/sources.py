@@ -13,13 +13,14 @@ from typing import Any
 from kubesched_lint.findings import Path
 from kubesched_lint.validation.causes import (
     Cause,
+    complaints,
     descending,
     descending_and_free,
     field_of,
     forbidden,
     invalid,
-    named,
     not_supported,
+    one_of,
     required,
     too_long,
     without_backsteps,
@@ -82,8 +83,7 @@ def _host_path(value: Value, path: Path, volume: str) -> Iterator[Cause]:
         return
     yield from without_backsteps(at, (*path, "path"))
     kind = value.get("type", "")
-    if kind not in _HOST_PATH_TYPES:
-        yield not_supported((*path, "type"), named(kind), _HOST_PATH_TYPES)
+    yield from one_of((*path, "type"), kind, _HOST_PATH_TYPES)
 
 
 def _git_repo(value: Value, path: Path, volume: str) -> Iterator[Cause]:
@@ -232,10 +232,8 @@ def _azure_disk(value: Value, path: Path, volume: str) -> Iterator[Cause]:
         if not value.get(name):
             yield required((*path, name))
     caching, kind, uri = value.get("cachingMode", "ReadWrite"), value.get("kind", "Shared"), value.get("diskURI", "")
-    if caching not in ("None", "ReadOnly", "ReadWrite"):
-        yield not_supported((*path, "cachingMode"), named(caching), ("None", "ReadOnly", "ReadWrite"))
-    if kind not in ("Dedicated", "Managed", "Shared"):
-        yield not_supported((*path, "kind"), named(kind), ("Dedicated", "Managed", "Shared"))
+    yield from one_of((*path, "cachingMode"), caching, ("None", "ReadOnly", "ReadWrite"))
+    yield from one_of((*path, "kind"), kind, ("Dedicated", "Managed", "Shared"))
     if kind == "Managed" and not uri.startswith("/subscriptions/"):
         yield not_supported((*path, "diskURI"), uri, (_AZURE_MANAGED,))
     if kind != "Managed" and not uri.startswith("https://"):
@@ -256,8 +254,7 @@ def csi_driver(name: str, path: Path) -> Iterator[Cause]:
         return
     if len(name) > 63:
         yield too_long(path, 63)
-    for detail in dns_subdomain(name.lower()):
-        yield invalid(path, name, detail)
+    yield from complaints(path, name, dns_subdomain(name.lower()))
 
 
 def _csi(value: Value, path: Path, volume: str) -> Iterator[Cause]:
@@ -273,8 +270,7 @@ def _csi(value: Value, path: Path, volume: str) -> Iterator[Cause]:
 
 def _image(value: Value, path: Path, volume: str) -> Iterator[Cause]:
     policy = value.get("pullPolicy") or "IfNotPresent"
-    if policy not in ("Always", "IfNotPresent", "Never"):
-        yield not_supported((*path, "pullPolicy"), named(policy), ("Always", "IfNotPresent", "Never"))
+    yield from one_of((*path, "pullPolicy"), policy, ("Always", "IfNotPresent", "Never"))
 
 
 _CHECKS: dict[str, Check] = {

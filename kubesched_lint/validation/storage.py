@@ -19,7 +19,9 @@ from kubesched_lint.validation.causes import (
     invalid,
     named,
     not_supported,
+    one_of,
     required,
+    required_name,
     too_long,
     without_backsteps,
 )
@@ -85,8 +87,7 @@ def volume(value: Value) -> Iterator[Cause]:
     yield from access_modes(modes, (*_SPEC, "accessModes"))
     yield from _capacity(spec.get("capacity", {}))
     policy, policies = spec.get("persistentVolumeReclaimPolicy") or "Retain", ("Delete", "Recycle", "Retain")
-    if policy not in policies:
-        yield not_supported((*_SPEC, "persistentVolumeReclaimPolicy"), named(policy), policies)
+    yield from one_of((*_SPEC, "persistentVolumeReclaimPolicy"), policy, policies)
     if "nodeAffinity" in spec:
         yield from _node_affinity(spec["nodeAffinity"], (*_SPEC, "nodeAffinity"))
     yield from _sources(spec, meta.get("name", ""))
@@ -97,8 +98,7 @@ def volume(value: Value) -> Iterator[Cause]:
         for detail in dns_subdomain(spec[name]) if spec.get(name) else ():
             yield invalid((*_SPEC, name), spec[name], detail)
     mode = spec.get("volumeMode", "Filesystem")
-    if mode not in VOLUME_MODES:
-        yield not_supported((*_SPEC, "volumeMode"), named(mode), VOLUME_MODES)
+    yield from one_of((*_SPEC, "volumeMode"), mode, VOLUME_MODES)
     if "volumeAttributesClassName" in spec:
         if not spec["volumeAttributesClassName"]:
             yield required((*_SPEC, "volumeAttributesClassName"), "an empty string is disallowed")
@@ -175,10 +175,7 @@ def _csi(source: Value, path: Path) -> Iterator[Cause]:
             continue
         for part, rule in (("name", dns_subdomain), ("namespace", dns_label)):
             text, at = source[name].get(part, ""), (*path, name, part)
-            if not text:
-                yield required(at)
-            for detail in rule(text) if text else ():
-                yield invalid(at, text, detail)
+            yield from required_name(at, text, rule)
 
 
 def storage_class(value: Value) -> Iterator[Cause]:
@@ -193,8 +190,7 @@ def storage_class(value: Value) -> Iterator[Cause]:
     if policy and policy not in ("Delete", "Retain"):
         yield not_supported(("reclaimPolicy",), named(policy), ("Delete", "Retain"))
     mode, modes = value.get("volumeBindingMode", "Immediate"), ("Immediate", "WaitForFirstConsumer")
-    if mode not in modes:
-        yield not_supported(("volumeBindingMode",), named(mode), modes)
+    yield from one_of(("volumeBindingMode",), mode, modes)
     yield from _topologies(value.get("allowedTopologies", ()))
 
 

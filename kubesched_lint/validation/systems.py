@@ -12,9 +12,9 @@ from typing import Any
 from kubesched_lint.findings import Path
 from kubesched_lint.validation.causes import (
     Cause,
+    complaints,
     field_of,
     forbidden,
-    invalid,
     named,
     not_supported,
     required,
@@ -79,8 +79,7 @@ def hostname_override(spec: Value, path: Path) -> Iterator[Cause]:
             yield forbidden(here, f"may not be specified when {rival} is true")
     if len(name) > 64:
         yield too_long(here, 64)
-    for detail in dns_subdomain(name):
-        yield invalid(here, name, detail)
+    yield from complaints(here, name, dns_subdomain(name))
 
 
 def operating_system(spec: Value, path: Path) -> Iterator[Cause]:

@@ -13,6 +13,7 @@ from typing import Any
 from kubesched_lint.findings import Path
 from kubesched_lint.validation.causes import (
     Cause,
+    complaints,
     descending_and_free,
     duplicate,
     field_of,
@@ -97,8 +98,7 @@ def _volume(entry: Value, name: str, pod_name: str, path: Path) -> Iterator[Caus
     if not name:
         yield required((*path, "name"))
     else:
-        for detail in dns_label(name):
-            yield invalid((*path, "name"), name, detail)
+        yield from complaints((*path, "name"), name, dns_label(name))
 
 
 def _source(kind: str, source: Value, name: str, pod_name: str, path: Path) -> Iterator[Cause]:

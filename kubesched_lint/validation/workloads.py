@@ -23,12 +23,7 @@ from kubesched_lint.validation.causes import (
     required,
 )
 from kubesched_lint.validation.claims import claim_spec
-from kubesched_lint.validation.labels import (
-    UnusableSelectorError,
-    label_selector,
-    selector_value,
-    selects,
-)
+from kubesched_lint.validation.labels import UnusableSelectorError, label_selector, selector_value, selects
 from kubesched_lint.validation.metadata import object_meta
 from kubesched_lint.validation.names import dns_label, percent
 from kubesched_lint.validation.pods import template, template_meta

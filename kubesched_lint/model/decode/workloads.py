@@ -9,16 +9,7 @@ from typing import Any
 
 from kubesched_lint.findings import Path, Source
 from kubesched_lint.manifests.document import Document
-from kubesched_lint.model.decode.fields import (
-    Value,
-    int_or_percent,
-    integer,
-    items,
-    labels,
-    mapping,
-    selector,
-    text,
-)
+from kubesched_lint.model.decode.fields import Value, int_or_percent, integer, items, labels, mapping, selector, text
 from kubesched_lint.model.decode.pods import decode_pod
 from kubesched_lint.model.labels import Requirement, Selector
 from kubesched_lint.model.pod import Pod

@@ -10,17 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kubesched_lint.model.node import ZONE
-from kubesched_lint.rulebook.cel.structs import (
-    AMOUNTS,
-    BOOL,
-    INT,
-    LABELS,
-    STRING,
-    STRINGS,
-    Field,
-    Struct,
-    View,
-)
+from kubesched_lint.rulebook.cel.structs import AMOUNTS, BOOL, INT, LABELS, STRING, STRINGS, Field, Struct, View
 from kubesched_lint.world.room import domain_room
 
 if TYPE_CHECKING:

@@ -1,15 +1,28 @@
-"""Read a Cluster from a file or folder: kubectl's output, our snapshot, or a sketch; YAML or JSON, also gzipped."""
+"""Read a Cluster from a file or folder: kubectl's output, our snapshot, or a sketch; YAML or JSON, also gzipped.
+
+A JSON list of hundreds of megabytes is read in blocks, so that memory depends on the cluster, not on the text. Two
+layouts can be split without a parser, because a JSON string never holds a bare newline: kubectl's, indented by four,
+where only an item closes with a brace at column 9, and that of our own snapshots, one item per line.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import NamedTuple
 
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.cluster.collect import Collector
+from kubesched_lint.cluster.containers import explained, is_ours, read_plain
 from kubesched_lint.cluster.elastic import Autoscaling
+from kubesched_lint.cluster.sketch import UnknownFieldError
 from kubesched_lint.files import opened, whole
+from kubesched_lint.findings import InputError
+from kubesched_lint.manifests.document import Document, Skipped, Unread
+from kubesched_lint.manifests.loader import documents
+from kubesched_lint.model.decode.fields import DecodeError
+from kubesched_lint.model.decode.objects import is_read
 
 _SUFFIXES = (".yaml", ".yml", ".json", ".yaml.gz", ".yml.gz", ".json.gz")
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -105,8 +118,6 @@ def _read_file(name: str, collector: Collector) -> frozenset[str]:
 
 def _streamed(chunks: Iterator[bytes], collector: Collector) -> frozenset[str] | None:
     """Return as ``_read``; None if the file cannot be split into blocks, or a block is invalid."""
-    from kubesched_lint.cluster.stream import blocks, layout_of
-
     first = next(chunks)
     layout = layout_of(first)
     if layout is None:
@@ -148,8 +159,6 @@ def _read(name: str, data: bytes, collector: Collector) -> frozenset[str]:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ClusterError(name, line, 1, f"is not valid UTF-8: byte 0x{data[error.start]:02x}") from None
-    from kubesched_lint.cluster.read_yaml import read_yaml
-
     return read_yaml(name, data, collector)
 
 
@@ -179,3 +188,87 @@ def _no_nodes(collector: Collector) -> str:
         f"holds no nodes ({met or 'no objects at all'}): a cluster is what `kubectl get nodes,pods -A -o json` prints, "
         "a snapshot, or a ClusterSketch (`kubesched-lint init` writes one)"
     )
+
+
+# --- Read a cluster from YAML with the manifests' loader, so that every error has its line ----------------------------
+
+
+def read_yaml(name: str, data: bytes, collector: Collector) -> frozenset[str]:
+    """Return which of ``sketch`` and ``snapshot`` occur. Raises ClusterError."""
+    met = set()
+    for entry in documents(name, data, _is_wanted):
+        if isinstance(entry, Document):
+            met.add(_document(entry, collector))
+        elif isinstance(entry, Unread):
+            collector.count_unread(entry.kind)
+        elif isinstance(entry, Skipped):
+            raise ClusterError(name, entry.line, 1, f"{entry.reason}: this is not a cluster")
+        elif isinstance(entry, InputError):
+            raise ClusterError(name, entry.line, entry.column, entry.message)
+    return frozenset(met) - {""}
+
+
+def _is_wanted(api_version: object, kind: object) -> bool:
+    """Return whether it is a container of cluster objects, or an object that is decoded."""
+    if is_ours(api_version) or is_read(api_version, kind):
+        return True
+    return isinstance(kind, str) and (kind in ("Node", "ConfigMap") or kind.endswith("List"))
+
+
+def _document(document: Document, collector: Collector) -> str:
+    try:
+        return read_plain(document.value, collector, document)
+    except DecodeError as error:
+        error = explained(document.value, error)
+        span = document.span(error.path, key=isinstance(error, UnknownFieldError))
+        raise ClusterError(document.path, span.line, span.column, error.message) from None
+
+
+# --- Read a list of hundreds of megabytes in blocks, so that memory depends on the cluster, not on the text -----------
+
+_HEADER = 64 << 10
+
+
+class Layout(NamedTuple):
+    """``opening`` ends the header; ``closing`` ends an item if ``between`` follows it."""
+
+    opening: bytes
+    closing: bytes
+    between: bytes
+
+
+_LAYOUTS = (
+    Layout(b'\n    "items": [\n', b"\n        }", b",\n        {"),
+    Layout(b'"items":[\n', b"}", b",\n{"),
+)
+
+
+def layout_of(first: bytes) -> Layout | None:
+    """Return the layout of a document that begins with ``first``; None if only a parser can find its items."""
+    head = first[:_HEADER]
+    for layout in _LAYOUTS:
+        at = head.find(layout.opening)
+        if at >= 0 and head.startswith(b"{"):
+            rest = first[at + len(layout.opening) :]
+            return layout if rest.lstrip(b" ").startswith(b"{") else None
+    return None
+
+
+def blocks(chunks: Iterator[bytes], layout: Layout) -> Iterator[bytes]:
+    """Yield JSON documents that together equal the input: the header without items, then parts of its items.
+
+    The last part also has the fields that follow the items.
+    """
+    buffer = next(chunks)
+    start = buffer.index(layout.opening) + len(layout.opening)
+    yield buffer[:start] + b"]}"
+    buffer = buffer[start:]
+    cut = layout.closing + layout.between
+    for chunk in chunks:
+        buffer += chunk
+        at = buffer.rfind(cut)
+        if at >= 0:
+            end = at + len(layout.closing)
+            yield b'{"items":[' + buffer[:end] + b"]}"
+            buffer = buffer[end + 1 :]
+    yield b'{"items":[' + buffer

@@ -106,10 +106,10 @@ def _tree(text: str, line: int, places: bool) -> ComposedValue:
         raise _bad_character(text, line) from None
     except yaml.MarkedYAMLError as error:
         words, mark = _told(error, text)
-        raise BuildError(f"not YAML: {words}", *_place(text, mark.index, line)) from None
+        raise BuildError(f"not YAML: {words}", *place_of(text, mark.index, line)) from None
 
 
-def _place(text: str, at: int, line: int) -> tuple[int, int]:
+def place_of(text: str, at: int, line: int = 1) -> tuple[int, int]:
     """Return line and column as editors count them; libyaml also ends lines at U+0085 and U+2028."""
     at = min(at, len(text))
     return line + text.count("\n", 0, at), at - text.rfind("\n", 0, at)
@@ -118,7 +118,7 @@ def _place(text: str, at: int, line: int) -> tuple[int, int]:
 def _bad_character(text: str, line: int) -> BuildError:
     found = _NOT_YAML.search(text)
     at = found.start() if found else 0
-    return BuildError(f"not YAML: the character U+{ord(text[at]):04X} is not allowed", *_place(text, at, line))
+    return BuildError(f"not YAML: the character U+{ord(text[at]):04X} is not allowed", *place_of(text, at, line))
 
 
 def _told(error: Any, text: str) -> tuple[str, Any]:
@@ -205,16 +205,16 @@ class _Builder:
         try:
             while (kind := (event := self._parser.get_event()).__class__) is not self._last[0]:
                 if kind in self._on:
-                    return _place(self._text, event.start_mark.index, 1)[0]
+                    return place_of(self._text, event.start_mark.index, 1)[0]
         except self._refusal as error:
             if not explicit:
                 raise
             mark = error.problem_mark or error.context_mark
-            return _place(self._text, mark.index, 1)[0]
+            return place_of(self._text, mark.index, 1)[0]
         return 0
 
     def _error(self, mark: Any, message: str, kind: type[BuildError] = BuildError) -> BuildError:
-        return kind(message, *_place(self._text, mark.index, self._line))
+        return kind(message, *place_of(self._text, mark.index, self._line))
 
     def _scalar(self, event: Any) -> None:
         top = self._stack[-1] if self._stack else None
@@ -344,7 +344,7 @@ class _Builder:
         bases = value[::-1] if value.__class__ is list else [value]
         if not all(base.__class__ is dict for base in bases):
             assert named is not None
-            where = _place(self._text, named[0], self._line)
+            where = place_of(self._text, named[0], self._line)
             raise BuildError("<< needs a mapping or a list of mappings", *where)
         for base in bases:
             top.merged.update(key for key in base if key not in top.value or key in top.merged)

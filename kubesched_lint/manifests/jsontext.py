@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from kubesched_lint.manifests.full_reader import MOST_DEPTH, BuildError, build
+from kubesched_lint.manifests.full_reader import MOST_DEPTH, BuildError, build, place_of
 from kubesched_lint.manifests.scalars import shown
 
 _BLANK = " \t\r\n"
@@ -37,11 +37,11 @@ def objects(text: str) -> Iterator[tuple[Any, str, int]]:
         except _TwiceError as error:
             raise _placed(text, at, str(error)) from None
         except RecursionError:
-            raise BuildError(f"not JSON: {_TOO_DEEP}", *_place(text, at)) from None
+            raise BuildError(f"not JSON: {_TOO_DEEP}", *place_of(text, at)) from None
         except _RefusedError as error:
-            raise BuildError(f"not JSON: {error}", *_place(text, at)) from None
+            raise BuildError(f"not JSON: {error}", *place_of(text, at)) from None
         except ValueError:  # json raises a plain ValueError for nothing else
-            raise BuildError("not JSON: a number of too many digits", *_place(text, at)) from None
+            raise BuildError("not JSON: a number of too many digits", *place_of(text, at)) from None
         # Leading blanks replace an object before it on the same line, so that columns stay right.
         yield value, " " * (at - text.rfind("\n", 0, at) - 1) + text[at:end], line
         behind = _skip(text, end)
@@ -83,17 +83,13 @@ def _no_number(word: str) -> NoReturn:
 
 def _placed(text: str, at: int, words: str) -> BuildError:
     """Return the error of the YAML builder, which finds both places of a key; if it fails, use the object's place."""
-    line, column = _place(text, at)
+    line, column = place_of(text, at)
     try:
         build(text[at:], line)
     except BuildError as error:
         if "twice" in error.message:
             return error
     return BuildError(words, line, column)
-
-
-def _place(text: str, at: int) -> tuple[int, int]:
-    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 def _skip(text: str, at: int) -> int:

@@ -12,8 +12,7 @@ import pytest
 
 from kubesched_lint.cluster import read
 from kubesched_lint.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.cluster.read import cluster_from, read_cluster
-from kubesched_lint.cluster.stream import blocks, layout_of
+from kubesched_lint.cluster.read import blocks, cluster_from, layout_of, read_cluster
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
 ITEMS: list[dict[str, Any]] = json.loads(gzip.decompress((CLUSTERS / "kubectl-get.json.gz").read_bytes()))["items"]

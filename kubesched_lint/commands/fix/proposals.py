@@ -10,6 +10,7 @@ from kubesched_lint.findings import Edit, Finding, Fix, Location, ObjectRef, Pat
 from kubesched_lint.linter.judged import Judged
 from kubesched_lint.manifests.changes import Put, Remove, Rename
 from kubesched_lint.manifests.document import Document
+from kubesched_lint.manifests.full_reader import place_of
 from kubesched_lint.manifests.split import text_of
 from kubesched_lint.record import record, replace
 from kubesched_lint.world.world import World
@@ -101,7 +102,7 @@ def fix_of(proposal: Proposal, before: Workspace, after: Workspace) -> Fix | Non
     assert isinstance(new, str)
     head = _alike(old, new)
     tail = _alike(old[head:][::-1], new[head:][::-1])
-    span = Span(*_place(old, head), *_place(old, len(old) - tail))
+    span = Span(*place_of(old, head), *place_of(old, len(old) - tail))
     return Fix(proposal.remedy.title, proposal.remedy.safe, (Edit(sheet.path, span, new[head : len(new) - tail]),))
 
 
@@ -109,8 +110,3 @@ def _alike(one: str, other: str) -> int:
     """Return the number of characters that the beginnings of two texts share."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
-def _place(text: str, at: int) -> tuple[int, int]:
-    """Return (line, column), from 1, of the character ``at``."""
-    return 1 + text.count("\n", 0, at), at - text.rfind("\n", 0, at)

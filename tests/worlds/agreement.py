@@ -173,7 +173,7 @@ def _against_reference(world: World) -> Iterator[Contradiction]:
         return
     for claim in reading.proven_errors():
         if claim.event == "deploy":
-            yield from _of_error(claim, truth)
+            yield from of_error(claim, truth)
     for (name, _), cell in cells.items():
         # A snapshot keeps of a template what scheduling reads, and kubectl apply takes away only what it has set
         # itself: whether the template changes is not always known, and then the cell says so.
@@ -211,7 +211,7 @@ def _of_lint_and_cells(reading: Reading, cells: dict[tuple[str, str], Cell]) -> 
             yield Contradiction(f"lint and simulate: {what}", f"lint: {claim}", f"simulate: {told}")
 
 
-def _of_error(claim: Claim, truth: Outcomes) -> Iterator[Contradiction]:
+def of_error(claim: Claim, truth: Outcomes) -> Iterator[Contradiction]:
     """Of another object than a workload an error says that the set is never whole."""
     names = claim.objects if all(name in truth.of for name in claim.objects) else truth.names
     pending = claim.pending if names == claim.objects else 1

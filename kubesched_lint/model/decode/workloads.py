@@ -81,14 +81,17 @@ def _of_kind(kind: str, spec: Value, namespace: str, source: Source | None) -> d
     """Return the fields of a workload that only its kind has, or that differ by kind."""
     match kind:
         case "Deployment":
-            return {"strategy": _deployment_strategy(spec), "held": "paused" if spec.get("paused") is True else ""}
+            return {
+                "strategy": _strategy(spec, "strategy", max_unavailable="25%", max_surge="25%"),
+                "held": "paused" if spec.get("paused") is True else "",
+            }
         case "DaemonSet":
-            return {"replicas": 0, "strategy": _update_strategy(spec, max_unavailable=1, max_surge=0)}
+            return {"replicas": 0, "strategy": _strategy(spec, "updateStrategy", max_unavailable=1, max_surge=0)}
         case "StatefulSet":
             from kubesched_lint.model.decode.storage import decode_claim
 
             return {
-                "strategy": _update_strategy(spec, max_unavailable=1, max_surge=None),
+                "strategy": _strategy(spec, "updateStrategy", max_unavailable=1, max_surge=None),
                 "pod_management": text(spec, "podManagementPolicy", ("spec",)) or "OrderedReady",
                 "first_ordinal": integer(mapping(spec, "ordinals", ("spec",)), "start", ("spec", "ordinals")) or 0,
                 "claim_templates": tuple(
@@ -122,25 +125,10 @@ def _suspended(spec: Value) -> dict[str, Any]:
     return {"held": "suspended"} if spec.get("suspend") is True else {}
 
 
-def _deployment_strategy(spec: Value) -> Strategy:
-    at: Path = ("spec", "strategy")
-    strategy = mapping(spec, "strategy", ("spec",))
-    kind = text(strategy, "type", at) or "RollingUpdate"
-    if kind != "RollingUpdate":
-        return Strategy(kind, path=at)
-    rolling, here = mapping(strategy, "rollingUpdate", at), (*at, "rollingUpdate")
-    surge, unavailable = int_or_percent(rolling, "maxSurge", here), int_or_percent(rolling, "maxUnavailable", here)
-    return Strategy(
-        kind,
-        max_surge="25%" if surge is None else surge,
-        max_unavailable="25%" if unavailable is None else unavailable,
-        path=at,
-    )
-
-
-def _update_strategy(spec: Value, *, max_unavailable: int, max_surge: int | None) -> Strategy:
-    at: Path = ("spec", "updateStrategy")
-    strategy = mapping(spec, "updateStrategy", ("spec",))
+def _strategy(spec: Value, name: str, *, max_unavailable: int | str, max_surge: int | str | None) -> Strategy:
+    """Return the strategy under ``name``, with the defaults of its kind; a Deployment's has no partition."""
+    at: Path = ("spec", name)
+    strategy = mapping(spec, name, ("spec",))
     kind = text(strategy, "type", at) or "RollingUpdate"
     if kind != "RollingUpdate":
         return Strategy(kind, path=at)
@@ -150,6 +138,6 @@ def _update_strategy(spec: Value, *, max_unavailable: int, max_surge: int | None
         kind,
         max_surge=max_surge if surge is None else surge,
         max_unavailable=max_unavailable if unavailable is None else unavailable,
-        partition=integer(rolling, "partition", here) or 0,
+        partition=(integer(rolling, "partition", here) or 0) if name == "updateStrategy" else 0,
         path=at,
     )
